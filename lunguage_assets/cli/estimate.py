@@ -29,11 +29,6 @@ from lunguage_assets.cli.run import require_data_registered
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
-SCORED_PER_S = 100
-"""Sentences that a model of 22 million parameters reads on one core
-(benchmarks/distilled.py).
-"""
-
 _COUNT_COLUMNS = {
     "questions": "questions",
     "hits": "ledger",
@@ -102,8 +97,6 @@ def _print_estimate(estimated: Mapping[str, Any], judges_file: Path) -> None:
         _print_size(estimated)
         _print_lines(estimated)
         _print_assumptions(estimated, judges_file)
-    for fit, cost in estimated["by_fit"].items():
-        _print_fit(fit, cost)
     for remark in estimated["remarks"]:
         click.echo(remark)
 
@@ -114,8 +107,8 @@ def _print_size(estimated: Mapping[str, Any]) -> None:
     if estimated["steps"] is not None:
         steps = f"; about {estimated['steps']:.1f} steps a fit (published: 24.6)"
     click.echo(
-        f"{estimated['reports']:,} reports, {estimated['pairs']:,} tentative pairs in "
-        f"{estimated['sentences']:,} different masked sentences{steps}"
+        f"{estimated['reports']:,} reports, about {estimated['pairs']:,} tentative "
+        f"pairs in {estimated['sentences']:,} different masked sentences{steps}"
     )
 
 
@@ -164,19 +157,3 @@ def _print_assumptions(estimated: Mapping[str, Any], judges_file: Path) -> None:
             f"{without_price}"
         )
     click.echo("The range, and what is assumed: docs/models.md, What it costs.")
-
-
-def _print_fit(fit: str, cost: Mapping[str, Any]) -> None:
-    """Print what fits would cost where the judges, or a distilled model, fit."""
-    scored = ""
-    if cost["scored"]:
-        minutes = cost["scored"] / SCORED_PER_S / 60.0
-        scored = f", {cost['scored']:,} read by a distilled model ({minutes:,.0f} min)"
-    # Where no price is known, a zero would promise that it is free.
-    dollars = f"${cost['usd']:,.2f}"
-    if cost["usd_at_most"] is None and not cost["usd"]:
-        dollars = "$?"
-    click.echo(
-        f"Fits by --fit {fit}: {cost['sentences']:,} sentences asked about{scored}: "
-        f"{cost['calls']:,} calls, {dollars}, {cost['minutes']:,.0f} minutes"
-    )

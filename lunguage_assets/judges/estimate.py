@@ -1,33 +1,38 @@
 """The arithmetic of an estimate: questions that the ledger lacks, times tokens.
 
-A judge's own record in the ledger goes before an assumption. Which questions a run
-would ask, `orchestration/estimate.py` finds out.
+A judge's own record in the ledger goes before an assumption. How many questions a run
+would ask, `orchestration/estimate.py` counts.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lunguage_assets.judges.asking.limits import (
     estimated_input_tokens,
     expected_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.asking.request_batch import Parse
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger.attempts import TRIES, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.ledger.attempts import TRIES
+from lunguage_assets.judges.requests import Prompt
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import pandas as pd
 
 PUBLISHED_STEPS = 24.61
 """Mean steps of a fit in the paper (explicit.md section 5), until a home has fits."""
 PUBLISHED_PATIENCE = 10
 """At which these steps were measured."""
+PUBLISHED_PAIRS = 2066
+PUBLISHED_REPORTS = 1473
+PUBLISHED_PHRASES = 42
+"""Tentative pairs of the published corpus, its reports, and the phrases that it ranks
+(explicit.md sections 0 and 1).
+"""
 
 FIRST_TOKEN_S = 1.0
 """Seconds until a hosted model begins to answer: a round figure of the author's."""
@@ -55,73 +60,60 @@ _COUNTS = ("questions", "hits", "calls", "input_tokens", "output_tokens")
 _DOLLARS = ("usd", "usd_at_least", "usd_at_most")
 
 
-class NotRecorded(Exception):
-    """The ledger lacks an answer."""
+class Range(NamedTuple):
+    """How often something is expected, and the bounds of it."""
+
+    at_least: float
+    expected: float
+    at_most: float
+
+    def times(self, factors: Range) -> Range:
+        """Multiply two ranges, bound by bound."""
+        pairs = zip(self, factors, strict=True)
+        return Range(*(own * factor for own, factor in pairs))
+
+    def less(self, count: float) -> Range:
+        """Take away what need not be asked."""
+        return Range(*(max(0.0, own - count) for own in self))
 
 
-class RecordedAsker:
-    """Stands in for the `Asker` of a model: answers as recorded, and sends nothing.
+def exactly(count: float) -> Range:
+    """Return a range of a known number."""
+    return Range(count, count, count)
 
-    Args:
-        key: of the judge.
-        config: its table.
-        ledger: None: there is none.
+
+def total(ranges: Iterable[Range]) -> Range:
+    """Add up ranges, bound by bound."""
+    return Range(*(sum(bounds) for bounds in zip(exactly(0.0), *ranges, strict=True)))
+
+
+class Questions(NamedTuple):
+    """Questions of one stage to one language model.
 
     Attributes:
-        keys: the distinct questions so far, and whether the ledger settles each.
-        prompts: theirs.
+        stage: the table that is made.
+        key: of the judge.
+        config: its table in the judges file.
+        number: how many there are.
+        hits: of these, that the ledger has answered.
+        prompt: an example, as long as they are on average.
+        answer_tokens: of an answer without reasoning.
+        rounds: that follow each other: a round waits for the answers before it.
     """
 
-    def __init__(self, key: str, config: LLMJudgeConfig, ledger: Ledger | None) -> None:
-        self.key = key
-        self.config = config
-        self.binding = config.binding
-        self.keys: dict[str, bool] = {}
-        self.prompts: list[Prompt] = []
-        self._ledger = ledger
+    stage: str
+    key: str
+    config: LLMJudgeConfig
+    number: Range
+    hits: float
+    prompt: Prompt
+    answer_tokens: float
+    rounds: float = 1.0
 
     @property
-    def hits(self) -> int:
-        """Questions so far that need no call."""
-        return sum(self.keys.values())
-
-    def record(self, task: str) -> dict[Hashable, Any] | None:
-        """Find how this judge has answered a task so far, as in `Ledger.statistics`.
-
-        Returns:
-            None: never, or with tokens that nobody counted.
-        """
-        if self._ledger is None:
-            return None
-        this_judge = {"judge": self.key, "stage": task, "model": self.binding.model}
-        for row in self._ledger.statistics().to_dict("records"):
-            if row["metered"] and this_judge.items() <= row.items():
-                return row
-        return None
-
-    def interrupt(self) -> None:
-        """Do nothing: nothing is being asked."""
-
-    def require_readable(self, values: Sequence[object | None]) -> None:
-        """Do nothing: a run looks at what can be read."""
-
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
-        """Answer every request as `Asker.ask` does.
-
-        Raises:
-            NotRecorded: the ledger lacks an answer.
-        """
-        keys = [request_key(self.binding, request) for request in requests]
-        answers = self._ledger.answers(keys) if self._ledger is not None else {}
-        for key, request in zip(keys, requests, strict=True):
-            # A run asks a repeated question once.
-            if key not in self.keys:
-                self.prompts.append(request.prompt)
-        self.keys |= {key: key in answers for key in keys}
-        if not all(key in answers for key in keys):
-            raise NotRecorded
-        texts = [answers[key] for key in keys]
-        return [None if text is None else parse(text) for text in texts]
+    def task(self) -> str:
+        """What is asked, in the ledger's words."""
+        return _TASK_BY_STAGE.get(self.stage, "compare")
 
 
 class _Calls(NamedTuple):
@@ -145,22 +137,14 @@ class _Calls(NamedTuple):
 
 
 def estimate_line(
-    stage: str,
-    judge: RecordedAsker,
-    answer_tokens: float,
-    lacking: Sequence[float] = (),
-    rounds: float = 1.0,
+    questions: Questions, record: Mapping[Hashable, Any] | None
 ) -> dict[str, Any]:
     """Estimate what one judge would be asked in one stage, and what that costs.
 
     Args:
-        stage: the table that it makes.
-        judge: what was asked of it, as far as that is known beforehand.
-        answer_tokens: of an answer without reasoning.
-        lacking: questions that the ledger does not answer: at least, expected, at most;
-            empty: all are known.
-        rounds: questions of one round are sent together, and the next round waits for
-            them.
+        questions: how many there are.
+        record: how this judge has answered so far, as in `Ledger.statistics`; None:
+            never, or with tokens that nobody counted.
 
     Returns:
         `hits` of the `questions` are in the ledger and need no call. `calls` include
@@ -170,33 +154,54 @@ def estimate_line(
         alone.
         `basis`: where tokens and seconds come from.
     """
-    unanswered = float(len(judge.keys) - judge.hits)
-    fewest, expected, most = lacking or (unanswered, unanswered, unanswered)
-    record = judge.record(_TASK_BY_STAGE.get(stage, "compare"))
+    lacking = questions.number.less(questions.hits)
     if record is None:
-        calls = _assumed_calls(judge, expected, answer_tokens)
+        calls = _assumed_calls(questions, lacking.expected)
     else:
-        calls = _recorded_calls(record, expected)
-    limits = judge.config.limits
+        calls = _recorded_calls(record, lacking.expected)
+    limits = questions.config.limits
     waits = 0.0
-    if expected:
+    if lacking.expected:
         # So many calls follow each other: those in flight at the same time wait
         # together.
-        waits = max(rounds, math.ceil(calls.calls / limits.in_flight))
+        waits = max(questions.rounds, math.ceil(calls.calls / limits.in_flight))
     calls_per_minute = limits.requests_per_minute or math.inf
     seconds_by_rate = 60.0 * calls.calls / calls_per_minute
+    hits = min(questions.hits, questions.number.expected)
     return {
-        "stage": stage,
-        "judge": judge.key,
-        "questions": round(judge.hits + expected),
-        "hits": judge.hits,
+        "stage": questions.stage,
+        "judge": questions.key,
+        "questions": round(hits + lacking.expected),
+        "hits": round(hits),
         "calls": math.ceil(calls.calls),
         "input_tokens": math.ceil(calls.replies * calls.input_tokens),
         "output_tokens": math.ceil(calls.replies * calls.output_tokens),
-        **_dollars(judge, calls, fewest, most),
+        **_dollars(questions, calls, lacking),
         "minutes": max(waits * calls.seconds, seconds_by_rate) / 60.0,
         "basis": calls.basis,
     }
+
+
+def record_of(
+    questions: Questions, statistics: pd.DataFrame | None
+) -> dict[Hashable, Any] | None:
+    """Find how a judge has answered such questions so far.
+
+    Args:
+        questions: of the judge.
+        statistics: as `Ledger.statistics`; None: there is no ledger.
+    """
+    if statistics is None:
+        return None
+    this_judge = {
+        "judge": questions.key,
+        "stage": questions.task,
+        "model": questions.config.binding.model,
+    }
+    for row in statistics.to_dict("records"):
+        if row["metered"] and this_judge.items() <= row.items():
+            return row
+    return None
 
 
 def _recorded_calls(record: Mapping[Hashable, Any], expected: float) -> _Calls:
@@ -212,15 +217,13 @@ def _recorded_calls(record: Mapping[Hashable, Any], expected: float) -> _Calls:
     )
 
 
-def _assumed_calls(
-    judge: RecordedAsker, expected: float, answer_tokens: float
-) -> _Calls:
-    """Expect one call a question, with the tokens of its prompts."""
-    output_tokens = answer_tokens + expected_reasoning(judge.config)
+def _assumed_calls(questions: Questions, expected: float) -> _Calls:
+    """Expect one call a question, with the tokens of its prompt."""
+    output_tokens = questions.answer_tokens + expected_reasoning(questions.config)
     return _Calls(
         calls=expected,
         replies=expected,
-        input_tokens=mean([expected_input_tokens(prompt) for prompt in judge.prompts]),
+        input_tokens=expected_input_tokens(questions.prompt),
         output_tokens=output_tokens,
         seconds=FIRST_TOKEN_S + output_tokens / TOKENS_PER_S,
         basis="assumed",
@@ -228,27 +231,28 @@ def _assumed_calls(
 
 
 def _dollars(
-    judge: RecordedAsker, calls: _Calls, fewest: float, most: float
+    questions: Questions, calls: _Calls, lacking: Range
 ) -> dict[str, float | None]:
     """Estimate what calls cost; None: unknown."""
     dollars: dict[str, float | None] = dict.fromkeys(_DOLLARS)
     # To ask nothing is free, whatever the price.
-    if not most:
+    if not lacking.at_most:
         dollars["usd_at_most"] = 0.0
-    price = judge.config.price
+    price = questions.config.price
     if price is None:
         return dollars
     usd_of_reply = price.cost(calls.input_tokens, calls.output_tokens)
     dollars["usd"] = calls.replies * usd_of_reply
-    dollars["usd_at_least"] = fewest * usd_of_reply
-    most_output_tokens = output_limit(judge.binding)
+    dollars["usd_at_least"] = lacking.at_least * usd_of_reply
+    most_output_tokens = output_limit(questions.config.binding)
     if most_output_tokens is not None:
-        estimates = [estimated_input_tokens(prompt) for prompt in judge.prompts]
         # Where the ledger knows of longer prompts, as long as those.
-        most_input_tokens = max(mean(estimates), calls.input_tokens)
+        most_input_tokens = max(
+            estimated_input_tokens(questions.prompt), calls.input_tokens
+        )
         # At worst only the last try can be read, and every answer takes all its room.
         worst_usd = price.cost(most_input_tokens, most_output_tokens)
-        dollars["usd_at_most"] = most * TRIES * worst_usd
+        dollars["usd_at_most"] = lacking.at_most * TRIES * worst_usd
     return dollars
 
 
@@ -306,8 +310,3 @@ def expected_reasoning(config: LLMJudgeConfig) -> float:
     if all(value in (0, "none", "minimal") for value in thinking):
         return 0.0
     return THINKING_SHARE * (output_limit(config.binding) or 0)
-
-
-def mean(sizes: Sequence[float]) -> float:
-    """Compute the mean; 0 of nothing."""
-    return sum(sizes) / max(1, len(sizes))
