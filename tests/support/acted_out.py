@@ -17,18 +17,21 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.lineage.recipes import dimensions_of
-from lunguage_assets.lineage.staleness import CURRENT, Staleness, StalenessChecker
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.workspace.home import Home
 
-TAKEN_IN = ("findings",)
+TAKEN_IN = ("reports", "rejected", "intake_notes", "terms", "findings")
 STEPS_OF_FINDINGS = (
     "hedge_phrases",
+    "fit_log",
     "fitted_probabilities",
     "deduplicated_findings",
+    "pathway_matches",
     "expansions",
+    "resolution_log",
+    "conflicts",
+    "accounting",
+    "set_aside",
     "lunguage_plus_plus",
 )
 """Assets that a batch is carried through, upstream first."""
@@ -37,22 +40,6 @@ OF_RANKER = frozenset(STEPS_OF_FINDINGS) - {"hedge_phrases"}
 """Assets that a batch's run for one ranker makes."""
 
 Requested = dict[str, set[str]]
-
-
-NOT_CURRENT: dict[tuple[str, ...], Staleness] = {}
-"""Table and keys of partitions that are not current; what runs make is acted out, so no
-file says so.
-"""
-
-
-class ActedStaleness(StalenessChecker):
-    def _of(self, table: str, *keys: str) -> Staleness:
-        return NOT_CURRENT.get((table, *keys), CURRENT)
-
-
-class ActedConfiguration(Configuration):
-    def staleness(self, *, verify: bool = False) -> StalenessChecker:
-        return ActedStaleness(self.home, self.judges)
 
 
 class CodeLocation:
@@ -89,7 +76,7 @@ def defined(settings: str = "") -> CodeLocation:
 def located(root: Path, settings: str = "") -> CodeLocation:
     """The code location of a home in a folder."""
     (root / "settings.toml").write_text(settings)
-    return CodeLocation(build_defs(ActedConfiguration(Home(root))))
+    return CodeLocation(build_defs(Configuration(Home(root))))
 
 
 class Acted:
@@ -101,7 +88,6 @@ class Acted:
         self._location = location or defined()
         self.definitions = self._location.definitions
         self.instance = quick_instance()
-        NOT_CURRENT.clear()
         self._cursor: Any = None
 
     def tick(self) -> Requested:
@@ -124,10 +110,6 @@ class Acted:
             if partitions
         }
 
-    def outdated(self, table: str, *keys: str) -> None:
-        """A partition is stale, until it is made again."""
-        NOT_CURRENT[table, *keys] = Staleness("stale", ("something changed",))
-
     def forget_cursor(self) -> None:
         """As after the sensor's state was lost."""
         self._cursor = None
@@ -147,7 +129,6 @@ class Acted:
 
     def make(self, run: dg.DagsterRun, table: str) -> None:
         partition = run.tags[PARTITION_NAME_TAG]
-        NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
         materialization = dg.AssetMaterialization(table, partition=partition)
         event = DagsterEvent(
             DagsterEventType.ASSET_MATERIALIZATION.value,
@@ -180,7 +161,6 @@ class Acted:
         which costs most.
         """
         for table in tables:
-            NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
             self.instance.report_runless_asset_event(
                 dg.AssetMaterialization(table, partition=partition)
             )

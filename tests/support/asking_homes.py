@@ -12,7 +12,7 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.resources import anchor_set
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_table, stored_record
+from lunguage_assets.workspace.store import partition_path, read_table
 
 MODELS = ("one", "two", "three")
 JUDGE = """
@@ -47,11 +47,9 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     table = TABLES["hedge_vocabulary"]
     path = partition_path(configuration.home.tables, "hedge_vocabulary", "lexicon")
     frame = read_table(table, path)
-    record = stored_record(table, path)
-    assert record is not None
     kept_phrases = set(frame.loc[frame["retained"], "phrase"][:6]) | {
         a.phrase for a in anchor_set(configuration).anchors
     }
     frame["retained"] &= frame["phrase"].isin(kept_phrases)
-    store_table(table, frame, path, record.keys, record.made_of)
+    store_table(table, frame, path)
     return folder

@@ -6,7 +6,6 @@ Fixtures of this module are imported by the `conftest.py` of the folders that us
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +14,14 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-import dagster as dg
 import pytest
 from commands import lunguage
-from dagster._serdes import deserialize_value, serialize_value
 from made_once import made_once
+from quick_instance import save_events
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import robustness, validation
-from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.sample import write_sample
 
 QUICK_STICK = """
@@ -49,12 +47,12 @@ class Finished:
     Args:
         home: without the databases of Dagster.
         deliveries: folder with one folder per delivery.
-        record: what was materialised.
+        events: what Dagster knows of it.
     """
 
     home: Path
     deliveries: Path
-    record: list[dg.AssetMaterialization]
+    events: Path
 
 
 @contextmanager
@@ -91,17 +89,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             small.register({batch: deliveries[batch] for batch in ("first", "second")})
             small.run()
             with brief_analyses():
-                small.executed(lambda: small.runner().run("panel", stages=ANALYSES))
+                small.executed(lambda: small.runner().run(ANALYSES))
             small.run()  # the release shows the analyses
-            record = [serialize_value(event) for event in small.record]
-        (folder / "record.json").write_text(json.dumps(record))
+            save_events(small.instance, folder / "events.sqlite")
 
     folder = made_once(tmp_path_factory, "finished", make)
-    record = [
-        deserialize_value(event, dg.AssetMaterialization)
-        for event in json.loads((folder / "record.json").read_text())
-    ]
-    return Finished(folder / "home", folder / "deliveries", record)
+    return Finished(folder / "home", folder / "deliveries", folder / "events.sqlite")
 
 
 @pytest.fixture
@@ -110,7 +103,7 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
     in it.
     """
     shutil.copytree(finished.home, tmp_path / "home")
-    with SmallHome.opened(tmp_path / "home", finished.record) as opened:
+    with SmallHome.opened(tmp_path / "home", finished.events) as opened:
         yield opened
 
 

@@ -17,9 +17,7 @@ _store = store.publish_table
 
 def _store_all_but_one(table: Any, *arguments: Any) -> Any:
     return (
-        burst()
-        if table.record.table == "deduplicated_findings"
-        else _store(table, *arguments)
+        burst() if table.table == "deduplicated_findings" else _store(table, *arguments)
     )
 
 

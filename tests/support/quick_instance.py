@@ -7,8 +7,10 @@ and a tick of the automation cost in it. Statements and tables are Dagster's her
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from unittest import mock
 
 import dagster as dg
@@ -71,8 +73,22 @@ class _Runs(InMemoryRunStorage):
             yield connection
 
 
-def quick_instance() -> dg.DagsterInstance:
-    """As `DagsterInstance.ephemeral()`."""
+def _sqlite(instance: dg.DagsterInstance) -> sqlite3.Connection:
+    log = instance.event_log_storage
+    assert isinstance(log, _Log)
+    connection = log._held_conn.connection.driver_connection
+    assert isinstance(connection, sqlite3.Connection)
+    return connection
+
+
+def save_events(instance: dg.DagsterInstance, file: Path) -> None:
+    """Write what a quick instance knows of assets and partitions into a file."""
+    with closing(sqlite3.connect(file)) as target:
+        _sqlite(instance).backup(target)
+
+
+def quick_instance(events: Path | None = None) -> dg.DagsterInstance:
+    """As `DagsterInstance.ephemeral()`; it knows what `save_events` wrote."""
     with ExitStack() as patched:
         for target in _PLACES:
             patched.enter_context(
@@ -86,4 +102,8 @@ def quick_instance() -> dg.DagsterInstance:
         patched.enter_context(
             mock.patch("dagster._core.storage.runs.InMemoryRunStorage", _Runs)
         )
-        return dg.DagsterInstance.ephemeral()
+        instance = dg.DagsterInstance.ephemeral()
+    if events is not None:
+        with closing(sqlite3.connect(events)) as source:
+            source.backup(_sqlite(instance))
+    return instance

@@ -7,7 +7,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,13 +19,13 @@ from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
-from lunguage_assets.lineage.run_plan import Stage, plan
-from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
-from lunguage_assets.orchestration.runs.runner import Runner, RunSummary
+from lunguage_assets.orchestration.current import Current
+from lunguage_assets.orchestration.jobs import JOBS
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, keys_of
+from lunguage_assets.orchestration.run import Runner, RunSummary
+from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.home import Home
@@ -92,8 +91,6 @@ class SmallHome:
     """A home and a Dagster instance in memory, which executes runs here and at once:
     what a test changes in this process holds in them. Its pictures are blank, and Great
     Expectations, which takes seconds to import, runs only where it is asked for.
-
-    `record` has what was materialised, so that another instance can be told of it.
     """
 
     def __init__(
@@ -102,23 +99,21 @@ class SmallHome:
         self.configuration = configuration
         self.home = configuration.home
         self.instance = instance
-        self.record: list[dg.AssetMaterialization] = []
 
     @classmethod
     @contextmanager
     def opened(
         cls,
         root: Path,
-        record: Sequence[dg.AssetMaterialization] = (),
+        events: Path | None = None,
         *,
         expectations: bool = False,
         **fields: Any,
     ) -> Iterator[SmallHome]:
-        """The home `root`, its batches known as partitions, with the record of earlier
-        materialisations.
+        """The home `root`, and an instance that knows what was materialised in it.
 
-        `expectations`: whether the suites are run; `fields`: of the configuration, such
-        as `judges_file`.
+        `events`: of `save_events`; `expectations`: whether the suites are run;
+        `fields`: of the configuration, such as `judges_file`.
         """
         configuration = Configuration(Home(root), **fields)
         without = (
@@ -126,11 +121,9 @@ class SmallHome:
             if expectations
             else mock.patch.object(checks, "examined", return_value=[])
         )
-        with blank_pictures(), without, quick_instance() as instance:
+        with blank_pictures(), without, quick_instance(events) as instance:
             keys = [batch.key for batch in configuration.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
-            for materialization in record:
-                instance.report_runless_asset_event(materialization)
             yield cls(configuration, instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
@@ -138,46 +131,39 @@ class SmallHome:
             self.home.register(folder, batch)
         self.instance.add_dynamic_partitions(REPORT_BATCH.name, list(deliveries))
 
-    @cached_property
+    @property
     def definitions(self) -> dg.Definitions:
-        return build_defs(self.configuration)
+        """As a process loads them: settings are in the versions of the steps' code."""
+        return build_defs(self.configuration.reloaded())
 
-    def staleness(self) -> StalenessChecker:
+    def runner(self) -> Runner:
+        return Runner(self.configuration.reloaded(), self.instance)
+
+    def current(self) -> Current:
         """What is current now, as a command finds it."""
-        return self.configuration.staleness(verify=True)
+        runner = self.runner()
+        runner.prepare()
+        return runner.current()
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
-        return [str(stage) for stage in plan(self.staleness(), ranker)]
-
-    def runner(self) -> Runner:
-        return Runner(self.configuration, self.instance, self.definitions)
+        return [str(stage) for stage in self.runner().plan(ranker)]
 
     def run(self, ranker: str = "panel", *, rebuild: bool = False) -> list[str]:
         """Make what is not current; the stages that were executed."""
-        return self.executed(lambda: self.runner().run(ranker, rebuild=rebuild))
+        runner = self.runner()
+        stages = runner.plan(ranker, rebuild=rebuild)
+        return self.executed(lambda: runner.run(stages, rebuild=rebuild))
 
     def executed(self, work: Callable[[], RunSummary]) -> list[str]:
         """The stages that some work executed, in their order."""
         before = {run.run_id for run in self.instance.get_runs()}
         work()
-        runs = [
-            run
+        return [
+            _line_of(run)
             for run in reversed(self.instance.get_runs())
             if run.run_id not in before
         ]
-        self._keep(runs)
-        return [_line_of(run) for run in runs]
-
-    def _keep(self, runs: Sequence[dg.DagsterRun]) -> None:
-        for run in runs:
-            logs = self.instance.all_logs(
-                run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
-            )
-            events = [entry.get_dagster_event() for entry in logs]
-            self.record += [
-                event.step_materialization_data.materialization for event in events
-            ]
 
     def make(
         self,
@@ -186,11 +172,14 @@ class SmallHome:
         *,
         raise_on_error: bool = True,
     ) -> dg.ExecuteInProcessResult:
-        """Materialise the assets of tables, for one partition, with their checks."""
-        keys = {dg.AssetKey(STEP_OF[table]) for table in tables}
-        job_of_all = (
-            self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
-        )
+        """Materialise tables with their side tables and checks, for one partition."""
+        keys = {
+            dg.AssetKey(made)
+            for table in tables
+            for made in _made_together(self.definitions, table)
+        }
+        repository = self.definitions.get_repository_def()
+        job_of_all = repository.get_implicit_job_def_for_assets(keys)
         assert job_of_all is not None
         job = job_of_all.get_subset(asset_selection=keys)
         key = (
@@ -198,20 +187,24 @@ class SmallHome:
             if isinstance(partition, str)
             else dg.MultiPartitionKey(dict(partition))
         )
-        result = job.execute_in_process(
+        return job.execute_in_process(
             instance=self.instance, partition_key=key, raise_on_error=raise_on_error
         )
-        self.record += [
-            event.materialization for event in result.get_asset_materialization_events()
-        ]
-        return result
+
+
+def _made_together(definitions: dg.Definitions, table: str) -> set[str]:
+    """A table and what one step makes with it."""
+    for asset in definitions.assets or ():
+        if isinstance(asset, dg.AssetsDefinition) and dg.AssetKey(table) in asset.keys:
+            return {key.path[-1] for key in asset.keys}
+    raise KeyError(table)
 
 
 def _line_of(run: dg.DagsterRun) -> str:
-    dimensions = RECIPES[STEPS_OF_JOB[run.job_name][0]].dimensions
-    return str(
-        Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions))
-    )
+    table = JOBS[run.job_name].steps[0]
+    partition = run.tags["dagster/partition"]
+    keys = keys_of(table, partition) if "|" in partition else (partition,)
+    return str(Stage(run.job_name, keys))
 
 
 def said_of(result: dg.ExecuteInProcessResult) -> str:

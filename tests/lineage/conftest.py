@@ -1,3 +1,0 @@
-"""The finished home."""
-
-from finished_homes import finished  # noqa: F401

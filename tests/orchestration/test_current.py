@@ -1,0 +1,212 @@
+"""A change makes stale exactly what follows from it, says why, and is planned for no
+further. One row per kind of change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from finished_homes import Finished
+from small_homes import SmallHome
+
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.orchestration import sources
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
+
+Change = Callable[[SmallHome], None]
+
+
+def setting(group: str, line: str) -> Change:
+    """A change of one option."""
+
+    def change(small: SmallHome) -> None:
+        text = small.home.settings_file.read_text()
+        name = line.split(" ")[0]
+        kept = [row for row in text.splitlines() if not row.startswith(f"{name} ")]
+        if f"[{group}]" not in kept:
+            kept.append(f"[{group}]")
+        kept.insert(kept.index(f"[{group}]") + 1, line)
+        small.home.settings_file.write_text("\n".join(kept) + "\n")
+
+    return change
+
+
+def anchors(small: SmallHome) -> None:
+    ratings = [
+        f"{rater},{anchor.phrase},Invented sentence.,{rating}"
+        for anchor in published_anchors()
+        for rater, rating in (("a", 20), ("b", 60))
+    ]
+    small.home.anchor_ratings.write_text(
+        "\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n"
+    )
+
+
+def pathways(small: SmallHome) -> None:
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    changed = packaged.replace("finding: hyperinflation", "finding: hyperexpansion")
+    (small.home.root / "pathways.yaml").write_text(changed, encoding="utf-8")
+
+
+def correction(small: SmallHome) -> None:
+    """A pair of the first batch is said to have no phrase."""
+    path = partition_path(small.home.tables, "hedge_phrases", "lexicon", "first")
+    hedges = read_table(TABLES["hedge_phrases"], path)
+    finding_id = hedges.loc[hedges["phrases"].map(len) > 0, "finding_id"].iloc[0]
+    small.home.corrections_file.write_text(f"finding_id,phrases\n{finding_id},\n")
+
+
+def experts(small: SmallHome) -> None:
+    small.home.expert_responses.write_text("pair,phrase_1,phrase_2,expert_1\n")
+
+
+def nothing_that_counts(small: SmallHome) -> None:
+    """Options of checks, landing, automation and kept versions; the device of an
+    encoder that is not used.
+    """
+    with small.home.settings_file.open("a") as stream:
+        stream.write(
+            "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"
+        )
+        stream.write(
+            "[release]\nkeep = 3\n[implicit]\nencoder_device = 'cpu'\nencoder_batch_size = 8\n"
+        )
+
+
+def deleted(small: SmallHome) -> None:
+    partition_path(small.home.tables, "expansions", "panel", "first").unlink()
+
+
+REFIT = tuple(f"refit (panel x {batch})" for batch in ("first", "second"))
+EXPAND = tuple(f"expand (panel x {batch})" for batch in ("first", "second"))
+EXTRACT = tuple(f"extract_hedges (lexicon x {batch})" for batch in ("first", "second"))
+COMPARE = ("compare (lexicon)", "compare (cues)")
+RANK = ("rank (panel)",)
+OUT = ("release (panel)",)
+
+ROWS: dict[str, tuple[Change, tuple[str, ...]]] = {
+    "a setting of the intake": (
+        setting("corpus", 'default_view = "pa"'),
+        ("ingest (first)", EXTRACT[0], "ingest (second)", EXTRACT[1], *REFIT, *OUT),
+    ),
+    "a setting of the comparisons": (
+        setting("explicit", "repetitions = 2"),
+        (*COMPARE, *RANK, *REFIT, *OUT),
+    ),
+    "a setting of the fit": (
+        setting("explicit", "step_limit = 17"),
+        (*REFIT, *OUT),
+    ),
+    "options that change no result": (nothing_that_counts, ()),
+    "ratings of the anchors": (anchors, (*REFIT, *OUT)),
+    "a pathway": (pathways, (*EXPAND, *OUT)),
+    "a correction": (correction, (*EXTRACT, *REFIT, *OUT)),
+    "answers of experts": (experts, ()),
+    "a table deleted": (deleted, (EXPAND[0], *OUT)),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_change_is_planned_with_what_follows_from_it_and_nothing_else(
+    row: tuple[Change, tuple[str, ...]], small: SmallHome
+) -> None:
+    change, stages = row
+    assert small.plan() == []
+    change(small)
+    assert small.plan() == list(stages)
+
+
+def test_a_stage_says_what_changed(small: SmallHome) -> None:
+    pathways(small)
+    stages = small.runner().plan("panel")
+    assert [stage.reason for stage in stages] == [
+        "pathways_file changed",
+        "pathways_file changed",
+        "what it reads is made again",
+    ]
+
+
+def test_rows_that_come_out_the_same_make_nothing_after_them(small: SmallHome) -> None:
+    """An edit of a comment makes the expansions again, and no release."""
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    (small.home.root / "pathways.yaml").write_text(packaged + "# seen\n")
+    assert small.run() == list(EXPAND)
+    assert small.run() == []
+
+
+def test_new_phrases_do_not_renew_the_scale(small: SmallHome) -> None:
+    correction(small)
+    small.run()
+    current = small.current()
+    assert current.is_current("hedge_vocabulary", "lexicon")
+    assert current.waits_for_request("hedge_vocabulary", "lexicon")
+    assert small.run(rebuild=True)[:4] == [
+        "build_vocabulary (lexicon)",
+        *COMPARE,
+        *RANK,
+    ]
+    assert not small.current().waits_for_request("hedge_vocabulary", "lexicon")
+
+
+def test_edited_prompts_of_a_judge_ask_only_that_judge_again(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = sources.version_of_judge
+
+    def reworded(configuration: object, key: str) -> str:
+        return honest(configuration, key) + ("!" if key == "cues" else "")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sources, "version_of_judge", reworded)
+    assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
+
+
+def judges_with(file: Path, panel: str, candidates: str = "") -> Path:
+    """A copy of the judges file with a judge `new`, in the panel or beside it."""
+    text = resource("judges.toml").read_text()
+    text = text.replace('members = ["lexicon", "cues"]', f"members = {panel}")
+    text = text.replace(
+        '[presets.offline]\npanel = "offline"\n',
+        f'[presets.offline]\npanel = "offline"\n{candidates}',
+    )
+    file.write_text(
+        text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
+    )
+    return file
+
+
+def test_a_candidate_leaves_the_panel_current_and_a_member_does_not(
+    finished: Finished, tmp_path: Path
+) -> None:
+    beside = judges_with(
+        tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n'
+    )
+    with SmallHome.opened(finished.home, finished.events, judges_file=beside) as small:
+        assert small.plan() == []
+    within = judges_with(tmp_path / "within.toml", '["lexicon", "cues", "new"]')
+    with SmallHome.opened(finished.home, finished.events, judges_file=within) as small:
+        assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
+
+
+def test_a_judge_of_ones_own_inherits_what_is_shared(small: SmallHome) -> None:
+    assert small.plan("cues") == [
+        "rank (cues)",
+        "refit (cues x first)",
+        "refit (cues x second)",
+        "release (cues)",
+    ]
+
+
+def test_a_release_that_was_deleted_is_missing(small: SmallHome) -> None:
+    (small.home.release / "panel" / "LATEST").write_text("v99\n")
+    assert small.plan() == list(OUT)
+
+
+def test_a_renewed_analysis_asks_for_a_release(small: SmallHome) -> None:
+    setting("explicit", "seed = 1")(small)
+    small.run()
+    small.make(["judge_agreement"], "panel")
+    assert small.plan() == list(OUT)
