@@ -38,7 +38,7 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.side_files import split_metadata
-from lunguage_assets.corpus.texts.layouts import write_packed
+from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import read_record, replace_text
