@@ -269,7 +269,9 @@ def _sources_of_files(files: Iterable[Path]) -> list[TextSource]:
                 key = (layout.title, part.group(1).lower())
                 path_by_part.setdefault(key, (layout, path))
     for layout in layouts.layouts().values():
-        parts = sorted(path for chosen, path in path_by_part.values() if chosen is layout)
+        parts = sorted(
+            path for chosen, path in path_by_part.values() if chosen is layout
+        )
         if parts:
             sources.append(TextSource(layout, tuple(parts)))
     for layout, path in recognised:

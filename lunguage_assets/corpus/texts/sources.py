@@ -65,8 +65,8 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
         if source.beside is not None:
             records = _with_fields_beside(records, source.beside, source.layout)
         reports = (report_of(record, source.layout) for record in records)
-        yield from reports_of_images(reports) if source.layout.record_is_image else (
-            reports
+        yield from (
+            reports_of_images(reports) if source.layout.record_is_image else (reports)
         )
 
 
