@@ -7,9 +7,11 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import pytest
+import yaml
 from delivered_rows import as_csv, row
 from raw_deliveries import (
     REPORTS,
@@ -22,6 +24,7 @@ from raw_deliveries import (
 
 from lunguage_assets.corpus.delivery import content_hash
 from lunguage_assets.corpus.discovery import find_delivery
+from lunguage_assets.corpus.texts import layouts as layout_module
 from lunguage_assets.corpus.texts.layouts import Layout, layouts
 from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -75,12 +78,12 @@ def packings(layout: Layout) -> dict[str, Callable[[Path], object]]:
     return ways
 
 
-def differences(name: str, folder: Path) -> list[str]:
+def differences(layout: Layout, folder: Path) -> list[str]:
     """How each packing of a layout's example differs from what the entry says."""
-    layout = layouts()[name]
+    name = layout.title
     different = []
     for way, pack in packings(layout).items():
-        delivered = folder / f"{name} in {way}" / "reports"
+        delivered = folder / str(len(list(folder.iterdir()))) / "reports"
         write_example(layout, delivered)
         pack(delivered)
         source = find_delivery(delivered).texts
@@ -103,7 +106,20 @@ REPORT_FIELDS = (
 
 
 def test_every_layout_is_recognised_by_its_example_and_reads_it(tmp_path: Path) -> None:
-    assert [line for name in layouts() for line in differences(name, tmp_path)] == []
+    found = [differences(layout, tmp_path) for layout in layouts().values()]
+    assert [*chain.from_iterable(found)] == []
+
+
+def test_the_entry_of_the_page_on_adding_reads_its_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[3] / "docs" / "adding.md"
+    _, _, entry = page.read_text(encoding="utf-8").partition("```yaml\nour-archive:")
+    content = yaml.safe_load(f"our-archive:{entry.partition('```')[0]}")
+    ours = Layout(**content["our-archive"])
+    with_ours = {"our-archive": ours, **layouts()}
+    monkeypatch.setattr(layout_module, "layouts", lambda: with_ours)
+    assert differences(ours, tmp_path) == []
 
 
 def mimic_zip(folder: Path) -> None:
