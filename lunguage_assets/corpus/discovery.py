@@ -67,20 +67,20 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         remedy = "Name the folder that holds the files."
         raise InputError(str(path), "no such folder", _accepted(), remedy)
     folder = path if path.is_dir() else path.parent
-    findings = _findings(path)
     if table_columns is not None:
         findings = None
         sources = [_source_of_named_columns(path, *table_columns)]
-    elif findings is not None:
-        # So may a table of texts, which are those of the findings' studies.
+    else:
+        sources = _text_sources(path, takes_any_text=True)
+        findings = _findings(path, sources)
+    if findings is not None:
+        # Beside findings a table of texts is of their studies.
         own_texts = layouts.layouts()[layouts.REPORTS]
         sources = [
             source
             for source in _text_sources(path, takes_any_text=False)
             if source.layout is not own_texts
         ]
-    else:
-        sources = _text_sources(path, takes_any_text=True)
     _require_one_form(path, findings, sources)
     paths = [path for source in sources for path in source.paths if path.is_file()]
     delivery = Delivery(
@@ -124,16 +124,14 @@ def _source_of_named_columns(path: Path, study: str, text: str) -> TextSource:
     )
 
 
-def _findings(path: Path) -> Path | None:
-    """Find the findings in a folder, or in a file."""
+def _findings(path: Path, sources: Sequence[TextSource]) -> Path | None:
+    """Find the findings in a folder, or in a file; `sources` are its raw reports."""
+    names = (FINDINGS.lower(), FINDINGS_PARQUET.lower())
     if path.is_file():
-        is_called_so = name_without_gz(path) in (
-            FINDINGS.lower(),
-            FINDINGS_PARQUET.lower(),
-        )
-        return path if is_called_so or holds_findings(path) else None
+        is_findings = name_without_gz(path) in names or holds_findings(path)
+        return path if is_findings else None
     findings = _file_named(path, FINDINGS, FINDINGS_PARQUET)
-    if findings is None and not _text_sources(path, takes_any_text=True):
+    if findings is None and not sources:
         # A home stores a file that was named at its registration under its own name.
         findings = next(filter(holds_findings, _files_in(path)), None)
     return findings

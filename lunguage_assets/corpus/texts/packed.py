@@ -23,9 +23,7 @@ _STORED = pa.schema(
 
 def write_packed(reports: Sequence[RawReport], path: Path) -> None:
     """Store reports in one file; reading it gives the same reports."""
-    columns = {}
-    for name in _STORED.names:
-        columns[name] = [getattr(report, name) for report in reports]
+    columns = [[getattr(report, name) for report in reports] for name in _STORED.names]
     table = pa.table(columns, _STORED)
     pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_AT_ONCE)
 
@@ -41,9 +39,7 @@ def read_packed(path: Path) -> Iterator[RawReport]:
         if file.schema_arrow.names != _STORED.names:
             raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_ROWS_AT_ONCE):
-            columns = [column.to_pylist() for column in batch.columns]
-            for values in zip(*columns, strict=True):
-                yield RawReport(*values)
+            yield from (RawReport(**values) for values in batch.to_pylist())
     except (pa.ArrowInvalid, OSError) as error:
         raise damaged(
             path.name,
@@ -58,12 +54,9 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
     """Hash reports (sha256): the same however they are packed."""
     digest = hashlib.sha256()
     for report in reports:
-        for name in _STORED.names:
-            value = getattr(report, name)
-            # The same text, packed or not, is the same delivery.
-            if name == "file":
-                value = report.file.removesuffix(".gz")
-            content = value if isinstance(value, bytes) else str(value).encode()
-            digest.update(f"{len(content)}\0".encode())
-            digest.update(content)
+        values = {name: getattr(report, name) for name in _STORED.names}
+        # The same text, packed or not, is the same delivery.
+        values["file"] = report.file.removesuffix(".gz")
+        # How Python writes them keeps one value apart from the next.
+        digest.update(repr(values).encode())
     return digest.hexdigest()
