@@ -95,14 +95,6 @@ _OF_VOCABULARY = (
 )
 _FROM_COMPARISONS = Input("comparison_matches", judge="members")
 _FROM_RANKING = Input("reference_ranking")
-# A distilled model learns from what judges said, never from what such a model scored.
-_LEARNT_FROM = (
-    Input("findings", by_panel=True),
-    Input("fitted_probabilities", by_panel=True),
-    Input("fit_log", by_panel=True),
-    _FROM_COMPARISONS,
-    _FROM_RANKING,
-)
 _ANALYSES = tuple(
     Input(name, optional=True)
     for name, table in TABLES.items()
@@ -175,14 +167,16 @@ RECIPES: Mapping[str, Recipe] = {
         code="4",
         asks_judges=True,
     ),
+    # It learns from what judges said, never from what such a model scored.
     "distilled_scorer": Recipe(
         tables=("distilled_scorer",),
-        inputs=_LEARNT_FROM,
-    ),
-    "distilled_evaluation": Recipe(
-        tables=("distilled_evaluation",),
-        inputs=(*_LEARNT_FROM, Input("distilled_scorer"), _FROM_VOCABULARY),
-        reads=("anchors",),
+        inputs=(
+            Input("findings", by_panel=True),
+            Input("fitted_probabilities", by_panel=True),
+            Input("fit_log", by_panel=True),
+            _FROM_RANKING,
+            _FROM_VOCABULARY,
+        ),
     ),
     "deduplicated_findings": Recipe(
         tables=("deduplicated_findings",),
@@ -283,7 +277,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "compare": ("comparison_matches",),
     "rank": ("reference_ranking",),
     "fit": ("fitted_probabilities",),
-    "distill": ("distilled_scorer", "distilled_evaluation"),
+    "distill": ("distilled_scorer",),
     "expand": ("deduplicated_findings", "expansions", RESULT),
     "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
     "analyse_structuring": ("structuring_agreement",),

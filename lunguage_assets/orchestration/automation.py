@@ -74,9 +74,9 @@ def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> b
     """
     if not _is_automated(staleness, step, keys):
         return False
-    # A distilled model that nobody has tested scores no report (docs/distilled.md).
+    # Without a current distilled model no report is scored (docs/distilled.md).
     is_scored = step == "fitted_probabilities" and staleness.scorer_of(*keys) != NOTHING
-    if is_scored and not staleness.is_current("distilled_evaluation", keys[0]):
+    if is_scored and not staleness.is_current("distilled_scorer", keys[0]):
         return False
     for step_input, input_keys in staleness.inputs(step, keys):
         # New phrases of a batch do not renew the vocabulary: every judge would be

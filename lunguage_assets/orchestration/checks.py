@@ -23,7 +23,7 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.package_check import Verification
-from lunguage_assets.explicit.distilled.evaluation import shortcomings
+from lunguage_assets.explicit.distilled.learning import shortcomings
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
@@ -35,7 +35,7 @@ from lunguage_assets.quality.suites import (
     suite_file,
 )
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
-from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
@@ -386,18 +386,18 @@ def p_drift(
 
 _IMPROVE_THE_MODEL = (
     "p of scored sentences is less than the panel's. Let the panel fit more sentences "
-    "of such phrases (docs/distilled.md), then `lunguage distill` again; or fine-tune "
-    "(--tune), or name a larger encoder."
+    "of such phrases (docs/distilled.md), then `lunguage distill` again; or name a "
+    "larger encoder."
 )
 
 
 @named_check
-def as_good_as_the_panel(evaluation: pd.DataFrame) -> dg.AssetCheckResult:
+def as_good_as_the_panel(scorer: pd.DataFrame) -> dg.AssetCheckResult:
     """The distilled model errs little on phrases that it had not seen.
 
     And its intervals hold there.
     """
-    return _as_good(shortcomings(evaluation), {})
+    return _as_good(shortcomings(scorer), {})
 
 
 FEW_UNLIKE = 0.05
@@ -419,8 +419,8 @@ def scored_as_tested(
     read_by_model = scored + unlike
     if not read_by_model:
         return check_result(True, {"note": "The judges fitted every sentence."})
-    path = partition_path(configuration.home.tables, DISTILLED_EVALUATION.name, ranker)
-    problems = shortcomings(read_table(DISTILLED_EVALUATION, path))
+    path = partition_path(configuration.home.tables, DISTILLED_SCORER.name, ranker)
+    problems = shortcomings(read_table(DISTILLED_SCORER, path))
     if unlike / read_by_model > FEW_UNLIKE:
         problems.append(
             f"{unlike} of {read_by_model} sentences are unlike what it learnt: "

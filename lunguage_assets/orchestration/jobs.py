@@ -31,9 +31,8 @@ STEP_DESCRIPTIONS: Mapping[str, str] = {
     "fitted_probabilities": "Place every tentative finding in the ranking and map its "
     "place to a probability.",
     "distilled_scorer": "Let a small model learn the judgement of a ranker's judges "
-    "from their stored answers.",
-    "distilled_evaluation": "Hold a distilled model against its judges, on sentences "
-    "and phrases that it had not seen.",
+    "from their stored answers; hold it against them, on sentences and phrases that it "
+    "had not seen.",
     "deduplicated_findings": "Merge duplicate findings of a study.",
     "expansions": "Match every finding to a pathway and generate the sub-findings that "
     "it implies.",

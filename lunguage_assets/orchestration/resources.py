@@ -10,16 +10,16 @@ Docs: https://docs.dagster.io/guides/build/external-resources
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.distilled.encoder import has_gpu
-from lunguage_assets.explicit.distilled.scorer import DistilledScorer
-from lunguage_assets.explicit.distilled.training import Training
+from lunguage_assets.explicit.distilled.scorer import (
+    DistilledScorer,
+    distilled_encoder,
+)
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
@@ -28,11 +28,9 @@ from lunguage_assets.explicit.fit.probability import (
     require_anchors,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
-from lunguage_assets.hub import packaged_copy
+from lunguage_assets.hub import SentenceEmbedder, packaged_copy
 from lunguage_assets.lineage.staleness import StalenessChecker
-from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
-from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 
@@ -102,42 +100,18 @@ def ranking_on_scale(
     return ranking
 
 
-def distilled_training(configuration: Configuration) -> Training:
-    """Say how a distilled model is trained (docs/distilled.md).
+def chosen_encoder(configuration: Configuration) -> SentenceEmbedder:
+    """Find the encoder that a distilled model is trained with (docs/distilled.md).
 
     Where the encoder of the settings is not on this machine, the copy of it in an
     installed package is used.
     """
-    settings = configuration.settings
-    options = settings.distilled
+    options = configuration.settings.distilled
     if configuration.encoder:
-        encoder = configuration.encoder
-        revision = ""
-    else:
-        installed = packaged_copy(options.encoder, options.revision)
-        encoder = installed or options.encoder
-        revision = options.revision
-    is_tuned = configuration.tune or options.tune or has_gpu()
-    return Training(
-        encoder,
-        revision,
-        options.device,
-        is_tuned,
-        options.epochs,
-        settings.explicit.seed,
-    )
-
-
-def scorer_folder(home: Home, ranker: str, scorer: pd.DataFrame) -> Path:
-    """Return the folder of a distilled model, which is named by a hash of its files.
-
-    Args:
-        home: that holds the model.
-        ranker: whose judges taught it.
-        scorer: `DISTILLED_SCORER` of the ranker.
-    """
-    files = str(scorer["files"].iloc[0])
-    return home.distilled / ranker / files[:16]
+        return distilled_encoder(configuration.encoder, "", options.device)
+    installed = packaged_copy(options.encoder, options.revision)
+    name = installed or options.encoder
+    return distilled_encoder(name, options.revision, options.device)
 
 
 def open_distilled_scorer(
@@ -157,19 +131,15 @@ def open_distilled_scorer(
     remedy = (
         f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
     )
-    for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
-        freshness = staleness.of(table.name, ranker)
-        if freshness.state == "current":
-            continue
+    freshness = staleness.of(DISTILLED_SCORER.name, ranker)
+    if freshness.state != "current":
         reason = "is not there"
         if freshness.because:
             reason = f"is stale ({'; '.join(freshness.because)})"
         raise MethodError(f"the distilled model of {ranker!r} {reason}. {remedy}")
     path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
-    scorer = read_table(DISTILLED_SCORER, path)
-    folder = scorer_folder(home, ranker, scorer)
-    if not folder.exists():
-        raise MethodError(
-            f"{folder} is gone: the distilled model cannot score. {remedy}"
-        )
-    return DistilledScorer(folder, configuration.settings.distilled.device)
+    digest = read_table(DISTILLED_SCORER, path)["files"].iloc[0]
+    file = home.distilled / ranker / f"{digest}.safetensors"
+    if not file.exists():
+        raise MethodError(f"{file} is gone: the distilled model cannot score. {remedy}")
+    return DistilledScorer(file, configuration.settings.distilled.device)

@@ -178,7 +178,7 @@ KEYS = (
 HEAVY = (
     "alembic", "anthropic", "boto3", "celery", "dagster._daemon.controller", "google.genai",
     "great_expectations", "jinja2", "matplotlib", "openai", "PIL", "plotly",
-    "psycopg2", "redis", "s3fs", "scipy.optimize", "scipy.stats", "sentence_transformers",
+    "psycopg2", "redis", "s3fs", "scipy.optimize", "scipy.stats", "sentence_transformers", "sklearn",
     "torch", "transformers",
 )  # fmt: skip
 

@@ -158,7 +158,7 @@ def distilled_model(
         ranker: of the release.
 
     Returns:
-        Its row of DISTILLED_SCORER and `batches`; None: judges fitted all of them.
+        What DISTILLED_SCORER says of it, and `batches`; None: judges fitted all.
     """
     batches = [
         batch
@@ -167,9 +167,8 @@ def distilled_model(
     ]
     if not batches:
         return None
-    variants = stored_table(tables, DISTILLED_SCORER.name, (ranker,))
-    used = variants[variants["is_used"]].drop(columns=["is_used"])
-    (row,) = used.to_dict("records")
+    scorer = stored_table(tables, DISTILLED_SCORER.name, (ranker,))
+    (row,) = scorer.head(1)[list(DISTILLED_SCORER.constant)].to_dict("records")
     return {"batches": batches, **{str(name): value for name, value in row.items()}}
 
 
