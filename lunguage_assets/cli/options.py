@@ -74,7 +74,6 @@ _FIELDS_OF_CONFIGURATION = (
     "release_to",
     "fit",
     "encoder",
-    "tune",
 )
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lunguage_assets.explicit.distilled.scorer import DistilledScorer
-from lunguage_assets.explicit.distilled.scorer_files import scorer_identity
+from lunguage_assets.explicit.distilled.scorer import (
+    DistilledScorer,
+    scorer_file,
+    scorer_identity,
+)
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
@@ -56,11 +59,11 @@ def judge_identity(
     """
     slot = configuration.judge_config(key)
     # Whether a table is stale is asked often: no ledger is opened for it, and of a
-    # distilled model only its small file is read.
+    # distilled model only the name of its file is read.
     if not isinstance(slot, OfflineJudgeConfig):
         return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
     if slot.provider == "distilled":
-        return scorer_identity(Path(slot.folder).expanduser())
+        return scorer_identity(scorer_file(Path(slot.folder).expanduser()))
     return offline_judge(key, slot).identity
 
 
@@ -71,7 +74,8 @@ def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
         ConfigurationError: a distilled model is not there.
     """
     if slot.provider == "distilled":
-        return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
+        file = scorer_file(Path(slot.folder).expanduser())
+        return ScorerJudge(key, DistilledScorer(file))
     if slot.provider == "cues":
         return CuesJudge.bundled(key)
     return LexiconJudge.bundled(key)

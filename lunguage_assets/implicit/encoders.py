@@ -14,9 +14,8 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.files import replace_file
-from lunguage_assets.hub import find_model, quiet_transformers
+from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.implicit.lexical_encoder import IDENTITY, LexicalEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
@@ -37,12 +36,6 @@ _ENCODER_KEY = b"lunguage encoder"
 _SHORTEST = 1e-12
 _UNIT_TOLERANCE = 1e-3
 _HASH_LENGTH = 16
-
-BIOLORD = "FremyCompany/BioLORD-2023"
-"""The encoder of the paper."""
-
-BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
-"""The default revision."""
 
 Floats = NDArray[np.float32]
 
@@ -78,91 +71,6 @@ def checked_vectors(identity: str, answer: Floats, rows: int) -> Floats:
         f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} "
         "finite vectors of length 1."
     )
-
-
-class SentenceEmbedder:
-    """A model of sentence-transformers in this process, loaded at the first phrase.
-
-    One of the hub is fetched when it is not here. Only safetensors are read, and no
-    code of a model's own is run. It pools as the model's own files say (BioLORD-2023:
-    the mean); vectors are L2-normalised, 32-bit floats. Its identity is the name and
-    the exact revision, the same on every machine.
-    """
-
-    def __init__(
-        self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64
-    ) -> None:
-        """Find the model.
-
-        Args:
-            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by
-                the SHA-256 of its files, or a name on the hub.
-            revision: on the hub a commit, tag or branch; empty: `main`, of BioLORD-2023
-                the one this package was written for.
-            device: torch's name, or `auto`: a GPU if there is one.
-            batch_size: phrases that go through the model together.
-
-        Raises:
-            ConfigurationError: a library is missing, or the model cannot be found,
-                fetched or read.
-        """
-        if find_spec("sentence_transformers") is None:
-            raise ConfigurationError(
-                "encoder 'sentence' needs sentence_transformers, which is not "
-                "installed. Run: pip install 'lunguage-assets[models]'"
-            )
-        self._device = device
-        self._batch_size = batch_size
-        pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
-        self._folder, self.identity, files = find_model(name, pinned, "encoder_model")
-        has_safetensors = any(file.suffix == ".safetensors" for file in files)
-        if self._folder / "modules.json" not in files or not has_safetensors:
-            raise ConfigurationError(
-                f"encoder_model, folder {self._folder}: found no sentence encoder in "
-                "safetensors (other formats can hold code), expected one. Save it with "
-                "sentence-transformers."
-            )
-
-    def encode(self, phrases: Sequence[str]) -> Floats:
-        """Encode n phrases as n x d.
-
-        Raises:
-            ConfigurationError: the model cannot be loaded.
-        """
-        vectors: Floats = self._model.encode(
-            list(phrases),
-            batch_size=self._batch_size,
-            show_progress_bar=False,
-            convert_to_numpy=True,
-            normalize_embeddings=True,
-        )
-        return vectors
-
-    @cached_property
-    def _model(self) -> Any:
-        import torch
-        from sentence_transformers import SentenceTransformer
-
-        quiet_transformers()
-        device = self._device
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            return SentenceTransformer(
-                str(self._folder),
-                device=device,
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
-            ).eval()
-        # Each library has its own errors; the text of some is a page long.
-        except Exception as error:
-            raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {device!r} "
-                f"({type(error).__name__}). Expected the files of a sentence encoder "
-                "without code of its own, and a device that torch knows: "
-                "implicit.encoder_model, implicit.encoder_device."
-            ) from None
 
 
 class PrecomputedEmbedder:

@@ -23,6 +23,8 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.package_check import Verification
+from lunguage_assets.explicit.distilled.learning import shortcomings
+from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.orchestration.metadata import examples, markdown
@@ -33,6 +35,8 @@ from lunguage_assets.quality.suites import (
     suite_file,
 )
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
+from lunguage_assets.workspace.store import partition_path, read_table
 
 WARN = dg.AssetCheckSeverity.WARN
 ERROR = dg.AssetCheckSeverity.ERROR
@@ -276,6 +280,63 @@ def equals_trueskill_package(verification: Verification) -> dg.AssetCheckResult:
     )
     return check_result(
         verification.passed, verification._asdict(), remedy, severity=ERROR
+    )
+
+
+# Distilled models
+
+_IMPROVE_THE_MODEL = (
+    "p of scored sentences is less than the panel's. Let the panel fit more sentences "
+    "of such phrases (docs/distilled.md), then `lunguage distill` again; or name a "
+    "larger encoder."
+)
+
+
+@named_check
+def as_good_as_the_panel(scorer: pd.DataFrame) -> dg.AssetCheckResult:
+    """The distilled model errs little on phrases that it had not seen.
+
+    And its intervals hold there.
+    """
+    return _as_good(shortcomings(scorer), {})
+
+
+FEW_UNLIKE = 0.05
+"""Share of sentences that may be unlike what a distilled model has learnt."""
+
+
+@named_check
+def scored_as_tested(
+    configuration: Configuration, ranker: str, fitted: pd.DataFrame
+) -> dg.AssetCheckResult:
+    """Scores that a distilled model gives are those of a model that did well.
+
+    And they are of sentences like those that it learnt from.
+    """
+    # A sentence is fitted once, however many findings it has.
+    by_sentence = fitted.drop_duplicates("sentence_key")
+    scored = int((by_sentence["stop"] == "scored").sum())
+    unlike = int((by_sentence["stop"] == OUT_OF_DISTRIBUTION).sum())
+    read_by_model = scored + unlike
+    path = partition_path(configuration.home.tables, DISTILLED_SCORER.name, ranker)
+    problems = shortcomings(read_table(DISTILLED_SCORER, path))
+    if read_by_model and unlike / read_by_model > FEW_UNLIKE:
+        problems.append(
+            f"{unlike} of {read_by_model} sentences are unlike what it learnt: "
+            "p of their phrases"
+        )
+    return _as_good(problems, {"scored": scored, "unlike": unlike})
+
+
+def _as_good(
+    problems: Sequence[str], metadata: Mapping[str, object]
+) -> dg.AssetCheckResult:
+    listed = "; ".join(problems)
+    return check_result(
+        not problems,
+        {**metadata, "found": listed or "none"},
+        _IMPROVE_THE_MODEL,
+        listed or None,
     )
 
 

@@ -131,6 +131,12 @@ JOBS: Mapping[str, Job] = {
         after=("ingest", "extract_hedges", "build_vocabulary", "rank"),
         asks_judges=True,
     ),
+    "distill": Job(
+        ("distilled_scorer",),
+        "Let a small model learn the judgement of a ranker's judges from their stored "
+        "answers, and hold it against them.",
+        after=("refit", "rank"),
+    ),
     "analyse_structuring": Job(
         ("structuring_agreement",),
         "Hold the structurers of a batch against each other, and against rows that "

@@ -15,6 +15,12 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.distilled.scorer import (
+    DistilledScorer,
+    distilled_encoder,
+)
+from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
@@ -23,6 +29,13 @@ from lunguage_assets.explicit.fit.probability import (
     require_anchors,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
+from lunguage_assets.hub import SentenceEmbedder, packaged_copy
+from lunguage_assets.tables import FITTED_PROBABILITIES
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
+from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+
+_BY_MODEL = ("scored", OUT_OF_DISTRIBUTION)
+"""How a fit ended that a distilled model made."""
 
 
 def configuration_resource(configuration: Configuration) -> dg.ResourceDefinition:
@@ -89,3 +102,81 @@ def ranking_on_scale(
         anchors_of(configuration, published)
         return published
     return ranking
+
+
+def chosen_encoder(configuration: Configuration) -> SentenceEmbedder:
+    """Find the encoder that a distilled model is trained with (docs/distilled.md).
+
+    Where the encoder of the settings is not on this machine, the copy of it in an
+    installed package is used.
+    """
+    options = configuration.settings.distilled
+    if configuration.encoder:
+        return distilled_encoder(configuration.encoder, "", options.device)
+    installed = packaged_copy(options.encoder, options.revision)
+    name = installed or options.encoder
+    return distilled_encoder(name, options.revision, options.device)
+
+
+def uses_distilled_model(configuration: Configuration) -> bool:
+    """Whether a distilled model fits new batches, and not the judges."""
+    fitter = configuration.fit or configuration.settings.explicit.fit
+    return fitter == "distilled"
+
+
+def scored_batches(configuration: Configuration, ranker: str) -> list[str]:
+    """List the batches that a distilled model scored, oldest first."""
+    scored = []
+    for batch in configuration.home.registered():
+        fitted = _stored_fits(configuration, ranker, batch.key)
+        if fitted is not None and fitted["stop"].isin(_BY_MODEL).any():
+            scored.append(batch.key)
+    return scored
+
+
+def is_scored(configuration: Configuration, ranker: str, batch: str) -> bool:
+    """Whether a distilled model fits a batch now.
+
+    A batch stays with who fitted it: a model learns from judges' fits, and a scored
+    archive is not asked about by mistake. `--fit panel` asks for it.
+    """
+    fitted = _stored_fits(configuration, ranker, batch)
+    # Without tentative findings nobody has fitted anything.
+    if fitted is None or fitted.empty:
+        return uses_distilled_model(configuration)
+    was_scored = bool(fitted["stop"].isin(_BY_MODEL).any())
+    return was_scored and configuration.fit != "panel"
+
+
+def _stored_fits(
+    configuration: Configuration, ranker: str, batch: str
+) -> pd.DataFrame | None:
+    tables = configuration.home.tables
+    path = partition_path(tables, FITTED_PROBABILITIES.name, ranker, batch)
+    if not is_stored(FITTED_PROBABILITIES, path):
+        return None
+    return read_table(FITTED_PROBABILITIES, path)
+
+
+def open_distilled_scorer(configuration: Configuration, ranker: str) -> DistilledScorer:
+    """Open the model that a ranker's judges taught.
+
+    Args:
+        configuration: of the home that holds the model.
+        ranker: whose judges taught it.
+
+    Raises:
+        MethodError: the model is not there; says what to do.
+    """
+    home = configuration.home
+    remedy = (
+        f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
+    )
+    path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
+    if not is_stored(DISTILLED_SCORER, path):
+        raise MethodError(f"the distilled model of {ranker!r} is not there. {remedy}")
+    digest = read_table(DISTILLED_SCORER, path)["files"].iloc[0]
+    file = home.distilled / ranker / f"{digest}.safetensors"
+    if not file.exists():
+        raise MethodError(f"{file} is gone: the distilled model cannot score. {remedy}")
+    return DistilledScorer(file, configuration.settings.distilled.device)

@@ -36,6 +36,7 @@ from lunguage_assets.orchestration.partitions import (
     forget_removed,
     partition_key,
 )
+from lunguage_assets.orchestration.resources import scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
 from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.workspace.store import remove_abandoned_files
@@ -124,7 +125,16 @@ class Runner:
     def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
         """Observe what may have changed, and list the stages to a release."""
         self.prepare()
-        return plan(self.current(), self._configuration.judges, ranker, rebuild=rebuild)
+        fit_again: list[str] = []
+        if self._configuration.fit == "panel":
+            fit_again = scored_batches(self._configuration, ranker)
+        return plan(
+            self.current(),
+            self._configuration.judges,
+            ranker,
+            rebuild=rebuild,
+            fit_again=fit_again,
+        )
 
     def prepare(self) -> None:
         """Tell Dagster which batches there are, and what changed outside of it."""

@@ -7,6 +7,7 @@ is executed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from lunguage_assets.errors import ConfigurationError
@@ -52,6 +53,7 @@ def plan(
     ranker: str,
     *,
     rebuild: bool = False,
+    fit_again: Collection[str] = (),
 ) -> list[Stage]:
     """List the stages to the results and the release of a ranker, upstream first.
 
@@ -61,6 +63,7 @@ def plan(
         ranker: whose results are wanted; a judge that is no ranker ends with its
             comparisons.
         rebuild: make the reference scale again, although it is current.
+        fit_again: batches that the judges are asked to fit, although they are current.
 
     Returns:
         The stages; none when everything is current.
@@ -87,9 +90,9 @@ def plan(
         run_plan.add("rank", ranker)
         for batch_key in current.batches:
             # A fit is not made again where only what follows from it is stale.
-            run_plan.add("refit", ranker, batch_key) or run_plan.add(
-                "expand", ranker, batch_key
-            )
+            is_asked_for = batch_key in fit_again
+            if not run_plan.add("refit", ranker, batch_key, is_asked_for=is_asked_for):
+                run_plan.add("expand", ranker, batch_key)
         run_plan.add("release", ranker)
     return run_plan.stages
 
@@ -102,8 +105,14 @@ class _RunPlan:
         self._current = current
         self._is_rebuild = rebuild
 
-    def add(self, job: str, *keys: str) -> bool:
-        """Add a job on a partition if it is needed, and tell whether it is."""
+    def add(self, job: str, *keys: str, is_asked_for: bool = False) -> bool:
+        """Add a job on a partition if it is needed, and tell whether it is.
+
+        Args:
+            job: its name.
+            keys: of the partition.
+            is_asked_for: it is added although its tables are current.
+        """
         steps = JOBS[job].steps
         # What follows from a fit alone is the job `expand`.
         asked = steps[:1] if job == "refit" else steps
@@ -111,6 +120,8 @@ class _RunPlan:
         for step in asked:
             reasons |= dict.fromkeys(self._current.reasons(step, *keys))
         is_rebuilt = self._is_rebuild and job in REBUILT
+        if is_asked_for:
+            reasons["the judges are to fit it"] = None
         is_needed = is_rebuilt or bool(reasons) or self._follows(job, keys)
         if is_needed:
             self.stages.append(Stage(job, keys, tuple(reasons)))

@@ -1,9 +1,8 @@
 """Pictures of how far the scale can be trusted.
 
-They show the agreement of judges, fits of phrases whose rank is known, p beside
-outcomes, and the errors of distilled models (docs/method/explicit.md sections 3, 4 and
-7; docs/distilled.md). Each function returns the bytes of a PNG. What is drawn is
-computed in `explicit.analysis`, `explicit.distilled` and `labels.calibration`.
+They show the agreement of judges, fits of phrases whose rank is known, and p beside
+outcomes (docs/method/explicit.md sections 3, 4 and 7). Each function returns the bytes
+of a PNG. What is drawn is computed in `explicit.analysis` and `labels.calibration`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from lunguage_assets.pictures.figure import (
     BLUE,
     GREY,
     HALF_PAGE,
-    ORANGE,
     SMALL,
     VERMILION,
     Style,
@@ -224,38 +222,6 @@ def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
     )
     axes.set_title(title, fontsize=10)
     axes.legend(loc="upper left", fontsize=SMALL)
-    return png(figure)
-
-
-def distilled_errors(evaluation: pd.DataFrame) -> bytes:
-    """Draw errors of mu on what was held out, beside that between halves of the panel.
-
-    Args:
-        evaluation: `DISTILLED_EVALUATION` frame.
-    """
-    figure, axes = one_panel(6.5, 3.2)
-    tests = {
-        "held-out sentences": {"color": BLUE, "hatch": ""},
-        "held-out phrases": {"color": ORANGE, "hatch": "//"},
-    }
-    errors = evaluation[evaluation["test"].isin(list(tests))].pivot(
-        index="scorer", columns="test", values="rmse"
-    )
-    scorers = ("frozen", "tuned", "phrase mean", "mean")
-    errors = errors.reindex([name for name in scorers if name in errors.index])
-    for number, (test, style) in enumerate(tests.items()):
-        height = np.arange(len(errors)) + 0.38 * number
-        error = errors.get(test, 0.0)
-        bars = axes.barh(height, error, height=0.36, label=test, **style)
-        axes.bar_label(bars, fmt="{:.1f}", padding=3, fontsize=SMALL)
-    # What to hold the model's errors against: the panel's own halves differ by so much.
-    between = evaluation.loc[evaluation["test"] == "panel halves", "rmse"].iloc[0]
-    label = "between halves of the panel"
-    axes.axvline(between, color=GREY, linestyle="--", label=label)
-    axes.set_yticks(np.arange(len(errors)) + 0.19, list(errors.index))
-    axes.set_xlabel("root mean squared error of mu")
-    axes.invert_yaxis()
-    figure.legend(loc="outside lower center", ncols=3, fontsize=SMALL)
     return png(figure)
 
 

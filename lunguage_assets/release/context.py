@@ -36,7 +36,8 @@ from lunguage_assets.release.provenance import (
     provenance,
 )
 from lunguage_assets.tables import ACCOUNTING, TABLES
-from lunguage_assets.tables.analyses import DISTILLED_EVALUATION, EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.tables.released import PHRASE_SCALE
 
 ANALYSES = {
@@ -313,9 +314,9 @@ def shown_analyses(
     version = set(ranking["ranking_version"])
     frames = dict(analyses)
     # The distilled model is evaluated apart from the others, so it may be stale alone.
-    distilled = frames.get(DISTILLED_EVALUATION.name)
+    distilled = frames.get(DISTILLED_SCORER.name)
     if distilled is not None and set(distilled["ranking_version"]) - version:
-        del frames[DISTILLED_EVALUATION.name]
+        del frames[DISTILLED_SCORER.name]
     # The others were made together: where one is of another ranking, all are.
     versions: set[str] = set()
     for frame in frames.values():

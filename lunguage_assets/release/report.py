@@ -29,7 +29,6 @@ from lunguage_assets.pictures.scale_plots import (
 from lunguage_assets.pictures.validation_plots import (
     agreement_heat_map,
     correlation_heat_map,
-    distilled_errors,
     expert_heat_map,
     validation_curves,
     validation_spread,
@@ -50,13 +49,13 @@ from lunguage_assets.release.published_values import (
     published_values,
 )
 from lunguage_assets.tables import PATHWAY_AUDIT
-from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _DESCRIBED_TABLES = {
     **PAPER_TABLES,
     "pathway_audit": PATHWAY_AUDIT,
-    "distilled_evaluation": DISTILLED_EVALUATION,
+    "distilled_scorer": DISTILLED_SCORER,
     "labels": LABEL_TABLE,
 }
 """Tables whose description the page repeats, by the name that it uses."""
@@ -139,9 +138,6 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         ),
         "validation_curves": _analysis_figure(context, "fit_validation", curves),
         "validation_spread": _analysis_figure(context, "fit_validation", spread),
-        "distilled": _analysis_figure(
-            context, "distilled_evaluation", distilled_errors
-        ),
         "experts": _expert_figure(context),
     }
     return {name: png for name, png in figures.items() if png is not None}
@@ -281,10 +277,10 @@ def _robustness_table(context: ReportContext) -> pd.DataFrame | None:
 
 
 def _distilled_table(context: ReportContext) -> pd.DataFrame | None:
-    evaluation = context.analyses.get("distilled_evaluation")
-    if evaluation is None:
+    scorer = context.analyses.get("distilled_scorer")
+    if scorer is None:
         return None
-    return evaluation.drop(columns=["ranking_version", "is_used"])
+    return scorer.drop(columns=list(DISTILLED_SCORER.constant))
 
 
 def _pathway_audit_table(context: ReportContext) -> pd.DataFrame | None:

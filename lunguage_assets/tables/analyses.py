@@ -9,7 +9,6 @@ from __future__ import annotations
 from lunguage_assets.tables.columns import (
     code,
     ends,
-    flag,
     integer,
     number,
     probability,
@@ -281,67 +280,4 @@ PATHWAY_AUDIT = Table(
         ("share_low", "share", "share_high"),
         ("as_implied", "mentioned", "studies"),
     ),
-)
-
-DISTILLED_EVALUATION = Table(
-    name="distilled_evaluation",
-    description=(
-        "How well the distilled model says what the panel says, of sentences that "
-        "it had not seen."
-    ),
-    partitioned_by=("ranker",),
-    released="analysis",
-    key=("test", "scorer", "against"),
-    columns=(
-        code(
-            "test",
-            "What was held out, or compared",
-            (
-                "held-out sentences",
-                "held-out phrases",
-                "judges",
-                "judge left out",
-                "scope",
-                "panel halves",
-            ),
-        ),
-        code(
-            "scorer",
-            "What scored: a rung of the model, the mean of the sentence's phrases, the "
-            "mean of all, half of the panel's answers",
-            ("frozen", "tuned", "phrase mean", "mean", "half the answers"),
-        ),
-        flag("is_used", "The row is of the rung that scores"),
-        text("against", "panel, or the judge whose answers are meant"),
-        integer("n", "Sentences, answers or pairs of sentences"),
-        number(
-            "rmse", "Of mu; null where it does not apply, as below", 0.0, nullable=True
-        ),
-        number("spearman", "Rank correlation of mu", -1.0, 1.0, nullable=True),
-        number("p_error", "Mean |difference of p|", 0.0, 1.0, nullable=True),
-        probability(
-            "coverage",
-            "Share of the panel's places in the 95% interval, both uncertainties added",
-            nullable=True,
-        ),
-        number("width", "Mean width of the 95% interval of p", 0.0, 1.0, nullable=True),
-        probability(
-            "agreement",
-            "Share of the judge's answers, or of pairs, in which it says the same",
-            nullable=True,
-        ),
-        probability(
-            "among_judges",
-            "Share in which the other judges say the same",
-            nullable=True,
-        ),
-        number(
-            "worth",
-            "Panel answers to a sentence at which it errs as much, at most all it gave",
-            0.0,
-            nullable=True,
-        ),
-        text("ranking_version", "Ranking that it was tested with"),
-    ),
-    constant=("ranking_version",),
 )

@@ -302,44 +302,35 @@ FIT_LOG = Table(
 DISTILLED_SCORER = Table(
     name="distilled_scorer",
     description=(
-        "The small model that learnt the judgement of a ranker's judges: what was "
-        "tried, and what is used."
+        "The small model that learnt the judgement of a ranker's judges: how well it "
+        "says what they say, of sentences that it had not seen."
     ),
     partitioned_by=("ranker",),
-    key=("rung",),
+    released="analysis",
+    key=("test",),
     columns=(
         code(
-            "rung",
-            "frozen: a head on the encoder as it is; tuned: the encoder itself learnt, "
-            "too",
-            ("frozen", "tuned"),
+            "test",
+            "Panel halves: the panel by half of its answers, beside the other half",
+            ("held-out sentences", "held-out phrases", "panel halves"),
         ),
-        flag("is_used", "The rung with the smaller held-out errors, whose files score"),
-        text("encoder", "Name and exact revision of the encoder"),
-        number("spread", "Prior deviation of mu, the ridge that was chosen", 0.0),
-        number(
-            "rmse_sentences",
-            "Error of mu on sentences that were held out, against the panel",
-            0.0,
-        ),
-        number(
-            "rmse_phrases",
-            "Error of mu on sentences whose phrases were held out; null without "
-            "phrases",
-            0.0,
+        integer("n", "Sentences"),
+        number("rmse", "Of mu; null without a sentence", 0.0, nullable=True),
+        number("spearman", "Rank correlation of mu", -1.0, 1.0, nullable=True),
+        probability(
+            "coverage",
+            "Share of the panel's places in the model's 95% interval",
             nullable=True,
         ),
+        text("encoder", "Name and exact revision of the encoder"),
         integer("sentences", "Different masked sentences that the panel has fitted"),
-        integer("answers", "Valid answers of its fits"),
-        integer("comparisons", "Valid answers of its comparisons"),
-        integer("seed", "Of folds, order and dropout"),
         text(
             "files",
-            "SHA-256 of what was learnt: distilled/<ranker>/<its first 16 digits> in "
+            "SHA-256 of what was learnt: distilled/<ranker>/<it>.safetensors in "
             "the home",
             pattern=whole(c.A_HASH),
         ),
         text("ranking_version", "Ranking whose units the scores have"),
     ),
-    constant=("files", "ranking_version"),
+    constant=("encoder", "sentences", "files", "ranking_version"),
 )

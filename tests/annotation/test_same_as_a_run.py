@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from lunguage_assets.lineage.run_plan import plan
+from lunguage_assets.orchestration.runs import runner
 from raw_deliveries import REPORTS
 from small_homes import SmallHome
 
 import lunguage_assets
-from lunguage_assets.lineage.run_plan import plan
-from lunguage_assets.orchestration.runs import runner
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.workspace.store import partition_path, read_table
 

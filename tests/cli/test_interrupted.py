@@ -15,14 +15,14 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from lunguage_assets.orchestration.runs.instance import dagster_instance
+from lunguage_assets.orchestration.runs.runner import Runner
 from platform_support import environment
 from served_home import wait_for
 
 from lunguage_assets.cli.main import answer_signals
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.workspace.home import Home
 
 HELD = """

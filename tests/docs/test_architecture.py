@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
 from lunguage_assets.lineage.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,14 +23,13 @@ from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, blacklist, frames, stated, vocabulary
 from plain_merging import cosine_of
 
+from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.hub import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
 from lunguage_assets.implicit import encoders
 from lunguage_assets.implicit.encoders import (
-    BIOLORD,
-    BIOLORD_REVISION,
     CachedEmbedder,
     PrecomputedEmbedder,
-    SentenceEmbedder,
     make_embedder,
     write_vectors,
 )
@@ -160,7 +159,7 @@ def test_a_model_of_the_hub_is_recorded_by_its_commit(
 def test_a_missing_library_is_named_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+    monkeypatch.setattr(hub, "find_spec", lambda name: None)
     with pytest.raises(
         ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"
     ):

@@ -140,5 +140,5 @@ def test_a_distilled_model_is_a_candidate_and_nothing_else(
     file.write_text(DISTILLED.format(**fields))
     judges = load_judges(file)
     assert judges.rankers == ("panel", "lexicon", "small")
-    with pytest.raises(ConfigurationError, match="found no distilled scorer"):
+    with pytest.raises(ConfigurationError, match="found 0 distilled scorers"):
         judge_identity("small", judges)

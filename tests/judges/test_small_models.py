@@ -20,7 +20,7 @@ from commands import lunguage
 from platform_support import contents, environment, without_expectations
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders import SentenceEmbedder
+from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from finished_homes import Finished
+from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from small_homes import SmallHome
 from stored_tables import store_table
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import (

@@ -14,9 +14,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from hostile_words import HOSTILE
+from lunguage_assets.lineage.recipes import STEP_OF
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.lineage.recipes import STEP_OF
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
@@ -178,7 +178,7 @@ KEYS = (
 HEAVY = (
     "alembic", "anthropic", "boto3", "celery", "dagster._daemon.controller", "google.genai",
     "great_expectations", "jinja2", "matplotlib", "openai", "PIL", "plotly",
-    "psycopg2", "redis", "s3fs", "scipy.optimize", "scipy.stats", "sentence_transformers",
+    "psycopg2", "redis", "s3fs", "scipy.optimize", "scipy.stats", "sentence_transformers", "sklearn",
     "torch", "transformers",
 )  # fmt: skip
 

@@ -10,14 +10,14 @@ from dagster._core.definitions.data_version import (
     StaleStatus,
 )
 from dagster._core.loader import LoadingContextForTest
-from small_homes import SmallHome
-
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.assets.edited_files import (
     FILES,
     note_versions,
     version_of,
 )
+from small_homes import SmallHome
+
 from lunguage_assets.orchestration.build import build_defs
 
 

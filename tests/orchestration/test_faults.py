@@ -12,10 +12,9 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from platform_support import contents, environment, without_expectations
 from served_home import ServedHome, wait_for
-
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 
 pytestmark = pytest.mark.lengthy
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from small_homes import SmallHome, said_of, write_deliveries
 
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
 
 KEYS = {

@@ -11,11 +11,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.errors import DagsterInvalidConfigError
+from lunguage_assets.lineage.recipes import STEPS_OF_JOB
 
 from lunguage_assets.configuration import VARIABLES, Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.model_judge import load_prompts
-from lunguage_assets.lineage.recipes import STEPS_OF_JOB
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.workspace.home import Home
 

@@ -14,10 +14,10 @@ import dagster as dg
 import pandas as pd
 import pytest
 from finished_homes import QUICK_STICK, Finished
+from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.orchestration.assets import explicit
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import (
     COMPARISON_MATCHES,
     FITTED_PROBABILITIES,

@@ -13,12 +13,12 @@ import pytest
 from asking_homes import home_of
 from finished_homes import Finished
 from loopback import Act, LoopbackServer
+from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome
 
 from lunguage_assets.judges.ledger.bills import Bill, Charges, charge
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 
 COMPARE = [Stage("compare", ("one",))]
 ACCOUNT = "comparison_matches/one"

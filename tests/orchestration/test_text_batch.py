@@ -11,9 +11,9 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
+from lunguage_assets.lineage.recipes import RECIPES
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables

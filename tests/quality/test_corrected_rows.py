@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
 from tentative_findings import finding, findings_frame
 
@@ -14,7 +15,6 @@ from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
-from lunguage_assets.workspace.table_record import Lineage
 
 STUDY = "s50000001"
 

@@ -93,12 +93,9 @@ SAID: dict[str, list[dict[str, Any]]] = {
         {"group": "all", "first": who, "second": "panel", "value": 0.75, "n": 9}
         for who in ("", "dr-nameless")
     ],
-    "distilled_evaluation": [
-        {"test": test, "scorer": scorer, "rmse": 2.5}
-        for test, scorer in (
-            ("panel halves", "half the answers"),
-            ("held-out sentences", "frozen"),
-        )
+    "distilled_scorer": [
+        {"test": test, "rmse": 2.5, "files": "0a"}
+        for test in ("panel halves", "held-out sentences")
     ],
     "pathway_audit": [
         {

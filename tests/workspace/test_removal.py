@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
 
 from lunguage_assets.errors import ConfigurationError
@@ -17,7 +18,6 @@ from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, stored_partitions
-from lunguage_assets.workspace.table_record import Lineage
 
 OF_FIRST = (
     ("findings", ("first",)),

@@ -11,6 +11,7 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
 from upath import UPath
 
@@ -26,7 +27,6 @@ from lunguage_assets.workspace.store import (
     stored_record,
     verified_record,
 )
-from lunguage_assets.workspace.table_record import Lineage
 
 
 def terms(*spellings: str) -> pd.DataFrame:

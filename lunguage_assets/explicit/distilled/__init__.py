@@ -1,5 +1,5 @@
-"""A small model that learns a panel's judgement from stored answers, and scores by it.
+"""A small model that learns a panel's judgement from stored fits, and scores by it.
 
-Here is all of it: its training, its evaluation, its files and its scores
-(docs/distilled.md). What a scorer is for a judge is in `judges/scoring.py`.
+What it learns from is in `panel_scores.py`, its training and its test in `learning.py`,
+its file in `scorer.py`, the scores of a batch in `scoring.py` (docs/distilled.md).
 """

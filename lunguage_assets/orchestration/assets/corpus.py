@@ -70,6 +70,9 @@ def text_assets(
     """
     texts_version = versioned("5", text_rules())
     structured_version = "2"
+    pool = pool_of_judges(configuration.judges)
+    # There only where somebody is asked.
+    checks_of_answers = [answers_usable] if pool else []
     settings = configuration.settings
 
     @dg.multi_asset(
@@ -127,12 +130,12 @@ def text_assets(
             dg.AssetDep("deliveries", partition_mapping=by.same_batch),
         ],
         partitions_def=by.structurer_and_batch,
-        pool=pool_of_judges(configuration.judges),
+        pool=pool,
         check_specs=check_specs(
             "structured_findings",
             by.structurer_and_batch,
             expectations,
-            answers_usable,
+            *checks_of_answers,
             expectations_of="sentence_accounts",
         ),
     )
@@ -191,10 +194,9 @@ def text_assets(
             "studies_with_findings": int(rows["study_id"].nunique()),
             **spending.metadata(),
         }
-        checks = [
-            expectations(configuration, "sentence_accounts", accounts),
-            answers_usable(configuration, spending.asked),
-        ]
+        checks = [expectations(configuration, "sentence_accounts", accounts)]
+        for check in checks_of_answers:
+            checks.append(check(configuration, spending.asked))
         yield stored("sentence_accounts", accounts)
         yield stored("refused_values", tables["refused_values"])
         yield stored("structured_findings", rows, metadata, checks, invalid)

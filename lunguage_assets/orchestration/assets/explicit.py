@@ -6,7 +6,7 @@ probability from its place in the ranking (docs/method/explicit.md).
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
+from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.phrases import (
     hedge_phrases as extract_hedge_phrases,
@@ -24,7 +25,7 @@ from lunguage_assets.explicit.hedges.vocabulary import (
 )
 from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
+from lunguage_assets.explicit.rating.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
@@ -32,6 +33,7 @@ from lunguage_assets.orchestration.checks import (
     check_specs,
     equals_trueskill_package,
     expectations,
+    scored_as_tested,
 )
 from lunguage_assets.orchestration.io_manager import (
     Result,
@@ -46,8 +48,11 @@ from lunguage_assets.orchestration.redaction import redact_errors, redact_result
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
+    is_scored,
+    open_distilled_scorer,
     ranking_on_scale,
     require_anchor_phrases,
+    uses_distilled_model,
 )
 from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
@@ -59,6 +64,8 @@ from lunguage_assets.tables import HEDGE_PHRASES
 from lunguage_assets.workspace.store import partition_path
 
 GROUP = "explicit"
+
+Check = Callable[..., dg.AssetCheckResult]
 
 VOCABULARY_OPTIONS = {
     "reference_scale",
@@ -97,17 +104,35 @@ def explicit_assets(
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
+    return [
+        *_hedge_assets(configuration, by),
+        *_rating_assets(configuration, by),
+        _fit_asset(configuration, by),
+    ]
+
+
+def _versions(configuration: Configuration, code: str, options: set[str]) -> str:
+    """Name the version of a step that reads some options of `[explicit]`."""
     settings = configuration.settings.explicit
+    return versioned(code, settings.model_dump(include=options))
+
+
+def _checks_of_answers(configuration: Configuration) -> list[Check]:
+    """Return the checks of answers: there only where language models are asked."""
+    return [answers_usable] if pool_of_judges(configuration.judges) else []
+
+
+def _hedge_assets(
+    configuration: Configuration, by: Partitions
+) -> list[dg.AssetsDefinition]:
+    """Return phrases and vocabulary."""
     extractor = configuration.judges.extractor
-    pool = pool_of_judges(configuration.judges)
+    checks_of_answers = _checks_of_answers(configuration)
     which_is_ranked = {
         "ranked": f"The vocabulary of {extractor!r} is ranked: `extractor` of the "
         "preset in the judges file names another. Other judges' are for comparison, "
         "and nothing reads them on."
     }
-
-    def versions(code: str, options: set[str]) -> str:
-        return versioned(code, settings.model_dump(include=options))
 
     @dg.multi_asset(
         name="extract_phrases",
@@ -127,9 +152,9 @@ def explicit_assets(
             "corrections_file",
         ],
         partitions_def=by.judge_and_batch,
-        pool=pool,
+        pool=pool_of_judges(configuration.judges),
         check_specs=check_specs(
-            "hedge_phrases", by.judge_and_batch, expectations, answers_usable
+            "hedge_phrases", by.judge_and_batch, expectations, *checks_of_answers
         ),
     )
     @redact_errors()
@@ -171,10 +196,9 @@ def explicit_assets(
             ),
             **spending.metadata(),
         }
-        checks = [
-            expectations(configuration, "hedge_phrases", phrases),
-            answers_usable(configuration, spending.asked),
-        ]
+        checks = [expectations(configuration, "hedge_phrases", phrases)]
+        for check in checks_of_answers:
+            checks.append(check(configuration, spending.asked))
         return stored("hedge_phrases", phrases, metadata, checks, invalid)
 
     @dg.multi_asset(
@@ -183,7 +207,7 @@ def explicit_assets(
             "hedge_vocabulary": table_out(
                 "hedge_vocabulary",
                 GROUP,
-                versions("2", VOCABULARY_OPTIONS),
+                _versions(configuration, "2", VOCABULARY_OPTIONS),
                 metadata=which_is_ranked,
             )
         },
@@ -215,22 +239,31 @@ def explicit_assets(
         checks = [expectations(configuration, "hedge_vocabulary", vocabulary)]
         return stored("hedge_vocabulary", vocabulary, metadata, checks)
 
+    return [extract_phrases, collect_phrases]
+
+
+def _rating_assets(
+    configuration: Configuration, by: Partitions
+) -> list[dg.AssetsDefinition]:
+    """Return comparisons and ranking."""
+    checks_of_answers = _checks_of_answers(configuration)
+
     @dg.multi_asset(
         name="compare_phrases",
         outs={
             "comparison_matches": table_out(
                 "comparison_matches",
                 GROUP,
-                versions("1", COMPARISON_OPTIONS),
+                _versions(configuration, "1", COMPARISON_OPTIONS),
                 asks_judges=True,
             )
         },
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         deps=["judges"],
         partitions_def=by.judge,
-        pool=pool,
+        pool=pool_of_judges(configuration.judges),
         check_specs=check_specs(
-            "comparison_matches", by.judge, expectations, answers_usable
+            "comparison_matches", by.judge, expectations, *checks_of_answers
         ),
     )
     @redact_errors()
@@ -259,17 +292,18 @@ def explicit_assets(
             **constants(hedge_vocabulary, "vocabulary_version"),
             **spending.metadata(),
         }
-        checks = [
-            expectations(configuration, "comparison_matches", matches),
-            answers_usable(configuration, spending.asked),
-        ]
+        checks = [expectations(configuration, "comparison_matches", matches)]
+        for check in checks_of_answers:
+            checks.append(check(configuration, spending.asked))
         return stored("comparison_matches", matches, metadata, checks)
 
     @dg.multi_asset(
-        name="rank",
+        name="rank_phrases",
         outs={
             "reference_ranking": table_out(
-                "reference_ranking", GROUP, versions("5", RANKING_OPTIONS)
+                "reference_ranking",
+                GROUP,
+                _versions(configuration, "5", RANKING_OPTIONS),
             )
         },
         ins={
@@ -286,7 +320,7 @@ def explicit_assets(
         ),
     )
     @redact_errors()
-    def rank(
+    def rank_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
@@ -304,7 +338,7 @@ def explicit_assets(
         matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
         identities = [version_of_judge(configuration, judge) for judge in members]
         settings = configuration.settings.explicit
-        own_ranking = rank_phrases(hedge_vocabulary, matches, settings, identities)
+        own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)
         verification = verify_with_package(own_ranking, matches, settings)
         versions_shown = ("ranking_version", "vocabulary_version")
@@ -323,13 +357,26 @@ def explicit_assets(
         ]
         return stored("reference_ranking", ranking, metadata, checks)
 
+    return [compare_phrases, rank_phrases]
+
+
+def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinition:
+    """Return the fitted probabilities, with their log."""
+    checks_of_answers = _checks_of_answers(configuration)
+    checks_of_fits: list[Check] = [expectations, *checks_of_answers]
+    # Where a distilled model fits, the fits rest on it.
+    models: list[dg.AssetDep] = []
+    if uses_distilled_model(configuration):
+        checks_of_fits.append(scored_as_tested)
+        models.append(dg.AssetDep("distilled_scorer", partition_mapping=by.same_ranker))
+
     @dg.multi_asset(
-        name="fit",
+        name="fit_findings",
         outs={
             table: table_out(
                 table,
                 GROUP,
-                versions("4", FIT_OPTIONS),
+                _versions(configuration, "4", FIT_OPTIONS),
                 asks_judges=True,
                 condition=batch_condition(configuration, table),
             )
@@ -344,15 +391,16 @@ def explicit_assets(
         deps=[
             dg.AssetDep("panels", partition_mapping=by.same_ranker),
             "anchors_file",
+            *models,
         ],
         partitions_def=by.ranker_and_batch,
-        pool=pool,
+        pool=pool_of_judges(configuration.judges),
         check_specs=check_specs(
-            "fitted_probabilities", by.ranker_and_batch, expectations, answers_usable
+            "fitted_probabilities", by.ranker_and_batch, *checks_of_fits
         ),
     )
     @redact_results
-    def fit(
+    def fit_findings(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         findings: pd.DataFrame,
@@ -361,11 +409,16 @@ def explicit_assets(
         reference_ranking: pd.DataFrame,
     ) -> Iterator[Result]:
         """Fit every tentative finding into the ranking; map its score to p."""
-        ranker = context.partition_key.keys_by_dimension["ranker"]
+        keys = context.partition_key.keys_by_dimension
+        ranker = keys["ranker"]
+        has_model = is_scored(configuration, ranker, keys["report_batch"])
+        scorer = open_distilled_scorer(configuration, ranker) if has_model else None
         anchors = anchors_of(configuration, reference_ranking)
         require_same_vocabulary(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
+        distilled = configuration.settings.distilled
+        asks_panel = distilled.out_of_distribution == "panel"
         spending = Spending(context, configuration, "fitted_probabilities")
         panel = [
             configuration.open_judge(judge, spending.note, spending.bill)
@@ -373,6 +426,15 @@ def explicit_assets(
         ]
 
         def fit_valid(tables: Tables, _: list[InvalidStudy]) -> Tables:
+            scored = None
+            if scorer is not None:
+                scored = score_sentences(
+                    tables["findings"],
+                    tables["hedge_phrases"],
+                    reference_ranking,
+                    scorer,
+                    ask_panel=asks_panel,
+                )
             fitted = fit_pairs(
                 tables["findings"],
                 tables["hedge_phrases"],
@@ -381,6 +443,7 @@ def explicit_assets(
                 panel,
                 anchors,
                 configuration.settings.explicit,
+                scored=scored,
             )
             return {
                 "fitted_probabilities": fitted.probabilities,
@@ -401,20 +464,15 @@ def explicit_assets(
             "mean_p": round(float(fitted_p.mean()), 4) if len(fitted_p) else 0.0,
             **spending.metadata(),
         }
-        checks = [
-            expectations(configuration, "fitted_probabilities", fitted),
-            answers_usable(configuration, spending.asked),
-        ]
+        checks = [expectations(configuration, "fitted_probabilities", fitted)]
+        for check in checks_of_answers:
+            checks.append(check(configuration, spending.asked))
+        if scored_as_tested in checks_of_fits:
+            checks.append(scored_as_tested(configuration, ranker, fitted))
         yield stored("fit_log", tables["fit_log"])
         yield stored("fitted_probabilities", fitted, metadata, checks, invalid)
 
-    return [
-        extract_phrases,
-        collect_phrases,
-        compare_phrases,
-        rank,
-        fit,
-    ]
+    return fit_findings
 
 
 def require_same_vocabulary(

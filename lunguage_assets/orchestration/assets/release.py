@@ -6,7 +6,7 @@ What stands in a release, and the guarantees that are asserted once more over th
 whole, are not here, but in the package `release`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,14 @@ from lunguage_assets.orchestration.io_manager import stored_table, versioned
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.resources import scored_batches
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 from lunguage_assets.workspace.versions import Written
 
@@ -141,7 +143,14 @@ def _write_release(configuration: Configuration, ranker: str) -> Written:
     registered = [batch.key for batch in configuration.home.registered()]
     missing = tuple(batch for batch in registered if batch not in complete)
     with newest_studies(configuration, ranker) as studies:
-        release = Release(ranker, ranking, studies, missing, configuration.processes)
+        release = Release(
+            ranker,
+            ranking,
+            studies,
+            missing,
+            configuration.processes,
+            _distilled_model(configuration, ranker, complete),
+        )
         return write_bundle(
             release,
             configuration.releases / ranker,
@@ -178,6 +187,28 @@ def _refuse_stale(current: Current, ranker: str) -> None:
         f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. "
         "Ask `lunguage estimate` first when language models judge; or undo the change."
     )
+
+
+def _distilled_model(
+    configuration: Configuration, ranker: str, complete: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the distilled model that scored batches of a ranker, and which ones.
+
+    Args:
+        configuration: of the home with the tables.
+        ranker: of the release.
+        complete: batches in it.
+
+    Returns:
+        What DISTILLED_SCORER says of it, and `batches`; None: judges fitted all.
+    """
+    scored = scored_batches(configuration, ranker)
+    batches = [batch for batch in complete if batch in scored]
+    if not batches:
+        return None
+    scorer = stored_table(configuration.home.tables, DISTILLED_SCORER.name, ranker)
+    (row,) = scorer.head(1)[list(DISTILLED_SCORER.constant)].to_dict("records")
+    return {"batches": batches, **{str(name): value for name, value in row.items()}}
 
 
 def _stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:

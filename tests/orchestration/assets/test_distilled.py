@@ -17,14 +17,14 @@ import pandas as pd
 import pytest
 import tiny_encoder
 from finished_homes import Finished
+from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.explicit.distilled import collecting
-from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.explicit.distilled import panel_scores
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -53,7 +53,7 @@ def reopened(small: SmallHome, **fields: Any) -> Iterator[SmallHome]:
 @pytest.fixture
 def taught(small: SmallHome, encoder: str) -> Iterator[SmallHome]:
     """A home in which forty-five reports were fitted, and learnt from."""
-    with mock.patch.object(collecting, "MIN_SENTENCES", 5):
+    with mock.patch.object(panel_scores, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
         yield small
@@ -84,10 +84,8 @@ def test_new_batches_are_scored_and_those_of_the_judges_stay(
     provenance = json.loads((newest(taught) / "open" / "provenance.json").read_text())[
         "distilled"
     ]
-    (model,) = (
-        table(taught, "distilled_scorer", "panel").query("is_used").to_dict("records")
-    )
-    assert (provenance["batches"], provenance["files"]) == (["third"], model["files"])
+    files = table(taught, "distilled_scorer", "panel")["files"].iloc[0]
+    assert (provenance["batches"], provenance["files"]) == (["third"], files)
     scored = third_batch[third_batch["stop"] == "scored"]
     assert len(scored) > 0
     assert (scored["p_low"] < scored["p_high"]).all()
@@ -118,7 +116,7 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     ):
         home.run()
     assert small.staleness().is_current("fitted_probabilities", "panel", "first")
-    with mock.patch.object(collecting, "MIN_SENTENCES", 5):
+    with mock.patch.object(panel_scores, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
         with reopened(small) as home:
@@ -156,12 +154,10 @@ def test_a_distilled_model_is_private_and_in_no_release(
     with reopened(taught) as home:
         assert home.run() == ["release (panel)"]
     names = {path.name for path in newest(taught).rglob("*") if path.is_file()}
-    assert "distilled_evaluation.csv" in names
-    assert not {
-        name for name in names if name.endswith((".npz", ".safetensors", ".pt"))
-    }
+    assert "distilled_scorer.csv" in names
+    assert not {name for name in names if name.endswith(".safetensors")}
     assert (
-        "The distilled model in numbers"
+        "The distilled model against its judges"
         in next(newest(taught).rglob("report.html")).read_text()
     )
     folder = taught.home.distilled / "panel"
@@ -180,12 +176,23 @@ def test_a_model_of_judges_who_wrote_no_log_is_refused(
 
 
 def test_the_packaged_encoder_is_used_unless_another_is_named(
-    tmp_path: Path,
+    tmp_path: Path, encoder: str
 ) -> None:
-    with mock.patch.object(
-        resources, "packaged_copy", return_value="package:copy/model"
+    named = str(tiny_encoder.save(tmp_path / "mine"))
+    with mock.patch.object(resources, "packaged_copy", return_value=encoder):
+        installed = resources.chosen_encoder(Configuration(Home(tmp_path)))
+        chosen = resources.chosen_encoder(Configuration(Home(tmp_path), encoder=named))
+    assert (installed.name, chosen.name) == (encoder, named)
+
+
+def test_a_model_that_is_gone_scores_nothing(
+    taught: SmallHome, finished: Finished
+) -> None:
+    taught.register({"third": finished.deliveries / "third"})
+    (file,) = (taught.home.distilled / "panel").iterdir()
+    file.unlink()
+    with (
+        reopened(taught, fit="distilled") as home,
+        pytest.raises(RunFailed, match=r"is gone.* Say `lunguage distill"),
     ):
-        configuration = Configuration(Home(tmp_path), encoder="invented/mine")
-        training = resources.distilled_training(Configuration(Home(tmp_path)))
-        assert training.encoder == "package:copy/model"
-        assert resources.distilled_training(configuration).encoder == "invented/mine"
+        home.run()

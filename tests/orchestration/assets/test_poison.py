@@ -18,12 +18,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
+from lunguage_assets.lineage.recipes import RECIPES
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of, store_unchecked
 from stored_tables import store_table
 
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.assets import implicit, steps
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.tables import (

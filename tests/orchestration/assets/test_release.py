@@ -12,10 +12,10 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 from finished_homes import Finished
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from platform_support import contents
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.versions import current_version
 

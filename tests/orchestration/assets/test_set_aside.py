@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
+from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 
@@ -19,7 +20,6 @@ from lunguage_assets.cli.release_summary import summary_lines
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.fit.fitting import FitTables
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table

@@ -13,12 +13,12 @@ import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
+from lunguage_assets.orchestration.runs.instance import command_at_work
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.automation import releases
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.runs.instance import command_at_work
 from lunguage_assets.workspace.home import Home
 
 

@@ -13,9 +13,6 @@ import dagster as dg
 import psutil
 import pytest
 from click.testing import CliRunner
-
-from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
@@ -28,6 +25,9 @@ from lunguage_assets.orchestration.runs.instance import (
     executed_here,
     is_at_work,
 )
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.packaged_data import dagster_yaml
 from lunguage_assets.workspace.home import Home
 

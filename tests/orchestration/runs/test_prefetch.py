@@ -12,12 +12,12 @@ import pytest
 from asking_homes import MODELS, home_of
 from finished_homes import Finished
 from loopback import LoopbackServer
+from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome
 
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
 

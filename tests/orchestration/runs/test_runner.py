@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from finished_homes import Finished
+from lunguage_assets.lineage.run_plan import Stage
+from lunguage_assets.orchestration.runs.runner import RunFailed
 from platform_support import contents
 from small_homes import SmallHome
 
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.packaged_data import resource
 
 NEW_BATCH = [

@@ -1,0 +1,207 @@
+"""A small model learns what a panel made of sentences, is tested, stored and opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_encoder
+from distilled_world import World
+
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.explicit.distilled import panel_scores, scorer
+from lunguage_assets.explicit.distilled.learning import (
+    distil,
+    held_out_scores,
+    shortcomings,
+)
+from lunguage_assets.explicit.distilled.scorer import (
+    DistilledScorer,
+    distilled_encoder,
+    scorer_file,
+)
+from lunguage_assets.explicit.distilled.scoring import score_sentences
+from lunguage_assets.hub import SentenceEmbedder
+
+needs_models = pytest.mark.skipif(
+    bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
+)
+NEW = "There may be a large <finding> of the left lobe."
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> SentenceEmbedder:
+    folder = tiny_encoder.save(tmp_path_factory.mktemp("encoder") / "tiny")
+    return distilled_encoder(str(folder), "", "cpu")
+
+
+@pytest.fixture
+def model(world: World, encoder: SentenceEmbedder, tmp_path: Path) -> Path:
+    """The file of a model that learnt from the panel."""
+    distil(world.panel_scores(), encoder, tmp_path / "model", "v1")
+    return scorer_file(tmp_path / "model")
+
+
+def test_a_sentence_of_several_batches_is_learnt_once(world: World) -> None:
+    scores = world.panel_scores()
+    assert len(scores) == scores["masked_sentence"].nunique() == 120
+    pd.testing.assert_frame_equal(world.panel_scores(times=3), scores)
+
+
+def test_either_half_of_the_answers_says_about_what_all_of_them_say(
+    world: World,
+) -> None:
+    scores = world.panel_scores()
+    errors = scores[["half_0", "half_1"]].sub(scores["mu"], axis=0).abs()
+    assert (errors.mean() > 0.0).all()
+    assert (errors.mean() < 3.0).all()
+    assert not scores["half_0"].equals(scores["half_1"])
+
+
+def test_too_few_sentences_or_fits_of_another_ranking_are_refused(
+    world: World,
+) -> None:
+    with (
+        mock.patch.object(panel_scores, "MIN_SENTENCES", 121),
+        pytest.raises(MethodError, match="found 120 sentences"),
+    ):
+        world.panel_scores()
+    with pytest.raises(MethodError, match="another ranking"):
+        panel_scores.panel_scores(
+            world.findings,
+            world.tables.probabilities.assign(ranking_version="other"),
+            world.tables.log,
+            world.ranking,
+            world.vocabulary,
+        )
+
+
+def known_directions(scores: pd.DataFrame, world: World) -> np.ndarray:
+    """Vectors of which one number is the true certainty."""
+    vectors = np.random.default_rng(0).normal(size=(len(scores), 12))
+    vectors[:, 0] = scores["masked_sentence"].map(world.truth) / 8.0
+    return vectors.astype(np.float32)
+
+
+@needs_models
+def test_what_can_be_learnt_is_found_again_on_what_was_held_out(world: World) -> None:
+    scores = world.panel_scores()
+    vectors = known_directions(scores, world)
+    held_out = held_out_scores(vectors, scores, scores["sent"])
+    error = held_out["mu"] - scores["mu"]
+    assert error.std() < 0.6 * scores["mu"].std()
+    assert (error.abs() <= 1.96 * held_out["sd"]).mean() > 0.9
+
+
+@needs_models
+def test_no_sentence_is_scored_by_a_model_that_has_seen_its_group(world: World) -> None:
+    """The panel's mu of one group is moved: its own scores stay, others follow."""
+    scores = world.panel_scores()
+    vectors = known_directions(scores, world)
+    phrases = scores["phrases"].explode()
+    before = held_out_scores(vectors, scores, phrases)["mu"]
+    is_moved = phrases == "hedge 3"
+    moved = scores.assign(mu=scores["mu"] + 50.0 * is_moved)
+    after = held_out_scores(vectors, moved, phrases)["mu"]
+    assert np.allclose(before[is_moved], after[is_moved])
+    assert not np.allclose(before[~is_moved], after[~is_moved])
+
+
+def evaluated(rmse: float, coverage: float | None, n: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "test": ["panel halves", "held-out phrases"],
+            "n": [9, n],
+            "rmse": [2.0, rmse],
+            "coverage": [None, coverage],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("rmse", "coverage", "n", "problem"),
+    [
+        (3.0, 0.93, 9, ""),
+        (3.01, 0.93, 9, "error of mu on held-out phrases is 3.01, more than 3.00"),
+        (3.0, 0.92, 9, "92% of its intervals hold"),
+        (3.0, None, 0, "no phrase could be held out"),
+    ],
+)
+def test_the_gate_asks_for_errors_and_intervals_on_held_out_phrases(
+    rmse: float, coverage: float | None, n: int, problem: str
+) -> None:
+    found = "; ".join(shortcomings(evaluated(rmse, coverage, n)))
+    assert problem in found
+    assert bool(found) == bool(problem)
+
+
+@needs_models
+def test_the_same_answers_give_the_same_file_which_is_private_and_the_only_one(
+    world: World, encoder: SentenceEmbedder, model: Path
+) -> None:
+    content = model.read_bytes()
+    rows = distil(world.panel_scores(), encoder, model.parent, "v1")
+    assert set(rows["files"]) == {model.stem}
+    assert model.read_bytes() == content
+    distil(world.panel_scores().head(60), encoder, model.parent, "v1")
+    assert [file.suffix for file in model.parent.iterdir()] == [".safetensors"]
+    assert model.parent.stat().st_mode & 0o077 == 0
+
+
+@needs_models
+def test_a_score_depends_on_no_other_sentence(world: World, model: Path) -> None:
+    opened = DistilledScorer(model, "cpu")
+    together = opened.scores([NEW, *world.findings["masked_sentence"]])
+    alone = opened.scores([NEW])
+    assert (together[0][0], together[1][0]) == (alone[0][0], alone[1][0])
+
+
+@needs_models
+def test_a_changed_file_is_refused(model: Path) -> None:
+    content = bytearray(model.read_bytes())
+    content[-1] ^= 1
+    model.write_bytes(content)
+    with pytest.raises(ConfigurationError, match="SHA-256 is its name"):
+        DistilledScorer(model)
+
+
+@needs_models
+def test_another_encoder_is_refused(model: Path) -> None:
+    folder = tiny_encoder.save(model.parent / "encoder" / "tiny", seed=1)
+    other = distilled_encoder(str(folder), "", "cpu")
+    with (
+        mock.patch.object(scorer, "distilled_encoder", return_value=other),
+        pytest.raises(ConfigurationError, match="trained with encoder"),
+    ):
+        DistilledScorer(model)
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="found 0 distilled scorers"):
+        scorer_file(tmp_path)
+
+
+@needs_models
+def test_sentences_unlike_what_was_learnt_have_no_score_or_are_left_to_the_panel(
+    world: World, model: Path
+) -> None:
+    opened = DistilledScorer(model, "cpu")
+    phrases = [["hedge 1"], *world.hedges["phrases"][1:-1], ["never seen"]]
+    hedges = world.hedges.assign(phrases=phrases)
+    batch = world.findings, hedges, world.ranking, opened
+    scored = score_sentences(*batch, ask_panel=False)
+    last = panel_scores.sentence_key(world.findings["masked_sentence"].iloc[-1])
+    assert scored.loc[last, "stop"] == "unlike what was learnt"
+    assert pd.isna(scored.loc[last, "mu"])
+    is_scored = scored["stop"] == "scored"
+    assert is_scored.mean() > 0.9
+    opened.largest_sd = 0.0
+    assert score_sentences(*batch, ask_panel=True).empty
