@@ -206,7 +206,7 @@ RECIPES: Mapping[str, Recipe] = {
         code="5",
     ),
     "structuring_agreement": Recipe(
-        tables=("structuring_agreement", "cue_counts"),
+        tables=("structuring_agreement",),
         inputs=(Input("structured_findings", judge="all", optional=True),),
         reads=("corpus settings", "gold findings"),
     ),
@@ -221,19 +221,6 @@ RECIPES: Mapping[str, Recipe] = {
         inputs=(_FROM_RANKING, _FROM_COMPARISONS),
         reads=("comparison settings", "ranking settings", "fit settings"),
         code="3",
-    ),
-    "pathway_audit": Recipe(
-        tables=("pathway_audit",),
-        inputs=(
-            Input("terms"),
-            Input("reports"),
-            Input("pathway_matches"),
-            Input(RESULT),
-            Input("resolution_log"),
-        ),
-        reads=("pathways", "labels", "statements"),
-        code="4",
-        by_query=True,
     ),
     RELEASE: Recipe(
         tables=(RELEASE,),
@@ -251,7 +238,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_ANALYSES,
         ),
         reads=("labels", "statements", "release settings"),
-        code="12",
+        code="13",
         by_query=True,
     ),
 }
@@ -281,7 +268,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "expand": ("deduplicated_findings", "expansions", RESULT),
     "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
     "analyse_structuring": ("structuring_agreement",),
-    "analyse": ("judge_agreement", "fit_validation", "pathway_audit"),
+    "analyse": ("judge_agreement", "fit_validation"),
     "release": (RELEASE,),
 }
 """Job -> assets that it makes, upstream first; all of a job share their partitions."""

@@ -45,9 +45,6 @@ STEP_DESCRIPTIONS: Mapping[str, str] = {
     "import` has brought.",
     "fit_validation": "Rank again with half of the comparisons, and fit the phrases of "
     "the ranking back into it.",
-    "pathway_audit": "Count what the reports say of every edge of the pathways, beside "
-    "the 0.8 of the experts. It reads all batches of a ranker a part at a time, as the "
-    "release does.",
     "release": "Write the bundle of a ranker over all its batches.",
 }
 """Step -> what it does, for whoever launches a job; the asset's own description says

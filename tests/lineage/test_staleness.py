@@ -32,7 +32,7 @@ from lunguage_assets.workspace.store import partition_path, read_table, stored_r
 from lunguage_assets.workspace.table_record import TableRecord
 
 BATCHES = ("first", "second")
-OVER_ALL = ("pathway_audit", "release")
+OVER_ALL = ("release",)
 RESULT = ("deduplicated_findings", "expansions", "lunguage_plus_plus", *OVER_ALL)
 ANALYSES = ("judge_agreement", "fit_validation")
 FOLLOWS = {
@@ -403,7 +403,6 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
         "hedge_vocabulary",
         "comparison_matches",
         "expansions",
-        "pathway_audit",
     ],
 )
 def test_new_code_of_a_step_makes_its_tables_stale(

@@ -42,7 +42,7 @@ from lunguage_assets.orchestration.checks import (
     in_english,
     intake_accepted,
 )
-from lunguage_assets.orchestration.metadata import SHOWN, markdown, table_options
+from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.spending import Spending
@@ -52,7 +52,6 @@ from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
-from lunguage_assets.structuring.cue_counts import cue_counts
 from lunguage_assets.structuring.rows import (
     StructuredTables,
     read_reports,
@@ -195,19 +194,12 @@ def text_assets(
                 configuration.settings.corpus,
             )
             gold = gold_rows(coded)
-        by_cue = cue_counts(by_structurer, gold)
-        top_cues = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]]
-        top_cues = top_cues.replace({"cue": {"": "none"}})
         metadata = {
             "structurers": ", ".join(by_structurer) or "none",
             "gold_rows": 0 if gold is None else len(gold),
-            "rows_by_cue": markdown(
-                [*top_cues.columns], top_cues.itertuples(index=False), "none"
-            ),
         }
         tables = {
             "structuring_agreement": agreement_of_structurers(by_structurer, gold),
-            "cue_counts": by_cue,
         }
         return materialize_result(configuration, inputs, tables, metadata)
 
