@@ -63,7 +63,8 @@ def make_pairs(
     _write(template, out, configuration, vocabulary)
     click.echo(
         f"{len(template)} phrase pairs in {out}. Filled in with 1 or 2, the phrase "
-        "that tells more strongly that the finding is present: `lunguage survey import`."
+        "that tells more strongly that the finding is present, it goes to `lunguage "
+        "survey import`."
     )
 
 
