@@ -10,9 +10,9 @@ functions of a run: ranking with ten random orders, bootstrap, two anchors, p wi
 
 Prints rank correlation, error of p by phrase, coverage of the intervals, how they
 depend on the number of comparisons and on the choice of the anchors, the straight line
-beside the sigmoid, position bias, and how far people lie apart beside the range of
-another reader. `--quick` leaves out what depends on the number of comparisons, which
-takes most of the time.
+beside the sigmoid, position bias, how far people lie apart beside the range of another
+reader, and the published ranking beside other people's numbers. `--quick` leaves out
+what depends on the number of comparisons, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import digest
+from lunguage_assets.release.phrase_scale import phrase_scale
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
@@ -68,6 +69,14 @@ NAMES_ITS_NUMBER = tuple(READERS["left_out"])
 SIZES = (300, 1_000, 3_000, 10_000)
 DRAWS = 10
 """Random subsets of the comparisons for each size."""
+
+PUBLISHED_SCALES = Path(__file__).with_name("published_scales.csv")
+"""Means that groups of people gave for phrases, in hundredths, with their source."""
+
+HELD_EQUAL = 4.0
+"""Two phrases count as held equal where their means differ by fewer points. By so many
+differ two groups of people about "probable" alone.
+"""
 
 CLINICIANS_POINTS = 40.0
 """Median of the inter-decile ranges of 20 expressions (Clinical Radiology 2014), the
@@ -400,6 +409,41 @@ def packaged_ranges() -> pd.DataFrame:
     )
 
 
+def published_beside_people() -> pd.DataFrame:
+    """p of the published ranking's phrases beside the numbers of published scales.
+
+    A row per phrase, source and group of people, in points of a hundred.
+
+    The anchors are left out: there p is what raters said.
+    """
+    settings = ExplicitSettings()
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
+    ranking = reference_ranking(vocabulary, {"nobody": pd.DataFrame()}, settings)
+    scale = phrase_scale(ranking, chosen_anchors("published"))
+    scale = scale.loc[~scale["is_anchor"].astype(bool), ["phrase", "p"]]
+    compared = scale.merge(pd.read_csv(PUBLISHED_SCALES), on="phrase")
+    compared["p"] *= 100.0
+    return compared.assign(distance=(compared["p"] - compared["mean"]).abs())
+
+
+def widest_gap(compared: pd.DataFrame) -> tuple[str, str] | None:
+    """The two phrases that all people who rated both hold equal, and whose p lie
+    furthest apart, the higher first; None where there are none.
+
+    Args:
+        compared: as `published_beside_people` returns it.
+    """
+    means = compared.pivot(index="phrase", columns=["source", "group"], values="mean")
+    p_by_phrase = compared.groupby("phrase")["p"].first().to_dict()
+    gaps = {}
+    for first, second in combinations(means.index, 2):
+        between_means = (means.loc[first] - means.loc[second]).abs().dropna()
+        if len(between_means) and (between_means < HELD_EQUAL).all():
+            pair = sorted((first, second), key=p_by_phrase.__getitem__, reverse=True)
+            gaps[tuple(pair)] = p_by_phrase[pair[0]] - p_by_phrase[pair[1]]
+    return max(gaps, key=gaps.__getitem__, default=None)
+
+
 def report(
     people: PeopleSet,
     result: ChainResult,
@@ -446,6 +490,13 @@ def report(
     )
     yield ranges.round(2).to_string(index=False)
     yield packaged_ranges().round(2).to_string(index=False)
+    compared = published_beside_people()
+    yield (
+        f"the published ranking is {compared['distance'].mean():.0f} points from "
+        f"people's means, over {len(compared)} of them; the widest gap between phrases "
+        f"that they hold equal: {', '.join(widest_gap(compared) or ('none',))}"
+    )
+    yield compared.drop(columns="source").round(1).to_string(index=False)
 
 
 def main(arguments: Sequence[str]) -> None:

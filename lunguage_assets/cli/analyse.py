@@ -6,13 +6,11 @@ the cue that decided them. Here they are launched and printed.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import (
-    EXISTING_FILE,
     HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
@@ -40,28 +38,17 @@ _AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha
 @click.option(
     "--cues",
     is_flag=True,
-    help="Instead, count the rows of raw reports by the cue that decided them, worst "
-    "first.",
-)
-@click.option(
-    "--against",
-    type=EXISTING_FILE,
-    help="For --cues: rows that people coded, in the columns of Lunguage.csv; default: "
-    "gold_findings.csv of the home, where it is.",
+    help="Instead, count the rows of raw reports by the cue that decided them.",
 )
 @configured(existing=True)
-def analyse(
-    configuration: Configuration, ranker: str, cues: bool, against: Path | None
-) -> None:
+def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     """Analyse how far the numbers can be trusted.
 
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    if against is not None and not cues:
-        raise click.UsageError("--against is for --cues.")
     if cues:
-        _print_cue_counts(configuration, against)
+        _print_rows_by_cue(configuration.home)
     else:
         _run_analyses(configuration, ranker)
 
@@ -163,53 +150,29 @@ def why_no_agreement(ranking: pd.DataFrame) -> str:
     )
 
 
-def _print_cue_counts(configuration: Configuration, gold_file: Path | None) -> None:
+def _print_rows_by_cue(home: Home) -> None:
     """Print the rows of all batches by the cue that decided them; no text of a report.
 
-    With rows that people coded, from `gold_file` or the home, differences are counted.
+    Raises:
+        ConfigurationError: the offline rules, which alone name cues, have read nothing.
     """
-    from lunguage_assets.cli.console import print_table
-    from lunguage_assets.structuring.cue_counts import summed_cue_counts
+    import pandas as pd
 
-    home = configuration.home
-    if gold_file is None and home.gold_findings.exists():
-        gold_file = home.gold_findings
-    counts_by_batch = []
-    for batch in home.registered():
-        counts = _cue_counts_of(configuration, batch.key, gold_file)
-        if counts is not None:
-            counts_by_batch.append(counts)
-    if not counts_by_batch:
+    from lunguage_assets.cli.console import print_table
+    from lunguage_assets.judges.configuration import RULES
+    from lunguage_assets.structuring.cue_counts import rows_by_cue
+    from lunguage_assets.tables import STRUCTURED_FINDINGS
+    from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+
+    paths = [
+        partition_path(home.tables, STRUCTURED_FINDINGS.name, RULES, batch.key)
+        for batch in home.registered()
+    ]
+    read = [path for path in paths if is_stored(STRUCTURED_FINDINGS, path)]
+    if not read:
         raise ConfigurationError(
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
-    # All counts are of one structurer, the rules.
-    counts = summed_cue_counts(counts_by_batch).drop(columns="structurer")
-    counts = counts.replace({"cue": {"": "none"}})
-    if gold_file is None:
-        counts = counts.drop(columns=["compared", "differing", "first_differing"])
-    print_table(counts)
-
-
-def _cue_counts_of(
-    configuration: Configuration, batch: str, gold_file: Path | None
-) -> pd.DataFrame | None:
-    """Count the rows of one batch by cue; None where the rules have not read it."""
-    from lunguage_assets.corpus.intake import take_in_gold
-    from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.structuring.agreement import gold_rows
-    from lunguage_assets.structuring.cue_counts import cue_counts
-    from lunguage_assets.tables import STRUCTURED_FINDINGS
-    from lunguage_assets.workspace.store import is_stored, partition_path, read_table
-
-    home = configuration.home
-    path = partition_path(home.tables, STRUCTURED_FINDINGS.name, RULES, batch)
-    if not is_stored(STRUCTURED_FINDINGS, path):
-        return None
-    gold = None
-    if gold_file is not None:
-        vocabulary = home.delivery(batch).vocabulary
-        coded = take_in_gold(gold_file, vocabulary, configuration.settings.corpus)
-        gold = gold_rows(coded)
-    return cue_counts({RULES: read_table(STRUCTURED_FINDINGS, path)}, gold)
+    findings = [read_table(STRUCTURED_FINDINGS, path) for path in read]
+    print_table(rows_by_cue(pd.concat(findings, ignore_index=True)))

@@ -1,7 +1,6 @@
-"""`lunguage survey`: ask human experts, and import their answers.
+"""`lunguage survey`: write templates for human experts, and import their answers.
 
-Surveys are made and read by `explicit.analysis.experts`; `lunguage analyse` compares
-experts with the judges (explicit.md section 4).
+`lunguage analyse` compares experts with the judges (explicit.md section 4).
 """
 
 from __future__ import annotations
@@ -14,19 +13,24 @@ import click
 
 from lunguage_assets.cli.options import (
     EXISTING_FILE,
+    FILE,
     HOME_OPTION,
     RANKER_OPTION,
     configured,
     count_option,
-    out_folder_option,
     stored_table,
 )
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lunguage_assets.configuration import Configuration
+
+
+_OUT_OPTION = click.option(
+    "--out", required=True, type=FILE, help="The CSV that is written."
+)
 
 
 @click.group(short_help="Ask human experts, and compare them with the judges.")
@@ -37,32 +41,31 @@ def survey() -> None:
     """
 
 
-@survey.command("make", short_help="Write a survey of phrase pairs for experts.")
+@survey.command("make", short_help="Write a CSV of phrase pairs for experts.")
 @HOME_OPTION
 @count_option("--pairs", 50, "Phrase pairs, spread over the ranking.")
-@count_option("--experts", 6, "Empty columns for experts in the CSV.")
+@count_option("--experts", 6, "Empty columns for experts.")
 @RANKER_OPTION
-@out_folder_option("the four files")
+@_OUT_OPTION
 @configured(existing=True)
 def make_pairs(
     configuration: Configuration, pairs: int, experts: int, ranker: str, out: Path
 ) -> None:
-    """Write a survey of phrase pairs, for experts to fill in.
-
-    A CSV to fill in, a printable form, a CSV that describes the experts, instructions.
-    """
-    from lunguage_assets.explicit.analysis.surveys import (
-        make_survey,
-        write_survey,
-    )
+    """Write a CSV of phrase pairs, with a column for each expert to fill in."""
+    from lunguage_assets.explicit.analysis.surveys import pairs_template
 
     vocabulary = _vocabulary(configuration)
     ranking = stored_table(configuration.home, "reference_ranking", ranker)
     seed = configuration.settings.explicit.seed
-    questions = make_survey(vocabulary, ranking, pairs=pairs, seed=seed)
-    restrict = _holds_text_of_patients(configuration, vocabulary)
-    files = write_survey(questions, out, experts=experts, restrict=restrict)
-    _print_written(f"{len(questions)} phrase pairs in {out}", files, restrict)
+    template = pairs_template(
+        vocabulary, ranking, pairs=pairs, experts=experts, seed=seed
+    )
+    _write(template, out, configuration, vocabulary)
+    click.echo(
+        f"{len(template)} phrase pairs in {out}. Filled in with 1 or 2, the phrase "
+        "that tells more strongly that the finding is present, it goes to `lunguage "
+        "survey import`."
+    )
 
 
 @survey.command("make-ratings", short_help="Write a CSV to rate the anchors.")
@@ -75,7 +78,7 @@ def make_pairs(
     "use.",
 )
 @count_option("--raters", 2, "Raters, each with rows of their own.")
-@out_folder_option("the two files")
+@_OUT_OPTION
 @configured(existing=True)
 def make_ratings(
     configuration: Configuration, phrases: tuple[str, ...], raters: int, out: Path
@@ -84,10 +87,7 @@ def make_ratings(
 
     Filled in, it goes into the home.
     """
-    from lunguage_assets.explicit.analysis.surveys import (
-        rating_rows,
-        write_rating_survey,
-    )
+    from lunguage_assets.explicit.analysis.surveys import ratings_template
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     home = configuration.home
@@ -98,18 +98,14 @@ def make_ratings(
         anchor_set = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
         anchors = anchor_set.of(set(vocabulary["phrase"]))
         phrases_to_rate = [anchor.phrase for anchor in anchors]
-    rows = rating_rows(vocabulary, phrases_to_rate, raters=raters, seed=settings.seed)
-    restrict = _holds_text_of_patients(configuration, vocabulary)
-    files = write_rating_survey(rows, out, restrict=restrict)
-    # The first row is the header.
-    sentences = (len(rows) - 1) // raters
-    _print_written(
-        f"{sentences} sentences of {len(set(phrases_to_rate))} phrases in {out}",
-        files,
-        restrict,
+    template = ratings_template(
+        vocabulary, phrases_to_rate, raters=raters, seed=settings.seed
     )
+    _write(template, out, configuration, vocabulary)
     click.echo(
-        f"filled in, cp {files[0]} {home.anchor_ratings}; `lunguage run` fits with it"
+        f"{len(template)} rows in {out}. Filled in with 0 to 100, how probable each "
+        f"finding is by the words alone: cp {out} {home.anchor_ratings}; `lunguage "
+        "run` fits with it."
     )
 
 
@@ -185,11 +181,27 @@ def _holds_text_of_patients(
     return has_own_phrases and configuration.data_class != "synthetic"
 
 
-def _print_written(contents: str, files: Sequence[Path], restrict: bool) -> None:
-    click.echo(f"{contents}: {', '.join(path.name for path in files)}")
-    if restrict:
-        click.echo(
-            "These files contain sentences of patients' reports. They are readable by "
-            "you only (mode 0600); whoever you give them to must be entitled to the "
-            "corpus."
+def _write(
+    template: pd.DataFrame,
+    path: Path,
+    configuration: Configuration,
+    vocabulary: pd.DataFrame,
+) -> None:
+    """Write a template; a file of that name may be filled in, and is refused."""
+    from lunguage_assets.files import replace_text, write_private
+    from lunguage_assets.spreadsheets import sheet_frame
+
+    if path.exists():
+        raise ConfigurationError(
+            f"{path} exists, perhaps filled in. Name another file with --out, or move "
+            "it."
         )
+    text = sheet_frame(template).to_csv(index=False)
+    if not _holds_text_of_patients(configuration, vocabulary):
+        replace_text(path, text)
+        return
+    write_private(path, text.encode("utf-8"))
+    click.echo(
+        f"{path} contains sentences of patients' reports. It is readable by you only "
+        "(mode 0600); whoever you give it to must be entitled to the corpus."
+    )

@@ -25,7 +25,6 @@ ORANGE = "#E69F00"
 GREY = "#6F6F6F"
 VERMILION = "#D55E00"
 GREEN = "#009E73"
-PINK = "#CC79A7"
 
 
 class Style(NamedTuple):

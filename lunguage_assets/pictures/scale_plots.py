@@ -17,14 +17,10 @@ from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probab
 from lunguage_assets.explicit.rating.ranking import is_published_scale
 from lunguage_assets.pictures.figure import (
     BLUE,
-    GREEN,
     GREY,
     HALF_PAGE,
     ORANGE,
-    PINK,
     SMALL,
-    VERMILION,
-    Style,
     error_bars,
     one_panel,
     png,
@@ -36,16 +32,6 @@ POINTS = 1500
 """Findings that are drawn one by one, at most."""
 
 _DRAWN_INTERVALS = 30
-
-_SCALE_STYLES = (
-    Style(ORANGE, "D"),
-    Style(VERMILION, "^"),
-    Style(GREY, "s"),
-    Style(GREEN, "P"),
-    Style(PINK, "v"),
-    Style("black", "X"),
-)
-"""Of published scales, in the order of their file."""
 
 
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
@@ -108,64 +94,6 @@ def ranking_plot(
         )
     axes.set_xlabel("mu (position on the ranking, prior 25)")
     axes.legend(loc="lower right", fontsize=SMALL)
-    return png(figure)
-
-
-def phrase_scale_plot(
-    scale: pd.DataFrame, means_by_scale: Mapping[str, Mapping[str, Sequence[float]]]
-) -> bytes:
-    """Draw p of ranked phrases beside the numbers that people give for them.
-
-    Args:
-        scale: rows of a `PHRASE_SCALE` frame that have a p; the most certain comes to
-            the top.
-        means_by_scale: name of a published scale -> phrase -> its means, in hundredths.
-    """
-    ascending = scale.sort_values("p", kind="stable").reset_index(drop=True)
-    figure, axes = _panel_of_phrases(ascending["phrase"].tolist())
-    height = np.arange(len(ascending))
-    axes.hlines(
-        height,
-        ascending["reader_low"],
-        ascending["reader_high"],
-        color=BLUE,
-        lw=7,
-        alpha=0.18,
-        label="another reader, 95%",
-    )
-    p = ascending["p"]
-    axes.errorbar(
-        p,
-        height,
-        xerr=error_bars(p, ascending["p_low"], ascending["p_high"]),
-        color=BLUE,
-        fmt="o",
-        ms=5,
-        lw=1.2,
-        capsize=2,
-        label="p of this ranking, 95%",
-    )
-    # A scale rates phrases that nobody has ranked, and not all of the ranked ones.
-    for name, style in zip(means_by_scale, _SCALE_STYLES, strict=False):
-        numbers: list[float] = []
-        heights: list[int] = []
-        for height_of_phrase, phrase in enumerate(ascending["phrase"]):
-            means = means_by_scale[name].get(phrase, ())
-            numbers += [mean / 100.0 for mean in means]
-            heights += [height_of_phrase] * len(means)
-        if numbers:
-            axes.plot(
-                numbers,
-                heights,
-                style.marker,
-                ms=5,
-                mfc="none",
-                color=style.colour,
-                label=name,
-            )
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("p that the finding is present; people's numbers as shares")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=SMALL)
     return png(figure)
 
 

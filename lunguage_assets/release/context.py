@@ -29,7 +29,7 @@ from lunguage_assets.explicit.analysis.experts import (
 from lunguage_assets.pictures.scale_plots import P_EDGES, POINTS
 from lunguage_assets.release.newest import NewestStudies
 from lunguage_assets.release.paper_tables import label_table, paper_tables
-from lunguage_assets.release.phrase_scales import phrase_scale
+from lunguage_assets.release.phrase_scale import phrase_scale
 from lunguage_assets.release.provenance import (
     Origin,
     language_models,

@@ -20,7 +20,7 @@ LONG_CELL = 32
 each would be a tower else.
 """
 
-_TWO_DECIMALS = ("mu", "published_mu", "p", "another_reader", "people")
+_TWO_DECIMALS = ("mu", "published_mu", "p", "another_reader")
 _THREE_DECIMALS = (
     "prevalence",
     "mean_p",
@@ -37,7 +37,7 @@ _THREE_DECIMALS = (
 _DECIMALS = {**dict.fromkeys(_TWO_DECIMALS, 2), **dict.fromkeys(_THREE_DECIMALS, 3)}
 """Columns whose decimals are fixed, so that their points stand below each other."""
 
-_BARS = {"labels": "prevalence", "ranking": "p", "pathway_audit": "share"}
+_BARS = {"labels": "prevalence", "ranking": "p"}
 """Table -> the estimate that is drawn with its interval beside the first column."""
 _RARE_ESTIMATE = "prevalence"
 """The estimate whose axis ends where the highest interval does: on an axis to 1, rare

@@ -39,14 +39,13 @@ from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.versions import file_digest
 
 DISTRIBUTION = "lunguage-assets"
-_BUNDLE_FORMAT = 6
+_BUNDLE_FORMAT = 7
 """Counted up when the files of a release change their form."""
 _RESOURCES = (
     "pathways.yaml",
     "blacklist.yaml",
     "labels.yaml",
     "published_ranking.csv",
-    "published_scales.toml",
     "people/people_numbers.csv",
 )
 _SPREAD_SHOWN_AT = (0.1, 0.3, 0.5, 0.7, 0.9)

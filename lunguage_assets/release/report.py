@@ -21,7 +21,6 @@ from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.pictures.scale_plots import (
     calibration_plot,
-    phrase_scale_plot,
     probability_bars,
     ranking_plot,
     vocabulary_histogram,
@@ -35,12 +34,6 @@ from lunguage_assets.pictures.validation_plots import (
 )
 from lunguage_assets.release.context import ReportContext
 from lunguage_assets.release.page_tables import page_table
-from lunguage_assets.release.phrase_scales import (
-    people_distance,
-    published_scales,
-    rated_phrases,
-    widest_gap,
-)
 from lunguage_assets.release.published_values import (
     published_agreement,
     published_agreement_of_groups,
@@ -48,13 +41,11 @@ from lunguage_assets.release.published_values import (
     published_experts,
     published_values,
 )
-from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _DESCRIBED_TABLES = {
     **PAPER_TABLES,
-    "pathway_audit": PATHWAY_AUDIT,
     "distilled_scorer": DISTILLED_SCORER,
     "labels": LABEL_TABLE,
 }
@@ -80,7 +71,6 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
     Whatever it shows is escaped. It loads nothing, and no browser may let it load
     anything: the words of a corpus could be code.
     """
-    rated = rated_phrases(context.scale)
     page_tables = {
         name: page_table(name, frame) for name, frame in _tables(context).items()
     }
@@ -94,10 +84,6 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
         tables=page_tables,
         about=descriptions,
         published=published_values(),
-        scales=published_scales(),
-        rated=rated,
-        distance=people_distance(context.scale),
-        gap=widest_gap(context.scale),
         pathway_tree=pathway_tree,
         size=_png_size,
         inline=_data_url,
@@ -131,7 +117,6 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         "probabilities": probability_bars(context.p_heights),
         "vocabulary": _vocabulary_figure(context),
         "calibration": _calibration_figure(context),
-        "scale": _scale_figure(context),
         "agreement": _analysis_figure(context, "judge_agreement", agreement_heat_map),
         "correlations": _analysis_figure(
             context, "ranking_correlations", correlation_heat_map
@@ -174,18 +159,6 @@ def _calibration_figure(context: ReportContext) -> bytes | None:
     return calibration_plot(context.points, line, anchors)
 
 
-def _scale_figure(context: ReportContext) -> bytes | None:
-    rated = rated_phrases(context.scale)
-    if rated.empty:
-        return None
-    means_by_scale = {
-        scale.name: scale.means_by_phrase
-        for scale in published_scales()
-        if scale.means_by_phrase
-    }
-    return phrase_scale_plot(rated, means_by_scale)
-
-
 def _analysis_figure(
     context: ReportContext, analysis: str, draw: Callable[[pd.DataFrame], bytes]
 ) -> bytes | None:
@@ -214,14 +187,13 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         "expert_agreement": _expert_agreement_table(context),
         "robustness": _robustness_table(context),
         "distilled": _distilled_table(context),
-        "pathway_audit": _pathway_audit_table(context),
     }
     available = {name: frame for name, frame in tables.items() if frame is not None}
     return {**context.tables, **available}
 
 
 def _ranking_table(context: ReportContext) -> pd.DataFrame:
-    """Lay the ranked phrases beside p and what people say, from the most certain."""
+    """Lay the ranked phrases beside p, from the most certain."""
     ranking = context.ranking.sort_values("rank", kind="stable")
     columns = ["phrase", "place", "mu"]
     if context.has_own_ruler:
@@ -232,8 +204,7 @@ def _ranking_table(context: ReportContext) -> pd.DataFrame:
     if context.scale.empty:
         return ranking
     scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
-    # Published phrases that are not ranked have no place and come last.
-    table = ranking.merge(scale, on="phrase", how="outer").sort_values("place")
+    table = ranking.merge(scale, on="phrase", how="left")
     is_anchor = context.scale["is_anchor"].astype(bool)
     anchors = context.scale.loc[is_anchor, "phrase"]
     phrases = table["phrase"]
@@ -281,15 +252,6 @@ def _distilled_table(context: ReportContext) -> pd.DataFrame | None:
     if scorer is None:
         return None
     return scorer.drop(columns=list(DISTILLED_SCORER.constant))
-
-
-def _pathway_audit_table(context: ReportContext) -> pd.DataFrame | None:
-    """Take the edges of which the reports say enough for a share."""
-    audit = context.analyses.get("pathway_audit")
-    if audit is None:
-        return None
-    with_share = audit[audit["share"].notna()]
-    return with_share.drop(columns=["edge", "both", "place"])
 
 
 def _published_mu() -> dict[str, float]:

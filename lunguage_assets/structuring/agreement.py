@@ -1,8 +1,7 @@
 """How far readings of the same reports agree: of structurers, and of people.
 
 Rows are matched first, one to one within a sentence; then what matched rows say is
-compared column by column (method.md section 8). Which cue made a row differ from what
-people coded is counted in `cue_counts.py`.
+compared column by column (method.md section 8).
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _Study = dict[_Wording, list[_Row]]
 """The rows of each sentence, in the order of their numbers."""
 
 
-class MatchedRows(NamedTuple):
+class _MatchedRows(NamedTuple):
     """A row, and the row of the other reading that says the same."""
 
     study_id: str
@@ -122,14 +121,6 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
             references.append([key_by_id[id_] for id_ in ids if id_ in key_by_id])
         gold[column] = references
     return gold
-
-
-def matched_rows(findings: pd.DataFrame, gold: pd.DataFrame) -> Iterator[MatchedRows]:
-    """Match rows with the rows that people coded, study by study."""
-    coded = _studies_of(gold)
-    of_coded_studies = findings[findings["study_id"].isin(coded.keys())]
-    for study_id, study in _studies_of(of_coded_studies).items():
-        yield from _match(study_id, study, coded[study_id])
 
 
 def _studies_of(findings: pd.DataFrame) -> dict[str, _Study]:
@@ -201,7 +192,7 @@ class _Counts:
                 codes.append((pair.first[field], pair.second[field]))
 
     def _add_values(
-        self, field: str, pair: MatchedRows, of_second: frozenset[str]
+        self, field: str, pair: _MatchedRows, of_second: frozenset[str]
     ) -> None:
         """Count the values of two matched rows in a field.
 
@@ -311,7 +302,7 @@ def _kappa(pairs: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float | No
 # --- matching
 
 
-def _match(study_id: str, first: _Study, second: _Study) -> Iterator[MatchedRows]:
+def _match(study_id: str, first: _Study, second: _Study) -> Iterator[_MatchedRows]:
     """Match rows of the same sentence, so that all together are most alike.
 
     Matched rows have a word of the finding in common.
@@ -338,7 +329,7 @@ def _match(study_id: str, first: _Study, second: _Study) -> Iterator[MatchedRows
         for number, other_number in zip(numbers, other_numbers, strict=True):
             # The assignment gives a partner to as many as possible, alike or not.
             if likeness[number, other_number] > 0:
-                yield MatchedRows(study_id, rows[number], other_rows[other_number])
+                yield _MatchedRows(study_id, rows[number], other_rows[other_number])
 
 
 def _same_sentences(

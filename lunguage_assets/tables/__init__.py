@@ -13,7 +13,6 @@ resolves to no row (implicit.md section 1).
 from __future__ import annotations
 
 from lunguage_assets.tables import analyses, corpus, explicit, implicit
-from lunguage_assets.tables.analyses import PATHWAY_AUDIT
 from lunguage_assets.tables.columns import ATTRIBUTES, SECTIONS, STATUSES, VIEWS
 from lunguage_assets.tables.corpus import (
     FINDINGS,

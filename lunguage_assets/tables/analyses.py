@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from lunguage_assets.tables.columns import (
     code,
-    ends,
     integer,
     number,
     probability,
@@ -223,61 +222,5 @@ EXPERT_AGREEMENT = Table(
         text("second", "Ranker, judge or other expert; empty where there is none"),
         *_VALUE,
         _CASES,
-    ),
-)
-
-PATHWAY_AUDIT = Table(
-    name="pathway_audit",
-    description=(
-        "What the reports themselves say of every edge of the pathways: of studies "
-        "that state the diagnosis now and mention the sub-finding at a compatible "
-        "place, how many say what the pathway implies. Reports mention "
-        "selectively, so the share is no probability given the diagnosis alone."
-    ),
-    partitioned_by=("ranker",),
-    released="analysis",
-    key=("pathway_id", "edge"),
-    columns=(
-        text("diagnosis", "Diagnosis of the pathway dictionary"),
-        text("pathway_id", "Pathway of the diagnosis"),
-        integer("edge", "0-based number of the sub-finding in that pathway"),
-        text("sub_finding", "What the pathway implies"),
-        text("place", "Place that the pathway adds, or empty"),
-        code("expected", "What the pathway implies of it", ("present", "absent")),
-        integer(
-            "studies",
-            "Studies that state the diagnosis without doubt and match the pathway",
-        ),
-        integer(
-            "mentioned",
-            "Of these, studies that state or deny the sub-finding, and not both",
-        ),
-        integer(
-            "as_implied", "Of the mentioned, studies that say what the pathway implies"
-        ),
-        integer("otherwise", "Of the mentioned, studies that say the opposite"),
-        integer(
-            "both",
-            "Studies that state it at one place and deny it at another: in no share",
-        ),
-        probability(
-            "share", "as_implied / mentioned; null without a mention", nullable=True
-        ),
-        *ends("share", "its 95% interval (Wilson)", nullable=True),
-        probability("experts", "Probability above which the experts kept the edge"),
-        probability(
-            "strength",
-            "Strength of the edge in the pathway file; null: none is given",
-            nullable=True,
-        ),
-        code(
-            "against_experts",
-            "Whether the whole interval lies above or below what the experts said",
-            ("above", "below", "open", "not measured"),
-        ),
-    ),
-    ordered=(
-        ("share_low", "share", "share_high"),
-        ("as_implied", "mentioned", "studies"),
     ),
 )

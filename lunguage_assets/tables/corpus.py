@@ -306,32 +306,6 @@ REFUSED_VALUES = Table(
     ),
 )
 
-CUE_COUNTS = Table(
-    name="cue_counts",
-    description=(
-        "Rows of a batch by the cue that decided them, and how many of them people "
-        "coded otherwise; a row that several cues decided counts for each."
-    ),
-    partitioned_by=("report_batch",),
-    key=("structurer", "cue"),
-    columns=(
-        text("structurer", "Who read the reports and names cues", pattern=c.SOME_TEXT),
-        text("cue", "Id of the cue; empty: rows that no cue decided"),
-        integer("rows", "Rows that it decided", 1),
-        *(
-            integer(status, f"Of these rows: {c.MEANINGS[status]}")
-            for status in c.STATUSES
-        ),
-        integer("compared", "Of these rows: matched with a gold row"),
-        integer("differing", "Of the compared ones: people coded another status"),
-        text(
-            "first_differing",
-            "The first of these, as study and section:ent_idx; empty without one",
-        ),
-    ),
-    ordered=(("differing", "compared", "rows"),),
-)
-
 STRUCTURING_AGREEMENT = Table(
     name="structuring_agreement",
     description=(

@@ -248,39 +248,18 @@ CHEXPERT_PROBABILITIES = Table(
 PHRASE_SCALE = Table(
     name="phrase_scale",
     description=(
-        "What each hedging phrase means on the probability scale, beside published "
-        "human scales."
+        "What each ranked phrase means on the probability scale, with the range of "
+        "other readers."
     ),
     key=("number",),
     columns=(
         integer("number", "Position in the table, from the most certain phrase"),
         text("phrase", "Hedging phrase"),
-        number(
-            "mu",
-            "Place in the ranking; null for a published phrase that is not ranked",
-            nullable=True,
-        ),
-        probability(
-            "p", "Probability that the anchors give to this place", nullable=True
-        ),
-        *ends("p", "its 95% interval, the mean's", nullable=True),
-        *ends(
-            "reader",
-            "the range in which another reader's p would lie, 95%",
-            nullable=True,
-        ),
+        number("mu", "Place in the ranking"),
+        probability("p", "Probability that the anchors give to this place"),
+        *ends("p", "its 95% interval, the mean's"),
+        *ends("reader", "the range in which another reader's p would lie, 95%"),
         flag("is_anchor", "The scale goes through this phrase"),
-        probability(
-            "people",
-            "Mean of the numbers that 5,174 people gave for the phrase",
-            nullable=True,
-        ),
-        *ends("people", "the middle 80% of these people", nullable=True),
-        text(
-            "published",
-            "What other published scales say of it, in hundredths, with the scale's "
-            "name",
-        ),
     ),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
 )

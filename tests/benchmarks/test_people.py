@@ -15,7 +15,6 @@ from people import ChainResult, PeopleSet
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.probability import CalibrationError
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.release.phrase_scales import published_scales
 from lunguage_assets.settings import ExplicitSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -114,18 +113,17 @@ def test_the_range_of_another_reader_is_nearer_to_people_by_position(
     assert by_position < 0.8 * people.range_error(ranges, "everywhere")
 
 
-def test_the_scale_of_the_report_has_peoples_numbers(everybody: PeopleSet) -> None:
-    asked_as = {"may": "may happen", "might": "might happen", "could": "could happen"}
-    numbers = everybody.numbers.set_index("phrase")
-    (scale,) = [scale for scale in published_scales() if scale.column]
-    for entry in scale.phrases:
-        row = (
-            100.0
-            * numbers.loc[
-                asked_as.get(entry.phrase, entry.phrase), ["mean", "p10", "p90"]
-            ]
-        )
-        assert [*entry.means, entry.low, entry.high] == pytest.approx(row.tolist())
+def test_the_published_ranking_is_seven_points_from_people() -> None:
+    compared = people.published_beside_people()
+    assert (round(compared["distance"].mean()), len(compared)) == (7, 20)
+    assert "is 7 points from people's means on average, over 20 numbers" in PAGE
+
+
+def test_the_widest_gap_is_between_phrases_that_people_hold_equal() -> None:
+    compared = people.published_beside_people()
+    assert people.widest_gap(compared) == ("probable", "probably")
+    told_apart = compared[compared["phrase"].isin(["likely", "unlikely"])]
+    assert people.widest_gap(told_apart) is None
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ import pytest
 from commands import lunguage
 from finished_homes import Finished
 
-from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
-from lunguage_assets.workspace.store import partition_path, read_table
 from lunguage_assets.workspace.versions import current_version
 
 
@@ -91,25 +89,6 @@ def test_labels_agree_wholly_with_their_own_file(
         .sum()
         == (agreement.loc["all labels", "cells"])
     )
-
-
-def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(
-    finished: Finished,
-) -> None:
-    tables = finished.home / "tables"
-    audit = read_table(PATHWAY_AUDIT, partition_path(tables, "pathway_audit", "panel"))
-    rows = [
-        read_table(
-            LUNGUAGE_PLUS_PLUS,
-            partition_path(tables, "lunguage_plus_plus", "panel", batch),
-        )
-        for batch in ("first", "second")
-    ]
-    matched = pd.concat(rows).query(
-        "source == 'original' and status == 'dp' and pathway_id != ''"
-    )
-    used = audit[audit["studies"] > 0]
-    assert set(used["pathway_id"]) == set(matched["pathway_id"])
 
 
 def test_targets_are_written_without_python(

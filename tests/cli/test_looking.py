@@ -25,8 +25,8 @@ LOOKING = {
     "run of what is registered": ("run", "--ranker", "lexicon"),
     "ledger stats": ("ledger", "stats"),
     "ledger export": ("ledger", "export", "answers.sqlite"),
-    "survey make": ("survey", "make", "--out", "survey"),
-    "survey make-ratings": ("survey", "make-ratings", "--out", "survey"),
+    "survey make": ("survey", "make", "--out", "survey.csv"),
+    "survey make-ratings": ("survey", "make-ratings", "--out", "survey.csv"),
     "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),
     "compare-labels": ("compare-labels", "--with", "given.csv", "--out", "compared"),
 }

@@ -20,17 +20,11 @@ from lunguage_assets.explicit.analysis.agreement import (
     ranking_correlations,
 )
 from lunguage_assets.explicit.analysis.validation import fit_validation
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import scale_plots, validation_plots
-from lunguage_assets.release.phrase_scales import (
-    phrase_scale,
-    published_scales,
-    rated_phrases,
-)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.analyses import (
@@ -52,9 +46,6 @@ ANCHORS = (
     Anchor("most likely", 0.839, 0.818, 0.86),
 )
 CALIBRATION = calibrate(PUBLISHED, ANCHORS)
-SCALE = phrase_scale(PUBLISHED, chosen_anchors("published"))
-MEANS = {scale.name: scale.means_by_phrase for scale in published_scales()}
-
 
 EXPERTS = pd.DataFrame(
     [("with ranking", f"expert {n}", "panel", 0.9 - n / 10) for n in (1, 2, 3)]
@@ -111,10 +102,6 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "no ranking": lambda: scale_plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
-    "phrase scale": lambda: scale_plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
-    "phrase scale without people": lambda: scale_plots.phrase_scale_plot(
-        rated_phrases(SCALE), {}
-    ),
     "no curves": lambda: validation_plots.validation_curves(
         FIT_VALIDATION.frame(), 5, 10
     ),

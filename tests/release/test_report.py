@@ -97,15 +97,6 @@ SAID: dict[str, list[dict[str, Any]]] = {
         {"test": test, "rmse": 2.5, "files": "0a"}
         for test in ("panel halves", "held-out sentences")
     ],
-    "pathway_audit": [
-        {
-            "diagnosis": "pneumonia",
-            "studies": 41,
-            "mentioned": 4,
-            "as_implied": 3,
-            **SHARES,
-        }
-    ],
 }
 
 
@@ -231,7 +222,7 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
         bare.text.count(
             "lunguage analyse asks no judge and takes seconds; then lunguage run again."
         )
-        == 6
+        == 5
     )
     for title in (
         "Agreement of judges",
@@ -348,5 +339,5 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
         other_analyses,
         invented.examples,
     )
-    assert Page(bundle.folder).text.count("it was made with another ranking") == 6
+    assert Page(bundle.folder).text.count("it was made with another ranking") == 5
     assert not list(bundle.folder.rglob("judge_agreement.csv"))

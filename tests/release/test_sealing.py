@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_release import Made, audits, opened, stored, write_release
+from small_release import Made, opened, stored, write_release
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.implicit.resolution.guarantees import (
@@ -44,6 +44,7 @@ from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import REFERENCE_RANKING
+from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
 from lunguage_assets.tables.schema import Table
 
 Row = dict[str, Any]
@@ -283,10 +284,17 @@ def test_a_ranking_that_breaks_its_schema_seals_nothing_and_names_every_rule(
         replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older
     )
     assert [rule for rule in rules if f"'{rule}'" not in message] == []
-    wrong = audits()["pathway_audit"].assign(studies=1)
-    message = refused(release, invented, older, pathway_audit=wrong)
-    assert "pathway_audit" in message
-    assert "'mentioned <= studies'" in message
+
+
+def test_an_analysis_that_breaks_its_schema_seals_nothing(
+    invented: Made, older: Path
+) -> None:
+    cells = dict.fromkeys(RANKING_ROBUSTNESS.names, 1) | {"ranking_version": "v"}
+    wrong = RANKING_ROBUSTNESS.frame([cells | {"spearman": 1.5}])
+    release = invented.release("first")
+    message = refused(release, invented, older, ranking_robustness=wrong)
+    assert "ranking_robustness" in message
+    assert "spearman" in message
 
 
 @pytest.mark.parametrize("function", ["released_rows", "label_frame"])

@@ -369,7 +369,7 @@ def test_words_of_a_patients_report_are_in_the_restricted_part_alone(
 def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(
     of_patients: Path,
 ) -> None:
-    counting = {"report.html", "figures", "table_certainty.csv", "pathway_audit.csv"}
+    counting = {"report.html", "figures", "table_certainty.csv"}
     restricted_names = {path.name for path in (of_patients / "restricted").iterdir()}
     open_names = {path.name for path in (of_patients / "open").iterdir()}
     assert counting <= restricted_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_release import Made, audits, make, write_release
+from small_release import Made, make, write_release
 
 from lunguage_assets.release import write
 
@@ -39,9 +39,7 @@ def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version of patients' reports with its report and analyses."""
-    return write_release(
-        patients, tmp_path_factory.mktemp("release") / "panel", **audits()
-    )
+    return write_release(patients, tmp_path_factory.mktemp("release") / "panel")
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import duckdb
 import pandas as pd
@@ -43,7 +42,7 @@ from lunguage_assets.release.provenance import Origin, read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
-from lunguage_assets.tables import PATHWAY_AUDIT, SET_ASIDE
+from lunguage_assets.tables import SET_ASIDE
 from lunguage_assets.workspace.home import Home
 
 WORD = "Quokkalantern"
@@ -225,29 +224,3 @@ def write_release(
     return write_bundle(
         made.release(*batches), folder, made.origin(), analyses, made.examples
     ).folder
-
-
-def audits() -> dict[str, pd.DataFrame]:
-    """Analyses that count studies, few and many."""
-    edge: dict[str, Any] = dict.fromkeys(PATHWAY_AUDIT.names, 0)
-    edge |= {
-        "diagnosis": "pneumonia",
-        "pathway_id": "pneumonia_1",
-        "sub_finding": "opacity",
-        "place": "",
-    }
-    edge |= {
-        "expected": "present",
-        "studies": 42,
-        "mentioned": 4,
-        "as_implied": 1,
-        "otherwise": 3,
-    }
-    edge |= {
-        "share": 0.25,
-        "share_low": 0.05,
-        "share_high": 0.7,
-        "experts": 0.8,
-        "against_experts": "below",
-    }
-    return {"pathway_audit": PATHWAY_AUDIT.frame([edge])}

@@ -1,6 +1,6 @@
 """Human experts: their answers, and their agreement with the ranking and with judges.
 
-Section 4 of docs/method/explicit.md. The surveys that they fill in are written by
+Section 4 of docs/method/explicit.md. The templates that they fill in are made by
 `surveys.py`. An entry that cannot be read refuses the file, by row and column, and is
 never quoted: it may be a sentence of a report.
 """

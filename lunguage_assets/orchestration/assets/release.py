@@ -87,28 +87,31 @@ def release_assets(
             data_version=dg.DataVersion(version), metadata={"batches": len(batches)}
         )
 
-    @dg.asset(
+    release_spec = dg.AssetSpec(
+        "release",
         group_name=GROUP,
         kinds={"csv", "parquet"},
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
-        partitions_def=by.ranker,
         code_version=versioned(
             "12", hash_of_files(resource("labels.yaml"), resource("statements.yaml"))
         ),
         deps=["release_inputs", "reference_ranking"],
+        description="Lunguage++ over all batches as a numbered version "
+        "(docs/reports.md): a restricted part with the rows, an open part with "
+        "ranking and pathways, and the report. The same content makes no new version. "
+        "Of a study that came again, the newest delivery.",
+    )
+
+    @dg.multi_asset(
+        name="write_release", specs=[release_spec], partitions_def=by.ranker
     )
     @redact_errors()
-    def release(
+    def write_release(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult[None]:
-        """Lunguage++ over all batches as a numbered version (docs/reports.md).
-
-        A restricted part with the rows, an open part with ranking and pathways, and the
-        report. The same content makes no new version. Of a study that came again, the
-        newest delivery.
-        """
+        """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
         current = Current(
             asset_graph(),
@@ -133,7 +136,7 @@ def release_assets(
         }
         return dg.MaterializeResult(metadata=metadata)
 
-    return [release_inputs, release]
+    return [release_inputs, write_release]
 
 
 def _write_release(configuration: Configuration, ranker: str) -> Written:

@@ -1,0 +1,3 @@
+"""Fixtures of these tests."""
+
+from finished_homes import finished  # noqa: F401
