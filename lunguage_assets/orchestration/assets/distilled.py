@@ -18,20 +18,37 @@ from lunguage_assets.orchestration.io_manager import Result, stored, stored_tabl
 from lunguage_assets.orchestration.metadata import table_out
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import chosen_encoder, scored_batches
+from lunguage_assets.orchestration.resources import (
+    chosen_encoder,
+    scored_batches,
+    uses_distilled_model,
+)
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG
 
 
-def distilled_assets(by: Partitions) -> list[dg.AssetsDefinition]:
-    """Return the asset of distilled models, for the rankers of `by`."""
+def distilled_assets(
+    configuration: Configuration, by: Partitions
+) -> list[dg.AssetsDefinition]:
+    """Return the asset of distilled models.
+
+    Args:
+        configuration: of the home.
+        by: the partitions.
+    """
+    # While a model scores, fits rest on it, and it does not rest on fits.
+    learns_from: list[dg.AssetDep] = []
+    if not uses_distilled_model(configuration):
+        learns_from.append(
+            dg.AssetDep("fitted_probabilities", partition_mapping=by.same_ranker)
+        )
 
     @dg.multi_asset(
         name="distil_panel",
         outs={"distilled_scorer": table_out("distilled_scorer", GROUP, "1")},
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
-        # Over all batches: read below, and no more renewed by each batch that comes.
-        deps=[dg.AssetDep("fitted_probabilities", partition_mapping=by.same_ranker)],
+        # Over all batches: read below, a batch at a time.
+        deps=learns_from,
         partitions_def=by.ranker,
         check_specs=check_specs("distilled_scorer", by.ranker, as_good_as_the_panel),
     )
