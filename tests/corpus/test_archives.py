@@ -115,8 +115,6 @@ def test_a_package_of_too_many_files_is_refused(
         "../../../1.txt",
         "a/" * 300 + "1.txt",
         "C:\\files\\1.txt",
-        "./1.txt",
-        "a//1.txt",
     ],
 )
 def test_names_in_a_package_are_names_and_no_places(tmp_path: Path, name: str) -> None:

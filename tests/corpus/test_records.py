@@ -32,8 +32,9 @@ def line(number: int, text: str = "good") -> str:
     return f"{number},p10000001,s5000000{number},{text}\n"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("newline", "mark"), [("\n", b"\xef\xbb\xbf"), ("\r\n", b""), ("\r", b"")]
+)
 def test_any_newline_and_a_byte_order_mark_are_read(
     tmp_path: Path, newline: str, mark: bytes
 ) -> None:
@@ -72,9 +73,13 @@ def test_an_unusable_file_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    "ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"']
+    ("header", "ids"),
+    [
+        (HEADER, "10000001.0,50000001.0"),
+        (HEADER, "10000001,50000001"),
+        ("row,Subject ID,STUDY_ID,text\n", ' P10000001 ,"s50000001"'),
+    ],
 )
-@pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
 def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
     tmp_path: Path, ids: str, header: str
 ) -> None:

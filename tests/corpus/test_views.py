@@ -19,26 +19,28 @@ HEADER = (
 )
 
 
-@pytest.mark.parametrize(
-    ("position", "expected"),
-    [("AP", "ap"), ("PA", "pa"), ("LATERAL", "lateral"), ("LL", "lateral"), ("AP AXIAL", "ap"),
-     ("XTABLE LATERAL", "lateral"), ("AP LLD", "ap, recumbent"), ("LAO", ""), ("", "")],
-)  # fmt: skip
-def test_the_view_position_gives_the_projection(position: str, expected: str) -> None:
-    assert written(coded_views(position, "")[0]) == expected
+POSITIONS = {
+    "AP": "ap", "PA": "pa", "LATERAL": "lateral", "LL": "lateral", "AP AXIAL": "ap",
+    "XTABLE LATERAL": "lateral", "AP LLD": "ap, recumbent", "LAO": "", "": "",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("procedure", "expected"),
-    [("CHEST (PORTABLE AP)", "ap"), ("Chest, PA & lateral, upright", "pa, lateral, erect"),
-     ("CHEST AP SUPINE", "ap, supine"), ("CHEST LAT DECUBITUS", "recumbent"),
-     ("CHEST (PA, LAT AND LEFT LATERAL DECUB)", "pa, lateral, recumbent"), ("CHEST AP SEMI-ERECT", "ap"),
-     ("CHEST SPAN", "")],
-)  # fmt: skip
-def test_a_procedure_names_projections_and_postures(
-    procedure: str, expected: str
-) -> None:
-    assert written(named_views(procedure)) == expected
+def test_the_view_position_gives_the_projection() -> None:
+    views = {position: written(coded_views(position, "")[0]) for position in POSITIONS}
+    assert views == POSITIONS
+
+
+PROCEDURES = {
+    "CHEST (PORTABLE AP)": "ap", "Chest, PA & lateral, upright": "pa, lateral, erect",
+    "CHEST AP SUPINE": "ap, supine", "CHEST LAT DECUBITUS": "recumbent",
+    "CHEST (PA, LAT AND LEFT LATERAL DECUB)": "pa, lateral, recumbent", "CHEST AP SEMI-ERECT": "ap",
+    "CHEST SPAN": "",
+}  # fmt: skip
+
+
+def test_a_procedure_names_projections_and_postures() -> None:
+    views = {procedure: written(named_views(procedure)) for procedure in PROCEDURES}
+    assert views == PROCEDURES
 
 
 def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
