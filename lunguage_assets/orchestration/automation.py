@@ -2,7 +2,7 @@
 
 The conditions are Dagster's own (https://docs.dagster.io, "Declarative automation"),
 but `Ready`. The reference scale is ignored: following it may cost money. The landing
-folder and alerts have sensors of their own (`landing_sensor`, `alerts`).
+folder has a sensor of its own (`landing_sensor`).
 """
 
 from collections.abc import Iterator, Sequence

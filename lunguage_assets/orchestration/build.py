@@ -11,7 +11,6 @@ from functools import partial
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.alerts import alerts_sensor
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
 from lunguage_assets.orchestration.assets.distilled import distilled_assets
@@ -57,7 +56,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
         assets=[
             *text_assets(partitions, condition),
             *corpus_assets(partitions, condition),
-            *explicit_assets(partitions, condition),
+            *explicit_assets(partitions, condition, configuration),
             *distilled_assets(partitions),
             *implicit_assets(partitions, condition),
             *analysis_assets(partitions),
@@ -68,7 +67,6 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
         sensors=[
             automation_sensor(settings.automation),
             landing_sensor(home, settings.landing, first_jobs),
-            alerts_sensor(),
         ],
         schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={

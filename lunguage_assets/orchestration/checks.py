@@ -27,6 +27,7 @@ from lunguage_assets.explicit.distilled.evaluation import shortcomings
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.quality.suites import (
     Examined,
@@ -34,10 +35,9 @@ from lunguage_assets.quality.suites import (
     load_suite,
     suite_file,
 )
-from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
-from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+from lunguage_assets.workspace.store import partition_path, read_table
 
 WARN = dg.AssetCheckSeverity.WARN
 ERROR = dg.AssetCheckSeverity.ERROR
@@ -234,14 +234,21 @@ def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckRe
 # Judges
 
 
+def checks_of_answers(judges: JudgesConfiguration) -> tuple[Check[...], ...]:
+    """Return the checks of what language models answer; none where there are none.
+
+    A check of an asset must be made for each of its partitions: where rules alone
+    answer it would always pass.
+    """
+    return (answers_usable,) if judges.models else ()
+
+
 @named_check
 def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
     """Few replies of language models, which are paid, could not be used."""
     replies = sum(judge.replies for judge in totals)
-    if not replies:
-        return check_result(True, {"note": "No language model was asked."})
     unusable = sum(judge.unusable for judge in totals)
     allowed = configuration.settings.checks.unusable_share
     rows = [
@@ -286,104 +293,6 @@ def equals_trueskill_package(verification: Verification) -> dg.AssetCheckResult:
 
 # Probabilities
 
-BATCHES = 20
-"""Latest earlier batches that a batch is compared with."""
-
-CHANCE = 0.01
-"""p value from which a difference counts as chance."""
-
-
-def drift_of_p(
-    fitted: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float
-) -> dict[str, Any]:
-    """Compare the p of a batch with those of earlier batches of the same ranking.
-
-    Studies that come again and pairs without information are left out.
-
-    Args:
-        fitted: FITTED_PROBABILITIES of the batch.
-        earlier: the same of earlier batches.
-        allowed: distance (Kolmogorov-Smirnov, 0 to 1) up to which nothing drifted.
-            Beside it a drift needs a p value that is not chance: large batches differ
-            by little, and not by chance.
-
-    Returns:
-        Figures for people, and `drifted`; empty where there is nothing to compare.
-    """
-    from scipy.stats import ks_2samp  # slow to import, and definitions load this module
-
-    # A study that comes again, with an addendum for instance, says the same twice; p of
-    # two rankings are on two scales.
-    before = pd.concat([fitted.head(0), *earlier])
-    before = before[~before["study_id"].isin(fitted["study_id"])]
-    before = before[before["ranking_version"].isin(fitted["ranking_version"])]
-    p_now = fitted.loc[fitted["p_source"] != "none", "p"].to_numpy(float)
-    p_before = before.loc[before["p_source"] != "none", "p"].to_numpy(float)
-    if not (len(p_now) and len(p_before)):
-        return {}
-    test = ks_2samp(p_now, p_before)
-    distance = float(test.statistic)
-    p_value = float(test.pvalue)
-    return {
-        "pairs": len(p_now),
-        "pairs_before": len(p_before),
-        "distance": distance,
-        "p_value": p_value,
-        "drifted": p_value < CHANCE and distance >= allowed,
-    }
-
-
-def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]:
-    """Return FITTED_PROBABILITIES of the latest batches registered before this one.
-
-    Args:
-        home: with the batches.
-        ranker: whose fits are compared.
-        batch: that is compared with them.
-
-    Returns:
-        Batch -> frame, oldest first; without fits that another version stored.
-    """
-    registered = [entry.key for entry in home.registered()]
-    if batch not in registered:
-        return {}
-    earlier = registered[: registered.index(batch)][-BATCHES:]
-    frames = {}
-    for key in earlier:
-        path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, key)
-        if is_stored(FITTED_PROBABILITIES, path):
-            frames[key] = read_table(FITTED_PROBABILITIES, path)
-    return frames
-
-
-@named_check
-def p_drift(
-    configuration: Configuration, ranker: str, batch: str, fitted: pd.DataFrame
-) -> dg.AssetCheckResult:
-    """The p of tentative findings are distributed as in earlier batches.
-
-    Compared are batches of the same ranker and ranking.
-    """
-    earlier = earlier_fits(configuration.home, ranker, batch)
-    allowed = configuration.settings.checks.drift_distance
-    drift = drift_of_p(fitted, list(earlier.values()), allowed)
-    if not drift:
-        note = "Nothing to compare with: no earlier batch is stored."
-        return check_result(True, {"note": note})
-    metadata = {
-        **drift,
-        "allowed_distance": allowed,
-        "compared_with": ", ".join(earlier),
-    }
-    remedy = (
-        "Compare p of this batch with an earlier one: another hospital or another way "
-        "of reporting is a reason; a judge that answers otherwise than before "
-        "(`lunguage doctor`) or phrases cut otherwise are faults. If the reports are "
-        "right, run with --rebuild-ranking: the ranking then knows their phrases."
-    )
-    return check_result(not drift["drifted"], metadata, remedy)
-
-
 _IMPROVE_THE_MODEL = (
     "p of scored sentences is less than the panel's. Let the panel fit more sentences "
     "of such phrases (docs/distilled.md), then `lunguage distill` again; or fine-tune "
@@ -398,6 +307,12 @@ def as_good_as_the_panel(evaluation: pd.DataFrame) -> dg.AssetCheckResult:
     And its intervals hold there.
     """
     return _as_good(shortcomings(evaluation), {})
+
+
+def checks_of_scores(configuration: Configuration) -> tuple[Check[...], ...]:
+    """Return the checks of a distilled model's scores, where it fits new batches."""
+    fit = configuration.fit or configuration.settings.explicit.fit
+    return (scored_as_tested,) if fit == "distilled" else ()
 
 
 FEW_UNLIKE = 0.05
@@ -417,11 +332,9 @@ def scored_as_tested(
     scored = int((by_sentence["stop"] == "scored").sum())
     unlike = int((by_sentence["stop"] == OUT_OF_DISTRIBUTION).sum())
     read_by_model = scored + unlike
-    if not read_by_model:
-        return check_result(True, {"note": "The judges fitted every sentence."})
     path = partition_path(configuration.home.tables, DISTILLED_EVALUATION.name, ranker)
     problems = shortcomings(read_table(DISTILLED_EVALUATION, path))
-    if unlike / read_by_model > FEW_UNLIKE:
+    if unlike > FEW_UNLIKE * read_by_model:
         problems.append(
             f"{unlike} of {read_by_model} sentences are unlike what it learnt: "
             "p of their phrases"

@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
@@ -28,9 +29,16 @@ COSTS = (
 )
 """What whoever launches such a table should know first."""
 
+RANKED = (
+    "Of its partitions only that of `{extractor}` is read further on: the phrases that "
+    "it finds are ranked. Another one is chosen by one line of the judges file, "
+    '`extractor = "..."` of the preset `{preset}`.'
+)
+"""Of the tables of one judge's phrases: what becomes of another judge's."""
+
 JUDGES_POOL = "judges"
-"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
-because a budget holds by process.
+"""Pool of the assets that ask language models: of the runs in the queue one at a time
+asks, because a budget holds by process.
 """
 
 SHOWN = 20
@@ -80,12 +88,16 @@ class TableOptions(TypedDict):
     tags: dict[str, str]
 
 
-def table_options(step: str) -> TableOptions:
+def table_options(step: str, judges: JudgesConfiguration | None = None) -> TableOptions:
     """Return the arguments of `@dg.asset` that follow from a step's declared tables.
 
     They are what the UI shows of the tables, the version of the step's code, and the
-    pool of those that ask judges. Tags say whether report text is inside and whether
-    judges are asked.
+    pool of those that ask language models. Tags say whether report text is inside and
+    whether judges are asked.
+
+    Args:
+        step: that makes the tables.
+        judges: in force; of a step that asks none they change nothing.
     """
     recipe = RECIPES[step]
     table = TABLES[step]
@@ -94,6 +106,16 @@ def table_options(step: str) -> TableOptions:
     if recipe.asks_judges:
         paragraphs.append(COSTS)
         tags["paid"] = "llm"
+    metadata: dict[str, Any] = {
+        "dagster/column_schema": column_schema(table),
+        "dagster/table_name": step,
+    }
+    if judges and step in ("hedge_phrases", "hedge_vocabulary"):
+        extractor = judges.extractor
+        paragraphs.append(RANKED.format(extractor=extractor, preset=judges.preset))
+        metadata["ranked_phrases_of"] = extractor
+    # Rules wait for nobody.
+    is_limited = recipe.asks_judges and judges is not None and bool(judges.models)
     side_tables = [
         f"- `{name}`: {TABLES[name].description}" for name in recipe.tables[1:]
     ]
@@ -108,12 +130,9 @@ def table_options(step: str) -> TableOptions:
         # What an asset returns is no table yet: `io_manager.TableStore` stores it.
         dagster_type=dg.Any,
         description=as_written("\n\n".join(paragraphs)),
-        metadata={
-            "dagster/column_schema": column_schema(table),
-            "dagster/table_name": step,
-        },
+        metadata=metadata,
         kinds={"pandas", "parquet"},
-        pool=JUDGES_POOL if recipe.asks_judges else None,
+        pool=JUDGES_POOL if is_limited else None,
         tags=tags,
     )
 

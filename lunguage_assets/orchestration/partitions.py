@@ -28,14 +28,18 @@ REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 class Partitions:
-    """The partitions by judge, ranker, structurer and batch, and their mappings."""
+    """The partitions by judge, ranker, structurer and batch, and their mappings.
+
+    Args:
+        judges: in force.
+    """
 
     def __init__(self, judges: JudgesConfiguration) -> None:
         # Partition mappings, partitioned checks and data versions warn at every use.
         # The range of Dagster's versions in pyproject.toml bounds what may change.
         warnings.filterwarnings("ignore", category=dg.BetaWarning)
         warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-        self._judges = judges
+        self.judges = judges
         keys_of = {
             "judge": judges.active_judges,
             "ranker": judges.rankers,
@@ -76,7 +80,7 @@ class Partitions:
         if step_input.judge == "extractor" and BATCH in dimensions_read:
             return self._extractor_of_same_batch()
         if step_input.judge == "extractor":
-            extractor = self._judges.extractor
+            extractor = self.judges.extractor
             return dg.SpecificPartitionsPartitionMapping([extractor])
         if dimensions == dimensions_read:
             return dg.IdentityPartitionMapping()
@@ -89,15 +93,15 @@ class Partitions:
     def _judges_of_rankers(self) -> dg.PartitionMapping:
         """A ranker reads the partitions of its members."""
         rankers_of_judge: dict[str, list[str]] = {}
-        for ranker in self._judges.rankers:
-            for judge in self._judges.members(ranker):
+        for ranker in self.judges.rankers:
+            for judge in self.judges.members(ranker):
                 rankers_of_judge.setdefault(judge, []).append(ranker)
         return dg.StaticPartitionMapping(rankers_of_judge)
 
     def _extractor_of_same_batch(self) -> dg.PartitionMapping:
         """Whichever ranker reads a batch, it reads the phrases of the extractor."""
         rankers_of_extractor = dg.StaticPartitionMapping(
-            {self._judges.extractor: list(self._judges.rankers)}
+            {self.judges.extractor: list(self.judges.rankers)}
         )
         return dg.MultiPartitionMapping(
             {

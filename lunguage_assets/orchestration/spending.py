@@ -4,8 +4,8 @@ The log of a run, the metadata of its asset and the check `answers_usable` show 
 
 Calls and money are those of the ledger, which charges each call to the bill of the run
 that made it (`judges.ledger.bills`). A run that was killed left a bill that nobody has
-shown; the next run of the same partition takes it over. So does it with what was asked
-ahead of the run. Budgets and prices are not here, but in `judges`.
+shown; the next run of the same partition takes it over. Budgets and prices are not
+here, but in `judges`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.workspace.table_record import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
@@ -47,19 +46,6 @@ RunState = Literal["shown", "unfinished", "unknown"]
 partition's metadata. `unfinished`: it ended without that. `unknown`: it is at work, or
 of another home that shares the ledger.
 """
-
-
-def bill_ahead(configuration: Configuration, step: str, *keys: str) -> Bill:
-    """Return the bill for what a home asks before the run of a partition has begun.
-
-    Args:
-        configuration: of the home that asks; another home with the same ledger has
-            a bill of its own.
-        step: that is made.
-        keys: of the partition, in the order of the store.
-    """
-    home = fingerprint(str(configuration.home.root))
-    return Bill("/".join((step, *keys)), f"ahead {home}")
 
 
 class Spending:
@@ -86,8 +72,7 @@ class Spending:
         # Judges report from their own threads.
         self._log = context.log
         self._configuration = configuration
-        self._ahead = bill_ahead(configuration, step, *keys)
-        self.bill = Bill(self._ahead.account, context.run_id)
+        self.bill = Bill("/".join((step, *keys)), context.run_id)
         self._meter = Meter()
         self._logged_at: dict[str, float] = {}
 
@@ -149,8 +134,6 @@ class Spending:
         return total
 
     def _run_state(self, run_id: str) -> RunState:
-        if run_id == self._ahead.run:
-            return "unfinished"
         instance = self._context.instance
         run = instance.get_run_by_id(run_id)
         # No run of this instance: of another home that shares the ledger.

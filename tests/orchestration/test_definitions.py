@@ -16,10 +16,12 @@ import pytest
 from hostile_words import HOSTILE
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.lineage.recipes import STEP_OF
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
+    JUDGES_POOL,
     SHOWN,
     as_written,
     column_schema,
@@ -136,6 +138,27 @@ def test_jobs_that_ask_judges_say_how_to_estimate_their_cost() -> None:
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
     assert "`lunguage estimate`" in table_options("hedge_phrases")["description"]
     assert "`lunguage estimate`" not in table_options("findings")["description"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "pool"), [("offline", None), ("panel-2026", JUDGES_POOL)]
+)
+def test_only_what_asks_language_models_waits_in_their_pool(
+    preset: str, pool: str | None
+) -> None:
+    judges = load_judges(preset=preset)
+    assert table_options("fitted_probabilities", judges)["pool"] == pool
+    assert table_options("reference_ranking", judges)["pool"] is None
+
+
+@pytest.mark.parametrize("step", ["hedge_phrases", "hedge_vocabulary"])
+def test_the_phrases_of_a_judge_say_whose_are_ranked_and_how_others_are_chosen(
+    step: str,
+) -> None:
+    options = table_options(step, load_judges(preset="panel-2026"))
+    assert options["metadata"]["ranked_phrases_of"] == "gemini-3.8-flash"
+    assert "Of its partitions only that of `gemini-3.8-flash`" in options["description"]
+    assert '`extractor = "..."` of the preset `panel-2026`' in options["description"]
 
 
 def test_counts_are_a_table_with_shares_of_all() -> None:

@@ -38,8 +38,8 @@ from lunguage_assets.orchestration.assets.steps import (
     step_deps,
 )
 from lunguage_assets.orchestration.checks import (
-    answers_usable,
     check_specs,
+    checks_of_answers,
     expectations,
     in_english,
     intake_accepted,
@@ -76,6 +76,7 @@ def text_assets(
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
     """
+    answer_checks = checks_of_answers(partitions.judges)
     by_batch = partitions.by(BATCH)
     by_structurer_and_batch = partitions.by(STRUCTURER, BATCH)
 
@@ -101,7 +102,7 @@ def text_assets(
         return materialize_result(configuration, inputs, tables, metadata)
 
     @dg.asset(
-        **table_options("structured_findings"),
+        **table_options("structured_findings", partitions.judges),
         group_name="text",
         partitions_def=by_structurer_and_batch,
         deps=step_deps("structured_findings", partitions),
@@ -109,7 +110,7 @@ def text_assets(
             "structured_findings",
             by_structurer_and_batch,
             expectations,
-            answers_usable,
+            *answer_checks,
             expectations_of="sentence_accounts",
         ),
         automation_condition=condition("structured_findings"),
@@ -173,7 +174,7 @@ def text_assets(
                 expectations(
                     configuration, "sentence_accounts", tables["sentence_accounts"]
                 ),
-                answers_usable(configuration, spending.asked),
+                *(check(configuration, spending.asked) for check in answer_checks),
             ],
         )
 

@@ -11,14 +11,13 @@ the assets of a model that learns from the judges are in `distilled`.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.errors import LunguageError, MethodError
+from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.fit.fitting import fit_pairs
@@ -34,10 +33,9 @@ from lunguage_assets.explicit.hedges.vocabulary import (
 )
 from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.matches import schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
-from lunguage_assets.judges.protocol import Judge, ask_panel
+from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.lineage.corrected_rows import require_known_rows
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.recipes import BATCH, not_there
@@ -53,14 +51,12 @@ from lunguage_assets.orchestration.assets.steps import (
     step_deps,
 )
 from lunguage_assets.orchestration.checks import (
-    answers_usable,
     check_specs,
+    checks_of_answers,
+    checks_of_scores,
     equals_trueskill_package,
     expectations,
-    p_drift,
-    scored_as_tested,
 )
-from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import counts, picture, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
@@ -71,7 +67,7 @@ from lunguage_assets.orchestration.resources import (
     ranking_on_scale,
     require_anchor_phrases,
 )
-from lunguage_assets.orchestration.spending import Spending, bill_ahead
+from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -79,26 +75,30 @@ GROUP = "explicit"
 
 
 def explicit_assets(
-    partitions: Partitions, condition: ConditionOf
+    partitions: Partitions, condition: ConditionOf, home: Configuration
 ) -> list[dg.AssetsDefinition]:
     """Return the assets of the group, upstream first.
 
     Args:
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
+        home: for which the assets are made; a run gets its configuration anew.
     """
+    judges = partitions.judges
+    answer_checks = checks_of_answers(judges)
+    score_checks = checks_of_scores(home)
     by_judge = partitions.by("judge")
     by_judge_and_batch = partitions.by("judge", BATCH)
     by_ranker = partitions.by("ranker")
     by_ranker_and_batch = partitions.by("ranker", BATCH)
 
     @dg.asset(
-        **table_options("hedge_phrases"),
+        **table_options("hedge_phrases", judges),
         group_name=GROUP,
         partitions_def=by_judge_and_batch,
         deps=step_deps("hedge_phrases", partitions),
         check_specs=check_specs(
-            "hedge_phrases", by_judge_and_batch, expectations, answers_usable
+            "hedge_phrases", by_judge_and_batch, expectations, *answer_checks
         ),
         automation_condition=condition("hedge_phrases"),
     )
@@ -140,12 +140,12 @@ def explicit_assets(
             metadata,
             [
                 expectations(configuration, "hedge_phrases", phrases),
-                answers_usable(configuration, spending.asked),
+                *(check(configuration, spending.asked) for check in answer_checks),
             ],
         )
 
     @dg.asset(
-        **table_options("hedge_vocabulary"),
+        **table_options("hedge_vocabulary", judges),
         group_name=GROUP,
         partitions_def=by_judge,
         deps=step_deps("hedge_vocabulary", partitions),
@@ -180,12 +180,12 @@ def explicit_assets(
         )
 
     @dg.asset(
-        **table_options("comparison_matches"),
+        **table_options("comparison_matches", judges),
         group_name=GROUP,
         partitions_def=by_judge,
         deps=step_deps("comparison_matches", partitions),
         check_specs=check_specs(
-            "comparison_matches", by_judge, expectations, answers_usable
+            "comparison_matches", by_judge, expectations, *answer_checks
         ),
     )
     @redact_errors()
@@ -219,7 +219,7 @@ def explicit_assets(
             metadata,
             [
                 expectations(configuration, "comparison_matches", matches),
-                answers_usable(configuration, spending.asked),
+                *(check(configuration, spending.asked) for check in answer_checks),
             ],
         )
 
@@ -279,7 +279,7 @@ def explicit_assets(
         )
 
     @dg.asset(
-        **table_options("fitted_probabilities"),
+        **table_options("fitted_probabilities", judges),
         group_name=GROUP,
         partitions_def=by_ranker_and_batch,
         deps=step_deps("fitted_probabilities", partitions),
@@ -287,9 +287,8 @@ def explicit_assets(
             "fitted_probabilities",
             by_ranker_and_batch,
             expectations,
-            answers_usable,
-            p_drift,
-            scored_as_tested,
+            *answer_checks,
+            *score_checks,
         ),
         automation_condition=condition("fitted_probabilities"),
     )
@@ -300,7 +299,7 @@ def explicit_assets(
     ) -> Result:
         """Fit every tentative finding into the ranking; map its score to p."""
         inputs = read_inputs(context, configuration)
-        ranker, batch = inputs.keys
+        ranker, _ = inputs.keys
         ranking = inputs.tables["reference_ranking"]
         vocabulary = inputs.tables["hedge_vocabulary"]
         anchors = anchors_of(configuration, ranking)
@@ -343,9 +342,8 @@ def explicit_assets(
             metadata,
             [
                 expectations(configuration, "fitted_probabilities", fitted),
-                answers_usable(configuration, spending.asked),
-                p_drift(configuration, ranker, batch, fitted),
-                scored_as_tested(configuration, ranker, fitted),
+                *(check(configuration, spending.asked) for check in answer_checks),
+                *(check(configuration, ranker, fitted) for check in score_checks),
             ],
         )
 
@@ -356,37 +354,6 @@ def explicit_assets(
         reference_ranking,
         fitted_probabilities,
     ]
-
-
-def prefetch_comparisons(
-    configuration: Configuration, judge_keys: Sequence[str]
-) -> None:
-    """Ask several language models for all comparisons of the vocabulary at once.
-
-    Each partition of `comparison_matches` then finds its answers in the ledger, and
-    stores what it would have stored alone. Where one model cannot answer, the others
-    do; the partition's own run says why.
-    """
-    models = [key for key in judge_keys if key in configuration.judges.models]
-    # One model alone gains nothing: its own run asks it as fast.
-    if len(models) < 2:
-        return
-    with suppress(LunguageError):
-        vocabulary = stored_table(
-            configuration.home.tables,
-            "hedge_vocabulary",
-            (configuration.judges.extractor,),
-        )
-        require_anchor_phrases(configuration, retained_phrases(vocabulary))
-        matches = schedule(vocabulary, configuration.settings.explicit)
-        questions = [match.question for match in matches]
-        panel = [
-            configuration.open_judge(
-                key, bill=bill_ahead(configuration, "comparison_matches", key)
-            )
-            for key in models
-        ]
-        ask_panel(panel, [questions] * len(panel))
 
 
 def extract_phrases(

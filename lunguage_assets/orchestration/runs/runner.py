@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import dagster as dg
@@ -26,7 +25,6 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.lineage.recipes import BATCH, REBUILT, STEPS_OF_JOB
 from lunguage_assets.lineage.run_plan import Stage, plan
 from lunguage_assets.orchestration.assets.edited_files import note_versions
-from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import forget_removed, partition_key
@@ -38,7 +36,6 @@ from lunguage_assets.orchestration.runs.instance import (
 )
 from lunguage_assets.workspace.store import remove_abandoned_files
 
-COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run configuration: a command shows its own progress, and no log of Dagster."""
 
@@ -133,17 +130,11 @@ class Runner:
                 staleness = self._configuration.staleness(verify=True)
                 stages = plan(staleness, ranker, rebuild=rebuild)
             summary = RunSummary()
-            has_prefetched = False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 # What came before it may have come out the same.
                 if done and self._is_current_by_now(stage, rebuild):
                     continue
-                # Models are asked at the same time, although their runs follow each
-                # other.
-                if stage.job == COMPARE and not has_prefetched:
-                    self._prefetch(stages[done:], rebuild)
-                    has_prefetched = True
                 self._make(stage, summary)
                 _give_back_memory()
         return summary
@@ -182,18 +173,6 @@ class Runner:
         return all(
             staleness.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
         )
-
-    def _prefetch(self, stages: Sequence[Stage], rebuild: bool) -> None:
-        """Ask all judges at once whose comparisons come next."""
-        # Only the comparisons that follow each other: later stages may need what comes
-        # between.
-        comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
-        judges = [
-            stage.keys[0]
-            for stage in comparing
-            if not self._is_current_by_now(stage, rebuild)
-        ]
-        prefetch_comparisons(self._configuration, judges)
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
