@@ -119,7 +119,6 @@ class CheckSettings(_Options):
     """Limits of the checks that no file in `expectations/` can hold (docs/ui.md)."""
 
     rejected_share: Share = 0.05
-    drift_distance: Share = 0.10
     unusable_share: Share = 0.05
 
 

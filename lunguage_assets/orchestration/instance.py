@@ -12,7 +12,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -231,8 +231,11 @@ def _has_ended(process: int, noted_at: float) -> bool:
 
     One that began later has only the same number.
     """
-    with suppress(psutil.Error):
+    try:
         running = psutil.Process(process)
         is_zombie = bool(running.status() == psutil.STATUS_ZOMBIE)
         return is_zombie or bool(running.create_time() > noted_at + _CLOCK_S)
-    return True
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.AccessDenied:  # it is there, and another account's
+        return False

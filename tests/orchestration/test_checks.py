@@ -10,25 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import numpy as np
 import pandas as pd
 import pytest
 from finished_homes import Finished
 from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from small_homes import SmallHome
-from stored_tables import store_table
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import (
     conflict_free,
-    drift_of_p,
-    earlier_fits,
     intake_accepted,
 )
 from lunguage_assets.packaged_data import expectation
-from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
@@ -66,12 +62,7 @@ def frames(finished: Finished, *tables: str) -> dict[str, pd.DataFrame]:
 
 CHECKS_OF_A_BATCH = {
     "findings": {"intake_accepted", "in_english"},
-    "fitted_probabilities": {
-        "answers_usable",
-        "expectations",
-        "p_drift",
-        "scored_as_tested",
-    },
+    "fitted_probabilities": {"expectations"},
     "deduplicated_findings": {"expectations"},
     "expansions": {"expectations"},
     "lunguage_plus_plus": {"conflict_free", "expectations", "none_set_aside"},
@@ -216,6 +207,20 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     assert "planted words" not in repr(failing.metadata)
 
 
+@pytest.mark.parametrize(("delivered_otherwise", "passes"), [(19, True), (18, False)])
+def test_rejected_rows_without_a_study_count_as_delivered(
+    tmp_path: Path, delivered_otherwise: int, passes: bool
+) -> None:
+    """One of twenty rows is allowed, one of nineteen is not."""
+    configuration = Configuration(Home(tmp_path))
+    assert configuration.settings.checks.rejected_share == 0.05
+    one_row = rejected(TABLES["rejected"].frame()).head(1)
+    reports = pd.DataFrame({"rows_delivered": [delivered_otherwise]})
+    outcome = intake_accepted(configuration, one_row, reports)
+    assert outcome.passed is passes
+    assert outcome.metadata["rows_delivered"].value == delivered_otherwise + 1
+
+
 def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,75 +241,3 @@ def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
     assert not failing.passed
     assert failing.severity is ERROR
     assert "remedy" in failing.metadata
-
-
-ALLOWED = 0.1
-
-
-def fits(
-    n: int, centre: float, seed: int, study: str = "s", ranking: str = "r"
-) -> pd.DataFrame:
-    """Pairs of one study each, with p around a centre."""
-    p = np.random.default_rng(seed).normal(centre, 0.15, n).clip(0.01, 0.99)
-    frame = pd.DataFrame(
-        {"study_id": [f"{study}{number}" for number in range(n)], "p": p}
-    )
-    return frame.assign(p_source="fitted", ranking_version=ranking)
-
-
-@pytest.mark.parametrize(
-    ("n", "centre", "drifted"),
-    [
-        pytest.param(300, 0.5, False, id="the same distribution"),
-        pytest.param(300, 0.6, True, id="another one"),
-        pytest.param(40_000, 0.51, False, id="no chance, but too small to matter"),
-        pytest.param(4, 0.7, False, id="too few to say"),
-    ],
-)
-def test_a_drift_is_no_chance_and_matters(n: int, centre: float, drifted: bool) -> None:
-    drift = drift_of_p(
-        fits(n, centre, 1),
-        [fits(900, 0.5, 2, "t"), fits(max(n, 900), 0.5, 3, "u")],
-        ALLOWED,
-    )
-    assert (drift["drifted"], drift["pairs"]) == (drifted, n)
-
-
-def test_what_cannot_be_compared_is_left_out() -> None:
-    new_fits = fits(300, 0.6, 1)
-    assert drift_of_p(new_fits, [], ALLOWED) == {}
-    assert (
-        drift_of_p(new_fits.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED)
-        == {}
-    )
-    assert (
-        drift_of_p(new_fits, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED)
-        == {}
-    )
-    assert drift_of_p(new_fits, [fits(300, 0.5, 2)], ALLOWED) == {}, (
-        "the same studies again"
-    )
-
-
-def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path / "home")
-    for batch in ("one", "two", "three", "four"):
-        delivery = tmp_path / batch
-        delivery.mkdir()
-        (delivery / "Lunguage.csv").write_text(f"study_id,sent\n{batch},x\n")
-        home.register(delivery, batch)
-    for batch, table in (
-        ("one", REPORTS),
-        ("three", FITTED_PROBABILITIES),
-        ("four", FITTED_PROBABILITIES),
-    ):
-        path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
-        store_table(table, table.frame(), path)
-    assert list(earlier_fits(home, "panel", "four")) == ["three"]
-    assert (
-        earlier_fits(home, "panel", "one")
-        == earlier_fits(home, "panel", "unknown")
-        == {}
-    )
