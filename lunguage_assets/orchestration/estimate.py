@@ -43,6 +43,7 @@ from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.run import Runner
 from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.structuring.contract import Sentence, Span
 from lunguage_assets.structuring.model.structurer import load_structuring_prompts
 from lunguage_assets.workspace.home import Batch, Registration
 from lunguage_assets.workspace.store import partition_path
@@ -52,6 +53,8 @@ LETTERS_OF_A_SENTENCE = 60
 
 EXAMPLE = "There may be a small opacity at the left base, more likely atelectasis."
 """An invented sentence, as long as those that judges see."""
+
+_EXAMPLE_SENTENCE = Sentence("find", 1, Span(0, len(EXAMPLE)), EXAMPLE)
 
 FEWER_PAIRS = 0.2
 MORE_PAIRS = 2.0
@@ -72,7 +75,7 @@ class BatchCounts(NamedTuple):
     Attributes:
         key: of the batch.
         reports: in it.
-        letters: of all its raw reports; 0 where findings were delivered.
+        letters: of all its raw reports, in bytes; 0 where findings were delivered.
         pairs: tentative findings with their sentences.
         sentences: different masked sentences of these.
     """
@@ -200,7 +203,7 @@ class _Counter:
         delivery = delivery or self._configuration.home.delivery(key)
         letters = 0
         if self._kind_by_batch[key] == "text":
-            lengths = [len(report.text) for report in delivery.raw_reports()]
+            lengths = [len(report.content) for report in delivery.raw_reports()]
             letters = sum(lengths)
         if self._is_stored("findings", key):
             findings = stored_table(self._tables, "findings", key)
@@ -284,7 +287,7 @@ class _Counter:
             self._judges.models[structurer],
             exactly(reports),
             0.0,
-            prompts.question([EXAMPLE] * sentences).prompt,
+            prompts.question([_EXAMPLE_SENTENCE] * sentences),
             FINDINGS_TOKENS_PER_SENTENCE * sentences,
         )
 
@@ -467,8 +470,8 @@ def _answered(statistics: pd.DataFrame | None) -> dict[tuple[str, str], float]:
     """Count the questions that the ledger has answered, by judge and task."""
     if statistics is None:
         return {}
-    by_judge = statistics.groupby(["judge", "stage"])["questions"].sum()
-    return {
-        (str(judge), str(task)): float(count)
-        for (judge, task), count in by_judge.items()
-    }
+    answered: dict[tuple[str, str], float] = {}
+    for row in statistics.to_dict("records"):
+        key = str(row["judge"]), str(row["stage"])
+        answered[key] = answered.get(key, 0.0) + float(row["questions"])
+    return answered
