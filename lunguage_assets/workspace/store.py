@@ -254,11 +254,11 @@ def verified_record(table: Table, path: UPath | Path) -> TableRecord | None:
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
-    """Whether a partition is stored with this version's schema."""
+    """Whether a partition is stored, undamaged, with this version's schema."""
     try:
         with UPath(path).open("rb") as stream:
             return _has_schema(table, pq.read_schema(stream))
-    except FileNotFoundError:
+    except (FileNotFoundError, pa.ArrowInvalid):
         return False
 
 
