@@ -1,4 +1,6 @@
-"""Writes files whole: a reader, or a crash, sees the old content or the new one.
+"""Writes files whole, and reads records that were written so.
+
+A reader, or a crash, sees the old content or the new one.
 
 Not here: tables of the store (`workspace/store.py`), and CSV files that a person edits
 (`spreadsheets.py`).
@@ -6,13 +8,19 @@ Not here: tables of the store (`workspace/store.py`), and CSV files that a perso
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import pandas as pd
+from upath import UPath
+
+from lunguage_assets.errors import damaged
+
+Made = TypeVar("Made")
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -37,6 +45,25 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 def replace_text(path: Path, text: str) -> None:
     """Replace a file by UTF-8 text, newlines as given."""
     replace_file(path, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def read_record(path: Path | UPath, make: Callable[[Any], Made], remedy: str) -> Made:
+    """Read a JSON file that this package wrote.
+
+    Args:
+        path: the file.
+        make: makes the record of what stands in it.
+        remedy: what to do where the file is damaged.
+
+    Raises:
+        InputError: the file is no JSON, or not that of such a record.
+    """
+    try:
+        return make(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise damaged(
+            str(path), "a damaged record", error, "the record as it was written", remedy
+        ) from None
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -19,9 +19,9 @@ from lunguage_assets.annotation.given_reports import (
     GivenReport,
     Origin,
     given_report,
+    reports_of_delivery,
     reports_of_files,
     reports_of_frame,
-    reports_of_table,
 )
 from lunguage_assets.annotation.method import Frames, bundled_method
 
@@ -135,33 +135,34 @@ def annotate(
     return _annotated(reports_of_frame(frame, text, study_id, views), cues)
 
 
-def annotate_table(
+def annotate_delivery(
     path: Path,
-    text: str = "report",
+    text: str = "",
     study_id: str = "",
     views: str = "",
     cues: Path | str | None = None,
-) -> tuple[Iterator[Annotation], list[int]]:
-    """Read the reports of a CSV or Parquet file, in parts of `REPORTS_AT_ONCE`.
+) -> tuple[Iterator[Annotation], list[str]]:
+    """Read the reports of a file or folder, in parts of `REPORTS_AT_ONCE`.
 
     Args:
-        path: the file.
-        text: the column of the texts.
+        path: whatever can be registered as raw reports.
+        text: the column of the texts; empty: as in the corpus that the file is of, or
+            `report`.
         study_id: the column of the ids; empty: a column of that name has them, else the
             row's number is the id.
-        views: the column of the views, or empty.
+        views: the column of the views; empty: as in the corpus that the file is of.
         cues: as for `read`.
 
     Returns:
-        The annotations of the parts, and the rows (from 1) that cannot be read, which
-        are left out.
+        The annotations of the parts, and the rows (from 1) or files that cannot be
+        read, which are left out.
 
     Raises:
         InputError: a column is missing, or as of `annotate`.
     """
-    table = reports_of_table(path, text, study_id, views)
-    annotations = (Annotation(**part) for part in _parts(table.reports, cues))
-    return annotations, table.broken_rows
+    delivered = reports_of_delivery(path, text, study_id, views)
+    annotations = (Annotation(**part) for part in _parts(delivered.reports, cues))
+    return annotations, delivered.broken
 
 
 def annotate_files(

@@ -16,8 +16,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name, shown_names
-from lunguage_assets.corpus.records import read_cells, storable
+from lunguage_assets.corpus.discovery import fields_of, find_delivery, layout_of_file
+from lunguage_assets.corpus.records import storable
+from lunguage_assets.corpus.texts.layouts import NO_STUDY, layout_with
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
+from lunguage_assets.corpus.texts.receiving import views_of
+from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import VIEWS
@@ -208,50 +212,71 @@ def _require_one_column(
         )
 
 
-class TableReports(NamedTuple):
-    """Reports of a file, and the rows (from 1) that cannot be read."""
+class DeliveredReports(NamedTuple):
+    """Reports of a file or folder, and where those stand that cannot be read.
+
+    That is the row, from 1, or the name of a file of one report.
+    """
 
     reports: list[GivenReport]
-    broken_rows: list[int]
+    broken: list[str]
 
 
-def reports_of_table(path: Path, text: str, study_id: str, views: str) -> TableReports:
-    """Read the reports of a CSV or Parquet file.
+def reports_of_delivery(
+    path: Path, text: str, study_id: str, views: str
+) -> DeliveredReports:
+    """Read the reports of whatever can be registered as raw reports.
 
     Args:
-        path: the file.
-        text: the column of the texts.
+        path: a file or folder.
+        text: the column of the texts; empty: as in the corpus that the file is of, or
+            `report`.
         study_id: the column of the ids; empty: a column of that name has them, else the
             row's number is the id.
-        views: the column of the views, or empty.
+        views: the column of the views; empty: as in the corpus that the file is of.
 
     Raises:
-        InputError: a column is missing, or as of `reports_of_frame`.
+        InputError: a column is missing, or as of `reports_of_frame` and
+            `find_delivery`.
     """
-    id_column, text_column, views_column = map(
-        folded_name, (study_id or "study_id", text, views)
-    )
-    required = [folded_name(name) for name in (study_id, text, views) if name]
-    optional_columns, records = read_cells(
-        path, required, (id_column,), keep_bytes=True
-    )
-    has_ids = bool(study_id or optional_columns)
-    broken_rows: list[int] = []
+    names = [folded_name(name) for name in (text, study_id, views) if name]
+    fields = set(map(folded_name, fields_of(path)))
+    is_own_table = "report" in fields and layout_of_file(path) is None
+    has_ids = bool(study_id) or "study_id" in fields
+    if names or is_own_table:
+        layout = layout_with(
+            folded_name(text or "report"),
+            folded_name(study_id or "study_id"),
+            folded_name(views or "no view"),
+            known_by=(*names, *(() if text else ("report",))),
+        )
+        source: TextSource | None = TextSource(layout, (path,))
+    else:
+        has_ids = True
+        source = find_delivery(path).texts
+    if source is None:
+        raise InputError(
+            path.name,
+            "findings",
+            "raw reports",
+            "Label findings with `lunguage run`, or give the reports themselves.",
+        )
+    broken: list[str] = []
 
     def rows() -> Iterator[_Cells]:
-        for record, cells in records:
-            if record.broken:
-                broken_rows.append(record.number)
+        for report in raw_reports(source):
+            is_numbered = not has_ids and report.broken.startswith(NO_STUDY)
+            if report.broken and not is_numbered:
+                is_row = report.file == path.name
+                broken.append(str(report.line) if is_row else report.file)
                 continue
-            name = storable(cells[id_column]) if has_ids else record.number
-            # The bytes as they stand in the file: their coding is found out later.
-            content = cells[text_column].encode("utf-8", "surrogateescape")
-            words = storable(cells[views_column]) if views else ""
-            yield _Cells(record.number, name, content, words)
+            name = report.line if is_numbered else report.study
+            words = report.views if views else views_of(report).codes
+            yield _Cells(report.line, name, report.content, words)
 
-    origin = Origin(path.name, text, views)
+    origin = Origin(path.name, text or "report", views)
     reports = _reports_of_rows(rows(), study_id or "study_id", origin)
-    return TableReports(reports, broken_rows)
+    return DeliveredReports(reports, broken)
 
 
 def _reports_of_rows(

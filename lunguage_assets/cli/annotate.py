@@ -1,6 +1,6 @@
-"""`lunguage annotate`: the labels of every report of a table, as CSV (docs/read.md).
+"""`lunguage annotate`: the labels of every report of a file, as CSV (docs/read.md).
 
-The labelling is `annotation.annotation`, part by part: a table may be of any length.
+The labelling is `annotation.annotation`, part by part: a file may be of any length.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import EXISTING_FILE
 from lunguage_assets.cli.read import CUES_OPTION
 from lunguage_assets.errors import InputError
 
@@ -20,10 +19,12 @@ if TYPE_CHECKING:
 MAX_ROWS_NAMED = 20
 
 
-@click.command(short_help="Label every report of a table, as CSV.")
-@click.argument("file", type=EXISTING_FILE)
+@click.command(short_help="Label every report of a file, as CSV.")
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.option(
-    "--text-column", default="report", show_default=True, help="Column of the reports."
+    "--text-column",
+    default="",
+    help="Column of the reports; default: as in the corpus of the file, else report.",
 )
 @click.option(
     "--id-column",
@@ -33,7 +34,7 @@ MAX_ROWS_NAMED = 20
 @click.option(
     "--views-column",
     default="",
-    help="Column of their views; default: as the texts say.",
+    help="Column of their views; default: as in the corpus, else as the texts say.",
 )
 @CUES_OPTION
 @click.option(
@@ -47,21 +48,24 @@ def annotate(
     cues: Path | None,
     wide: bool,
 ) -> None:
-    """Label every report of FILE (CSV or Parquet) and print the labels.
+    """Label every report of FILE and print the labels.
 
     lunguage annotate reports.csv > labels.csv
+
+    FILE is whatever `lunguage register` takes: a table, a JSON file, an archive or a
+    folder of reports.
 
     Offline rules read the texts; nothing is stored or sent. The columns are those of
     labels.csv of a release.
     """
-    from lunguage_assets.annotation.annotation import annotate_table
+    from lunguage_assets.annotation.annotation import annotate_delivery
     from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
-    annotations, unreadable_rows = annotate_table(
+    annotations, unreadable_rows = annotate_delivery(
         file, text_column, id_column, views_column, cues
     )
     not_english = 0
-    # The table is labelled part by part, and printed as one CSV with one header.
+    # The file is labelled part by part, and printed as one CSV with one header.
     is_first = True
     for annotation in annotations:
         not_english += sum(

@@ -5,7 +5,6 @@ The numbers are those of `restricted/summary.json` of the release; here they get
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.console import LabelledLine, print_pairs
+from lunguage_assets.files import read_record
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.workspace.versions import current_version, report_of
 
@@ -55,7 +55,11 @@ def print_release(
     """
     version = current_version(folder) or folder
     restricted = version / "restricted"
-    summary = json.loads((restricted / "summary.json").read_text(encoding="utf-8"))
+    summary = read_record(
+        restricted / "summary.json",
+        dict,
+        "Restore the release from a backup, or write it to another folder (--out).",
+    )
     locations = [
         ("Lunguage++", str(restricted / "Lunguage_plus_plus.csv")),
         ("labels of each study", str(restricted / "labels.csv")),

@@ -102,14 +102,16 @@ def _batch_lines(home: Home) -> Iterator[str]:
 
 def _count_studies(home: Home, batch: str) -> int | None:
     """Count the studies of a batch; None while it is not taken in."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from lunguage_assets.workspace.store import partition_path
 
+    # A damaged table counts for nothing: the next run makes it again.
     try:
         with partition_path(home.tables, "reports", batch).open("rb") as stream:
             return int(pq.read_metadata(stream).num_rows)
-    except FileNotFoundError:
+    except (FileNotFoundError, pa.ArrowInvalid):
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -13,11 +14,8 @@ from lunguage_assets.settings import DataClass
 
 DECLARATION = "corpus.toml"
 _KEYS = ("name", "data_class")
-_LARGEST = 1 << 16
-_MOST_DOTS = 1_000
-"""Outside comments: tables in tables of tables (`a.a.a = 1`) take the square of their
-depth to parse.
-"""
+_LARGEST = 1 << 12
+"""Bytes; the parser takes the square of the depth of tables in tables (`a.a.a = 1`)."""
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
@@ -48,39 +46,24 @@ def read_declaration(path: Path) -> Corpus:
     """
     if not path.is_file():
         return Corpus()
-    try:
-        return _CORPUS.validate_python(tomllib.loads(_bounded_text(path)))
-    except ValidationError as error:
-        key = str(error.errors()[0]["loc"][0])
-        raise _wrong(path, "an unknown key or value", key) from None
-    # Of UTF-8 or TOML; of brackets in brackets.
-    except (ValueError, RecursionError):
-        raise _wrong(path, "no such text") from None
-
-
-def _bounded_text(path: Path) -> str:
-    """Read a text that the parser of TOML can read in little time."""
-    with path.open("rb") as stream:
-        # One byte more shows that there are more.
-        content = stream.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError
-    text = content.decode()
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    if sum(line.count(".") for line in lines) > _MOST_DOTS:
-        raise ValueError
-    return text
-
-
-def _wrong(path: Path, problem: str, key: str = "") -> InputError:
-    expected = (
-        "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), "
-        "in at most 64 KiB"
-    )
+    problem = "no TOML in UTF-8 of at most 4 KiB"
+    key = ""
+    with suppress(ValueError, RecursionError):
+        if path.stat().st_size <= _LARGEST:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            try:
+                return _CORPUS.validate_python(content)
+            except ValidationError as error:
+                problem = "an unknown key or value"
+                key = str(error.errors()[0]["loc"][0])
     remedy = "Correct or remove the file."
-    if key in _KEYS:
-        return InputError(str(path), problem, expected, remedy, column=key)
     # The words of a delivered file are not repeated.
-    if key:
+    if key not in _KEYS:
         remedy += did_you_mean(key, _KEYS)
-    return InputError(str(path), problem, expected, remedy)
+    raise InputError(
+        str(path),
+        problem,
+        "name (a text in quotes) and data_class ('synthetic' or 'credentialed')",
+        remedy,
+        column=key if key in _KEYS else None,
+    )

@@ -15,8 +15,9 @@ from typing import Literal
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.records import NOT_PARSED, read_records
 from lunguage_assets.corpus.side_files import read_patients
-from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
+from lunguage_assets.corpus.texts.packed import reports_digest
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
+from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -71,7 +72,7 @@ class Delivery:
         if self.findings is not None:
             return self.findings.name
         if self.texts is not None:
-            return self.texts.path.name
+            return self.texts.paths[0].name
         return self.folder.name
 
     def raw_reports(self) -> Iterable[RawReport]:

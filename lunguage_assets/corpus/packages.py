@@ -55,7 +55,7 @@ def names_in_package(path: Path) -> list[str]:
     """List the files of a package.
 
     Raises:
-        InputError: it cannot be opened, or has too many.
+        InputError: it cannot be opened, has too many, or two of one name.
     """
     try:
         with zipfile.ZipFile(path) as package:
@@ -69,6 +69,15 @@ def names_in_package(path: Path) -> list[str]:
             f"{len(names):,} files in one package",
             f"at most {MOST_ENTRIES:,}",
             "Deliver it in several packages.",
+        )
+    repeated = len(names) - len(set(names))
+    # A member is opened by its name, which would open the last one of it each time.
+    if repeated:
+        raise InputError(
+            path.name,
+            f"{repeated} files whose name another file has",
+            "every name once in a package",
+            "Pack the files into a new package, each under its own name.",
         )
     return names
 

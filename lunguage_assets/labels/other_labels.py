@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_lines
+from lunguage_assets.corpus.texts.layouts import layouts
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -172,17 +172,17 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
         image = line.pop("path_to_image", None)
         if not isinstance(image, str):
             raise _image_error(path, number, found="nothing")
-        named = published.study_of_image(image)
+        named = re.search(layouts()["chexpert-plus"].ids, image)
         if named is None:
             raise _image_error(path, number, found="text")
         cells = {}
         for label, answer in line.items():
             cells[label] = "" if answer is None else str(answer)
         # Rows count from 0, as those of a table.
-        row_by_study.setdefault(named.study, number - 1)
-        first_cells = cells_by_study.setdefault(named.study, cells)
+        row_by_study.setdefault(named["study"], number - 1)
+        first_cells = cells_by_study.setdefault(named["study"], cells)
         if cells != first_cells:
-            differing.add(named.study)
+            differing.add(named["study"])
     # The index has the rows of the file, for messages.
     rows = list(row_by_study.values())
     cells_of_studies = list(cells_by_study.values())

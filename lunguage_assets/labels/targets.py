@@ -20,7 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lunguage_assets.errors import ConfigurationError, InputError, did_you_mean
+from lunguage_assets.errors import (
+    ConfigurationError,
+    InputError,
+    damaged,
+    did_you_mean,
+)
 from lunguage_assets.files import replace_file
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
@@ -385,7 +390,13 @@ def _released(folder: Path) -> Iterator[pd.DataFrame]:
             f"{folder}: found no labels; expected the folder of a version or of a "
             "ranker, such as release/panel. `lunguage run` writes one."
         )
-    columns = pq.read_schema(path).names
+    try:
+        columns = pq.read_schema(path).names
+    except pa.ArrowInvalid as error:
+        remedy = "Restore the release from a backup, or run again with another --out."
+        raise damaged(
+            str(path), "damaged data", error, "a whole Parquet file", remedy
+        ) from None
     wanted = ["study_id", "source_id", *_COLUMNS]
     for column in wanted:
         if column not in columns:

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from lunguage_assets.corpus.delivery import is_utf_8
-from lunguage_assets.corpus.discovery import table_holds
+from lunguage_assets.corpus.discovery import layout_of_file
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.errors import InputError, damaged, printable
 from lunguage_assets.workspace.landed_delivery import (
@@ -23,8 +23,6 @@ from lunguage_assets.workspace.landed_delivery import (
 )
 
 _BLOCK_BYTES = 1 << 20
-_TABLES_OF_REPORTS = ("reports", "open-i", "chexpert-plus")
-"""Kinds of table that `find_delivery` knows under any name."""
 
 
 def copy_delivery(delivery: LandedDelivery, folder: Path) -> None:
@@ -54,7 +52,7 @@ def copy_delivery(delivery: LandedDelivery, folder: Path) -> None:
         if is_packed:
             unpacked_bytes += target.stat().st_size
             require_size(path.name, unpacked_bytes)
-        if not delivery.is_folder and table_holds(target) in _TABLES_OF_REPORTS:
+        if not delivery.is_folder and layout_of_file(target):
             target.rename(target.with_stem("reports"))
 
 

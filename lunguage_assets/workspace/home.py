@@ -38,10 +38,10 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.side_files import split_metadata
-from lunguage_assets.corpus.texts.layouts import write_packed
+from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
-from lunguage_assets.files import replace_text
+from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.permissions import require_private
 from lunguage_assets.tables import TABLES
@@ -233,8 +233,12 @@ class Home:
         path = self.root / _CORPUS
         if not path.exists():
             return {}
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return record
+        return read_record(
+            path,
+            _home_record,
+            "Restore it from a backup, or register the deliveries in another home "
+            "(--home).",
+        )
 
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus.
@@ -514,18 +518,34 @@ class Home:
         file = self.root / _REMOVALS
         if not file.exists():
             return []
-        records = json.loads(file.read_text(encoding="utf-8"))
-        return [Removal(**record) for record in records]
+        return read_record(
+            file,
+            lambda records: [Removal(**record) for record in records],
+            "Restore it from a backup, or delete it: removed batches are forgotten.",
+        )
 
     def _write_json(self, name: str, values: object) -> None:
         text = json.dumps(values, indent=2, sort_keys=True) + "\n"
         replace_text(self.root / name, text)
 
 
+def _home_record(values: dict[str, Any]) -> dict[str, Any]:
+    """Read the record of a home, which names its corpus.
+
+    Raises:
+        LookupError: it does not.
+    """
+    return values | {name: values[name] for name in ("name", "data_class")}
+
+
 def _read_batch(manifest: Path) -> Batch:
     """Read the record of a batch."""
-    values = json.loads(manifest.read_text(encoding="utf-8"))
-    return Batch(**values | {"files": tuple(values["files"])})
+    return read_record(
+        manifest,
+        lambda values: Batch(**values | {"files": tuple(values["files"])}),
+        "Restore it from a backup, or delete the batch's folder and register its files "
+        "again under the same key.",
+    )
 
 
 def _names_of_files(part: Delivery) -> tuple[str, ...]:

@@ -29,11 +29,12 @@ SHARED_FILES = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _SIDE_FILES = {name.lower() for name in (*SHARED_FILES, METADATA)}
 TABLE_ENDING = re.compile(
-    r"\.(?:csv|csv\.gz|parquet|zip|json|json\.gz)$", re.IGNORECASE
+    r"\.(?:(?:csv|json|jsonl)(?:\.gz)?|parquet|zip|tgz)$", re.IGNORECASE
 )
 """How a file ends that can be a delivery by itself."""
 _USED_NAME = re.compile(
-    r"\.(?:(?:csv|txt|xml|json)(?:\.gz)?|parquet|zip)$|^corpus\.toml$", re.IGNORECASE
+    r"\.(?:(?:csv|txt|xml|json|jsonl)(?:\.gz)?|parquet|zip|tgz)$|^corpus\.toml$",
+    re.IGNORECASE,
 )
 _PASSED_OVER = re.compile(
     rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|\.rejected\.csv)$"

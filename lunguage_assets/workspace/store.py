@@ -167,11 +167,11 @@ def _require_schema(table: Table, stored: pa.Schema) -> None:
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
-    """Whether a partition is stored with this version's schema."""
+    """Whether a partition is stored, undamaged, with this version's schema."""
     try:
         with UPath(path).open("rb") as stream:
             return _has_schema(table, pq.read_schema(stream))
-    except FileNotFoundError:
+    except (FileNotFoundError, pa.ArrowInvalid):
         return False
 
 

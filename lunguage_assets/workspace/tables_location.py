@@ -15,7 +15,7 @@ from pathlib import Path
 from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.files import replace_file, replace_text
+from lunguage_assets.files import read_record, replace_file, replace_text
 
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
 OWNER = "+home.json"
@@ -110,4 +110,8 @@ def publish(content: bytes, path: Path | UPath) -> None:
 def _read_json(path: Path | UPath) -> dict[str, str]:
     if not path.exists():
         return {}
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return read_record(
+        path,
+        dict,
+        "Restore it from a backup: it says where the tables of a home are, or whose.",
+    )

@@ -108,6 +108,14 @@ def test_a_package_of_too_many_files_is_refused(
         )
 
 
+def test_two_files_of_one_name_in_a_package_are_refused(tmp_path: Path) -> None:
+    """By that name the last one would be read twice."""
+    content = zipped({"1.txt": REPORT, "2.txt": REPORT})
+    (tmp_path / "a.zip").write_bytes(content.replace(b"2.txt", b"1.txt"))
+    with pytest.raises(InputError, match=r"1 files whose name.*Pack the files"):
+        find_delivery(tmp_path)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -227,18 +227,19 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
     refused = REJECTED.frame(
         [
             {
-                "file": "reports.csv", "line": 9, "study_id": "s50000001", "column": "study_id",
+                "file": "reports.csv", "line": 9, "study_id": study_id, "column": "study_id",
                 "found": "", "expected": "one report per study", "remedy": "Remove one.",
                 "reason": "report-repeated", "content": "{}",
             }
+            for study_id in ("s50000000", "s50000001")
         ]
     )  # fmt: skip
     intake = take_in_structured(
         received(2, refused), structured(1, 7, 0), CorpusSettings()
     )
     assert intake.reports["source_id"].tolist() == ["0", "1"]
-    assert intake.reports["rows_delivered"].tolist() == [7, 1]
-    assert intake.reports["rows_rejected"].tolist() == [0, 1]
+    assert intake.reports["rows_delivered"].tolist() == [8, 1]
+    assert intake.reports["rows_rejected"].tolist() == [1, 1]
     assert intake.rejected.equals(refused)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
-from published_shapes import chexbert_line
 
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import InputError
@@ -19,6 +19,14 @@ from lunguage_assets.tables.released import CHEXPERT
 
 OUTCOMES = "study_id,label,outcome\n"
 LABELS = "study_id,Pneumonia\n"
+
+
+def chexbert_line(image: str, **labels: float | None) -> str:
+    """A line of `impression_fixed.json`: every label that is not given is null."""
+    label_values = dict.fromkeys(CHEXPERT) | {
+        name.replace("_", " "): v for name, v in labels.items()
+    }
+    return json.dumps({"path_to_image": f"train/{image}.jpg", **label_values})
 
 
 def write_file(folder: Path, text: str) -> Path:

@@ -177,6 +177,13 @@ def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:
         lunguage_assets.targets(tmp_path)
 
 
+def test_damaged_labels_of_a_release_are_named(tmp_path: Path) -> None:
+    (tmp_path / "restricted").mkdir()
+    (tmp_path / "restricted" / "labels.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(InputError, match=r"labels\.parquet: found damaged data"):
+        lunguage_assets.targets(tmp_path)
+
+
 def test_what_annotate_returns_gives_the_targets_of_its_labels() -> None:
     annotation = lunguage_assets.annotate(list(REPORTS.values()))
     assert np.array_equal(

@@ -12,7 +12,6 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import pandas as pd
 
@@ -323,44 +322,6 @@ def write_openi_tables(
         beside, index=False
     )
     return [path, beside]
-
-
-def write_openi_xml(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
-    """`ecgen-radiology/1.xml`, ...: the collection's original files."""
-    folder_of_reports = folder / "ecgen-radiology"
-    folder_of_reports.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for uid, report in enumerate(reports, start=1):
-        path = folder_of_reports / f"{uid}.xml"
-        path.write_text(_openi_file(uid, report), encoding="utf-8")
-        paths.append(path)
-    return paths
-
-
-def _openi_file(uid: int, report: RawReport) -> str:
-    abstract_texts = {
-        "COMPARISON": report.comparison,
-        "INDICATION": report.indication,
-        "FINDINGS": report.findings,
-        "IMPRESSION": report.impression,
-    }
-    sections = "\n".join(
-        f'          <AbstractText Label="{label}">{escape(_marked(text))}</AbstractText>'
-        for label, text in abstract_texts.items()
-    )
-    return f"""<?xml version="1.0" encoding="utf-8"?>
-<eCitation>
-   <uId id="CXR{uid}"/>
-   <MedlineCitation Owner="Invented">
-      <Article>
-        <ArticleTitle>{escape(_examination(report))}</ArticleTitle>
-        <Abstract>
-{sections}
-        </Abstract>
-      </Article>
-   </MedlineCitation>
-</eCitation>
-"""
 
 
 def _examination(report: RawReport) -> str:

@@ -1,7 +1,8 @@
-"""Reads large JSON files entry by entry.
+"""Reads the entries of a JSON file: an object or a list of them, or one a line.
 
-All entries of a large corpus at once would take gigabytes, and one entry that is nested
-too deeply must cost only itself. Not here: what the entries mean (`published.py`).
+Where an object holds lists (the splits of a data set), the entries are theirs. Numbers
+are read as text, so that an id stays as it is written. Not here: what entries mean
+(`layouts.py`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from lunguage_assets.corpus.columns import clean, folded_name
 from lunguage_assets.corpus.packages import (
     DAMAGES,
     is_package,
@@ -19,83 +22,90 @@ from lunguage_assets.corpus.packages import (
     open_unpacked,
 )
 from lunguage_assets.corpus.records import MOST_UNPACKED, require_size
+from lunguage_assets.corpus.texts.layouts import KEY, SourceRecord, as_bytes
 from lunguage_assets.errors import InputError, damaged
 
-JSON_FORM = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
-SKIPPED = object()
-"""Stands for an entry that is nested too deeply to be read."""
-_PACKED_FORM = re.compile(r"\.json$", re.IGNORECASE)
-_MOST_DIGITS = 1_000
-"""Digits of a number; what has more is no id, date or position, and Python refuses to
-read it.
-"""
-_STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
-_GAP = re.compile(r"[\s,]*")
-_CLOSING = {"{": "}", "[": "]"}
-
-
-class Entry(NamedTuple):
-    """An entry of a JSON object or list; of a list the key is its index, from 0."""
-
-    key: str
-    value: Any
+_JSON_FORM = re.compile(r"\.(?:json|jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
+_LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
+_BYTES_LOOKED_AT = 1 << 20
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def holds_json(path: Path) -> bool:
     """Tell whether a file is JSON by its name, or a package with one JSON file."""
     if is_package(path):
-        return only_member(path, _PACKED_FORM) != ""
-    return JSON_FORM.search(path.name) is not None
+        return only_member(path, _JSON_FORM) != ""
+    return _JSON_FORM.search(path.name) is not None
 
 
-def read_text(path: Path, most: int | None = None) -> str:
-    """Read the text of a file, or its beginning of so many bytes.
+def json_fields(path: Path) -> list[str]:
+    """List every key, at whatever depth, at the beginning of a file."""
+    strings = _STRING.findall(_text_of(path, _BYTES_LOOKED_AT))
+    return list(dict.fromkeys(string for string, colon in strings if colon))
+
+
+def read_json(path: Path) -> Iterator[SourceRecord]:
+    """Read every entry as a record.
 
     Raises:
-        InputError: it cannot be unpacked, or is too large.
+        InputError: the file breaks off, is nested too deeply, cannot be unpacked, or is
+            too large.
     """
-    is_packed = path.name.lower().endswith((".gz", ".zip"))
-    if most is not None:
-        limit = most
-    elif is_packed:
-        # One byte over the limit is enough to refuse the file.
-        limit = MOST_UNPACKED + 1
-    else:
-        limit = -1
+    for number, (key, entry) in enumerate(_entries(path), 1):
+        if isinstance(entry, dict):
+            fields: dict[str, Any] = {KEY: key}
+            for name, value in entry.items():
+                text = clean(value) if isinstance(value, str) else value
+                fields.setdefault(folded_name(name), text)
+            yield SourceRecord(path.name, number, fields)
+        else:
+            content = as_bytes(entry) if isinstance(entry, str) else b""
+            yield SourceRecord(
+                path.name, number, {KEY: key}, content, "unreadable-entry"
+            )
+
+
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Read the entries with their keys, which are empty in a list."""
+    text = _text_of(path, MOST_UNPACKED + 1)
+    require_size(path.name, len(text))
+    if _LINES_FORM.search(path.name):
+        yield from _lines(text)
+        return
     try:
-        with open_unpacked(path, _PACKED_FORM) as stream:
-            content = stream.read(limit)
-    except DAMAGES as error:
-        problem = "a file that cannot be unpacked"
-        raise damaged(path.name, problem, error, "a whole file") from None
-    if is_packed:
-        require_size(path.name, len(content))
-    return content.decode("utf-8-sig", "replace")
-
-
-def first_bracket(text: str) -> str:
-    """Return the first character of a JSON text that is not blank."""
-    begin = _next_position(text, 0)
-    return text[begin : begin + 1]
+        content = _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        if getattr(error, "msg", "") == "Extra data":
+            yield from _lines(text)
+            return
+        raise InputError(
+            path.name,
+            "JSON that breaks off here or is damaged",
+            "a whole JSON file",
+            "Deliver the complete file.",
+            row=getattr(error, "lineno", None),
+        ) from None
+    groups = [content]
+    if isinstance(content, dict) and all(
+        isinstance(value, list) for value in content.values()
+    ):
+        groups = list(content.values())
+    for group in groups:
+        if isinstance(group, dict):
+            yield from group.items()
+        elif isinstance(group, list):
+            yield from (("", entry) for entry in group)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file with one JSON object per line; empty lines are passed over.
-
-    Returns:
-        The objects with the numbers of their lines.
+    """Read a file with one object per line, with the numbers of the lines.
 
     Raises:
         InputError: it cannot be unpacked, or a line is something else.
     """
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line, parse_int=_number)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
+    for number, (_, entry) in enumerate(_lines(_text_of(path, MOST_UNPACKED)), 1):
+        if not isinstance(entry, dict):
             raise InputError(
                 path.name,
                 "something else",
@@ -103,71 +113,23 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 "Deliver the file as it is published.",
                 row=number,
             )
-        yield number, value
+        yield number, entry
 
 
-def entries(text: str, file: str) -> Iterator[Entry]:
-    """Read every entry of a JSON object or list, one after the other.
+def _lines(text: str) -> Iterator[tuple[str, Any]]:
+    """Read an entry a line; a line that is no JSON stays a text."""
+    for line in filter(str.strip, text.split("\n")):
+        entry = line
+        with suppress(ValueError, RecursionError):
+            entry = _DECODER.decode(line.strip())
+        yield "", entry
 
-    An entry that is nested too deeply is `SKIPPED`.
 
-    Raises:
-        InputError: the text breaks off, with the row where it does.
-    """
-    # The decoder reads one value at a position and says where it ends; what stands
-    # between the values is read here.
-    decoder = json.JSONDecoder(parse_int=_number)
-    number = 0
+def _text_of(path: Path, most: int) -> str:
+    """Read the text at the beginning of a file, of so many bytes."""
     try:
-        begin = _next_position(text, 0)
-        closing = _CLOSING.get(text[begin : begin + 1], "")
-        position = _next_position(text, begin + 1)
-        while text[position] != closing:
-            key: Any = str(number)
-            if closing == "}":
-                key, position = decoder.raw_decode(text, position)
-                position = text.index(":", position) + 1
-            value_begin = _next_position(text, position)
-            try:
-                value, position = decoder.raw_decode(text, value_begin)
-            except RecursionError:
-                value = SKIPPED
-                position = _end_of_value(text, value_begin)
-            number += 1
-            yield Entry(str(key), value)
-            position = _next_position(text, position)
-    except (ValueError, IndexError, RecursionError):
-        raise InputError(
-            file,
-            "JSON that breaks off here or is damaged",
-            "a whole JSON file",
-            "Deliver the complete file.",
-            row=number + 1,
-        ) from None
-
-
-def _next_position(text: str, position: int) -> int:
-    """Find the next character that is neither blank nor comma."""
-    gap = _GAP.match(text, position)
-    return gap.end() if gap else position
-
-
-def _end_of_value(text: str, begin: int) -> int:
-    """Find the end of the value that begins with a bracket there.
-
-    Raises:
-        ValueError: it does not end.
-    """
-    depth = 0
-    for token in _STRINGS_AND_BRACKETS.finditer(text, begin):
-        if token.group() in ("[", "{"):
-            depth += 1
-        elif token.group() in ("]", "}"):
-            depth -= 1
-        if depth == 0:
-            return token.end()
-    raise ValueError
-
-
-def _number(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+        with open_unpacked(path, _JSON_FORM) as stream:
+            return stream.read(most).decode("utf-8-sig", "replace")
+    except DAMAGES as error:
+        problem = "a file that cannot be unpacked"
+        raise damaged(path.name, problem, error, "a whole file") from None

@@ -1,410 +1,284 @@
-"""Reads raw reports in every layout but the published corpora's (`published.py`).
+"""Layouts of raw reports as data (`resources/layouts.yaml`).
 
-These are tables, the files of the Open-i collection, text files, and the one file in
-which a home stores them (docs/reports.md). Files of one report each lie in a folder's
-tree or in a `.zip` and come in the order of their names. Hidden files, and those that
-data sets carry beside their reports (a licence, checksums), are no reports.
+An entry says by which fields a known file is recognised, which of them are study,
+patient, views, date and text, and how sections are put together. Here the entries are
+loaded and applied to one record of a file; the records are read in `sources.py`, and
+the head of the YAML file explains every key.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import os
 import re
-import stat
-import zipfile
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields, replace
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
-from xml.etree import ElementTree
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Annotated, Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
-from lunguage_assets.corpus.columns import folded_name, is_plainly_study
-from lunguage_assets.corpus.packages import DAMAGES, names_in_package, open_member
-from lunguage_assets.corpus.records import (
-    ENCODING,
-    Record,
-    read_cells,
-    require_size,
-    storable,
-)
-from lunguage_assets.corpus.texts import published
-from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
-from lunguage_assets.errors import damaged
+from lunguage_assets.corpus.columns import clean, is_plainly_study
+from lunguage_assets.corpus.records import storable
+from lunguage_assets.corpus.texts.raw import RawReport, under_headings
+from lunguage_assets.packaged_data import read_as, resource
 
-REQUIRED = ("study_id", "report")
-"""Columns of a table of reports."""
-OPTIONAL = ("subject_id", "view", "study_date")
-OPENI_REQUIRED = ("uid", "findings", "impression")
-"""Columns of the Open-i table on the web."""
-OPENI_OPTIONAL = ("image", "indication", "comparison")
-PROJECTIONS = ("uid", "projection")
-TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
-XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
-_OPENI_SECTIONS = ("indication", "comparison", "findings", "impression")
-_UNREADABLE = "unreadable-file"
-_ROWS_AT_ONCE = 1000
-"""Stored reports in one row group, which is what is in memory at a time."""
-_TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
-_STORED = pa.schema(
-    [(field.name, _TYPES.get(field.name, pa.string())) for field in fields(RawReport)]
-)
-_TEXT_FIELDS = (
-    "file", "study", "patient", "taken_at", "views", "procedure", "sequence"
-)  # fmt: skip
-"""Fields of a record that become cells of the tables."""
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-_NOT_STORED = re.compile("[\0\ud800-\udfff]")
-_PATIENT_FOLDER = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
-_NO_REPORT = re.compile(
-    r"(?:^|/)(?:[~_]|\.(?!\.?/))"
-    r"|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
-    r"index|records|notes)\.(?:txt|xml)(?:\.gz)?$",
-    re.IGNORECASE,
-)
+KEY = "key of the entry"
+"""The field for an entry's key in a JSON object, and for the name of a file."""
+PATH = "path of the file"
+"""The field for the path of a file of one report, folder first."""
+REPORTS = "reports"
+"""The layout of files that a user makes."""
+NO_STUDY = "study-id-missing"
+"""Why a record without an id is broken."""
+_SINGLE_FIELDS = ("patient", "taken_at", "procedure", "sequence")
+"""Keys of a layout that name where a report has one value."""
+_NO_VIEW = {"", "none", "nan", "n/a", "unknown", "other"}
+_SENTENCE_ENDS = (".", "!", "?")
 
 
-@dataclass(frozen=True)
-class TextSource:
-    """Raw reports of one layout, which `_records` knows by its name.
-
-    `path` is a table, a package (`.zip`), one text file, or the folder under which the
-    files of one report each lie; `side_table` has the views of an Open-i table, or the
-    patients of PadChest-GR. `further_paths` are files of the same layout; `columns` of
-    a table are those of ids and texts.
-    """
-
-    layout: str
-    path: Path
-    side_table: Path | None = None
-    further_paths: tuple[Path, ...] = ()
-    columns: tuple[str, str] = REQUIRED
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
 
 
-def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """Read the records of a source, all of which can be stored.
-
-    Raises:
-        InputError: as the reader of its layout does.
-    """
-    for path in (source.path, *source.further_paths):
-        yield from map(_storable, _records(source, path))
+Fields = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+"""Fields of a record by folded name; in YAML one of them, or a list."""
 
 
-def _records(source: TextSource, path: Path) -> Iterator[RawReport]:
-    """Read one of a source's files in the layout of the source."""
-    layout = source.layout
-    if layout == "open-i table":
-        return read_openi_table(path, source.side_table)
-    if layout == "table":
-        return read_table(path, source.columns)
-    if layout in published.SHAPES:
-        return published.read_shape(layout, path, source.side_table)
-    return _READERS[layout](path)
+class Layout(BaseModel):
+    """How a known file is recognised and read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    source: str = ""
+    reads: Literal["records", "texts", "xml"] = "records"
+    known_by: Fields = ()
+    beside: Fields = ()
+    part: str = ""
+    record_is_image: bool = False
+    nothing: str = ""
+    study: Fields
+    ids: str = ""
+    patient: Fields = ()
+    taken_at: Fields = ()
+    sequence: Fields = ()
+    views: Fields = ()
+    procedure: Fields = ()
+    sections: dict[str, str] = {}
+    text: Fields = ()
+    example: dict[str, Any] = {}
+
+    @property
+    def fields(self) -> set[str]:
+        """Every field that is read, except those beside."""
+        names = {*self.known_by, *self.study, *self.views, *self.text}
+        names.update(self.sections.values())
+        for name in _SINGLE_FIELDS:
+            names.update(getattr(self, name))
+        return names - {KEY, PATH} - set(self.beside[1:])
 
 
-def _storable(report: RawReport) -> RawReport:
-    """Escape NULs and halves of characters, as JSON may have them.
-
-    Nobody understands such a date or view. An id with half a character is nobody's: its
-    record is broken.
-    """
-    changes: dict[str, Any] = {}
-    for name in _TEXT_FIELDS:
-        text = getattr(report, name)
-        if _NOT_STORED.search(text):
-            changes[name] = storable(text)
-    if not changes:
-        return report
-    broken = report.broken
-    if not broken and _HALF_CHARACTER.search(report.study):
-        broken = f"{ENCODING}: study_id"
-    if not broken and _HALF_CHARACTER.search(report.patient):
-        broken = f"{ENCODING}: subject_id"
-    return replace(report, **changes, broken=broken)
+class _Layouts(RootModel[dict[str, Layout]]):
+    """The entries by name, in the order in which they are tried."""
 
 
-def write_packed(reports: Sequence[RawReport], path: Path) -> None:
-    """Store records in one file; reading it gives the same records."""
-    columns = {}
-    for name in _STORED.names:
-        columns[name] = [getattr(report, name) for report in reports]
-    table = pa.table(columns, _STORED)
-    pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_AT_ONCE)
+@cache
+def layouts() -> Mapping[str, Layout]:
+    """Read the packaged layouts by name."""
+    return read_as(resource("layouts.yaml"), _Layouts).root
 
 
-def reports_digest(reports: Iterable[RawReport]) -> str:
-    """Hash records (sha256): the same however they are packed."""
-    digest = hashlib.sha256()
-    for report in reports:
-        for name in _STORED.names:
-            value = getattr(report, name)
-            # The same text, packed or not, is the same delivery.
-            if name == "file":
-                value = report.file.removesuffix(".gz")
-            content = value if isinstance(value, bytes) else str(value).encode()
-            digest.update(f"{len(content)}\0".encode())
-            digest.update(content)
-    return digest.hexdigest()
-
-
-def _read_packed(path: Path) -> Iterator[RawReport]:
-    """Read what `write_packed` wrote."""
-    try:
-        file = pq.ParquetFile(path)
-        if file.schema_arrow.names != _STORED.names:
-            raise pa.ArrowInvalid("other columns")
-        for batch in file.iter_batches(_ROWS_AT_ONCE):
-            columns = [column.to_pylist() for column in batch.columns]
-            for values in zip(*columns, strict=True):
-                yield RawReport(*values)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise damaged(
-            path.name,
-            "damaged data",
-            error,
-            "raw reports as a home stores them",
-            "Register the delivery again, or restore the file.",
-        ) from None
-
-
-def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
-    """Read a CSV or Parquet table of reports.
-
-    Beside ids and texts it may have `subject_id`, `view` and `study_date`.
-    """
-    id_column, text_column = map(folded_name, columns)
-    required = (id_column, text_column)
-    _, records = read_cells(path, required, OPTIONAL, keep_bytes=True)
-    for record, cells in records:
-        study = _stored(cells[id_column])
-        if record.broken:
-            # Its cells may have moved: what stands there may be the id of nobody.
-            if not is_plainly_study(study):
-                study = ""
-            yield _broken(path, record, study)
-            continue
-        yield RawReport(
-            path.name,
-            record.number,
-            study,
-            patient=_stored(cells["subject_id"]),
-            taken_at=_stored(cells["study_date"]),
-            views=_stored(cells["view"]),
-            content=_delivered_bytes(cells[text_column]),
-        )
-
-
-def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport]:
-    """Read the Open-i table, whose sections are put together under their headings.
+def layout_with(
+    text: str, study: str, views: str = "view", *, known_by: tuple[str, ...]
+) -> Layout:
+    """Make the layout of a file whose fields a user names.
 
     Args:
-        path: uid, image, indication, comparison, findings, impression.
-        projections: uid and projection of every image, if there is such a table.
+        text: the field of the texts, by folded name as all of them.
+        study: the field of the ids.
+        views: the field of the views.
+        known_by: those of them that have to be there.
     """
-    views_by_uid = _views_by_uid(projections)
-    _, records = read_cells(path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True)
-    for record, cells in records:
-        if record.broken:
-            yield _broken(path, record, "")
-            continue
-        uid = _uid(cells["uid"])
-        views = sorted(views_by_uid.get(uid, ()))
-        yield RawReport(
-            path.name,
-            record.number,
-            uid,
-            views=", ".join(views),
-            procedure=_stored(cells["image"]),
-            content=_delivered_bytes(_openi_report(cells)),
-        )
+    names = {"study": (study,), "views": (views,), "text": (text,)}
+    title = {"title": "a file of named columns", "known_by": known_by}
+    return layouts()[REPORTS].model_copy(update=names | title)
 
 
-def _views_by_uid(projections: Path | None) -> Mapping[str, set[str]]:
-    """Collect the projections of each study's images."""
-    views_by_uid: defaultdict[str, set[str]] = defaultdict(set)
-    if projections is None:
-        return views_by_uid
-    _, records = read_cells(projections, PROJECTIONS, keep_bytes=True)
-    for record, cells in records:
-        if not record.broken:
-            views = views_by_uid[_uid(cells["uid"])]
-            views.add(_stored(cells["projection"]).lower())
-    return views_by_uid
+def layout_of(names: Collection[str]) -> Layout | None:
+    """Find the first layout all of whose fields are there."""
+    for layout in layouts().values():
+        if layout.known_by and set(layout.known_by).issubset(names):
+            return layout
+    return None
 
 
-def read_openi_xml(path: Path) -> Iterator[RawReport]:
-    """Read every XML file of a folder or a `.zip`."""
-    names = sorted(names_in(path, XML_FORM))
-    for delivered_name, content in _contents(path, names):
-        name = _stored(delivered_name)
-        stem = XML_FORM.sub("", PurePosixPath(name).name)
-        citation = None if content is None else _parsed(content)
-        if citation is None:
-            yield RawReport(name, 1, stem, content=content or b"", broken=_UNREADABLE)
-            continue
-        sections = _sections_of(citation)
-        uid = next((tag.get("id", "") for tag in citation.iter("uId")), "")
-        titles = [tag.text or "" for tag in citation.iter("ArticleTitle")]
-        title = " ".join("".join(titles).split())
-        report = RawReport(name, 1, uid or stem, procedure=title)
-        if sections:
-            text = _openi_report(sections).encode()
-            yield replace(report, content=text)
-        else:
-            yield replace(report, content=content or b"", broken=_UNREADABLE)
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One record of a delivered file, before a layout says what its fields mean.
 
-
-def _parsed(content: bytes) -> ElementTree.Element | None:
-    """Parse XML; None for what is damaged, or has entities of its own."""
-    # An entity of entities of entities may expand to gigabytes. NULs are left out, so
-    # that it is recognised in UTF-16, too.
-    if b"<!ENTITY" in content.replace(b"\0", b""):
-        return None
-    try:
-        return ElementTree.fromstring(content)
-    except (ElementTree.ParseError, LookupError, ValueError):
-        return None
-
-
-def _sections_of(citation: ElementTree.Element) -> dict[str, str]:
-    """Collect the texts of a report by their labels."""
-    sections: dict[str, str] = {}
-    for element in citation.iter("AbstractText"):
-        label = element.get("Label", "").lower()
-        text = sections.get(label, "") + "".join(element.itertext())
-        sections[label] = " ".join(text.split())
-    return sections
-
-
-def read_text_files(path: Path) -> Iterator[RawReport]:
-    """Read every text file of a folder or a `.zip`, or the one that the path is.
-
-    The study is named by the file, the patient by the folder where that is called as in
-    MIMIC-CXR: `p10/p10000032/s50414267.txt`.
+    Args:
+        file: as in `RawReport`.
+        line: as in `RawReport`.
+        fields: cleaned texts, or what else JSON has, by folded name.
+        content: the bytes of a file of one report, or of a broken record.
+        broken: as in `RawReport`.
     """
-    if path.is_file() and TEXT_FORM.search(path.name):
-        names = [path.name]
-        path = path.parent
-    else:
-        names = sorted(names_in(path, TEXT_FORM))
-    for name, content in _contents(path, names):
-        file = PurePosixPath(_stored(name))
-        folder = file.parent.name or path.name
-        is_of_patient = _PATIENT_FOLDER.fullmatch(folder) is not None
-        yield RawReport(
-            str(file),
-            1,
-            study=TEXT_FORM.sub("", file.name),
-            patient=folder if is_of_patient else "",
-            content=content or b"",
-            broken=_UNREADABLE if content is None else "",
+
+    file: str
+    line: int
+    fields: Mapping[str, Any]
+    content: bytes = field(default=b"", repr=False)
+    broken: str = ""
+
+
+def report_of(record: SourceRecord, layout: Layout) -> RawReport:
+    """Read a record by its layout; what cannot be stored in a table is escaped."""
+    fields = record.fields
+    study = _first(fields, layout.study, layout)
+    patient = _first(fields, layout.patient, layout)
+    if layout.ids:
+        ids = re.search(layout.ids, study)
+        study = ids["study"] if ids else ""
+        patient = (ids["patient"] if ids else "") or patient
+    if record.broken:
+        # Its cells may have moved: what stands there may be the id of nobody.
+        study = study if is_plainly_study(study) else ""
+        return RawReport(
+            record.file,
+            record.line,
+            study,
+            content=record.content,
+            broken=record.broken,
         )
-
-
-def _broken(path: Path, record: Record, study: str) -> RawReport:
-    content = _delivered_bytes(record.raw)
+    content = record.content
+    noted = ""
+    # A file of one report is its text.
+    if layout.reads != "texts":
+        text, noted = _text_of(fields, layout)
+        content = as_bytes(text)
     return RawReport(
-        path.name, record.number, study, content=content, broken=record.broken
+        record.file,
+        record.line,
+        study,
+        patient,
+        taken_at=_first(fields, layout.taken_at, layout),
+        views=_views(fields, layout.views),
+        procedure=_first(fields, layout.procedure, layout),
+        content=content,
+        broken="" if study else f"{NO_STUDY}: {layout.study[0]}",
+        sequence=_first(fields, layout.sequence, layout),
+        noted=noted,
     )
 
 
-def _stored(cell: str) -> str:
-    """Make a cell that can be stored, whatever its bytes."""
-    # Nearly all cells are plain, which is looked at much faster.
-    is_plain = cell.isascii() and "\0" not in cell
-    return cell if is_plain else storable(cell)
-
-
-def _delivered_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _uid(cell: str) -> str:
-    """Read an id; a number that went through a spreadsheet is still the number."""
-    return _stored(cell).removesuffix(".0")
-
-
-def _openi_report(sections: Mapping[str, str]) -> str:
-    return under_headings({name: sections.get(name, "") for name in _OPENI_SECTIONS})
-
-
-def names_in(path: Path, form: re.Pattern[str]) -> Iterator[str]:
-    """Name all reports of a form in a folder or a `.zip`, relative to it."""
-    names = names_in_package(path) if path.is_file() else _names_in_tree(path)
-    for name in names:
-        if form.search(name) and not _NO_REPORT.search(name):
-            yield name
-
-
-def _names_in_tree(folder: Path) -> Iterator[str]:
-    """Name all files; links to folders are followed, each is looked into once."""
-    seen: set[tuple[int, int]] = set()
-    for subfolder, inner_folders, files in os.walk(folder, followlinks=True):
-        # It may have been removed meanwhile.
-        with suppress(OSError):
-            status = Path(subfolder).stat()
-            identity = (status.st_dev, status.st_ino)
-            # A link may lead to a folder above: the walk would never end.
-            if identity in seen:
-                inner_folders.clear()
-                continue
-            seen.add(identity)
-        # In place, because the walk goes on by this list.
-        inner_folders.sort()
-        relative = PurePosixPath(Path(subfolder).relative_to(folder).as_posix())
-        for name in files:
-            yield str(relative / name)
-
-
-def _contents(path: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
-    """Read each file, unpacked, a little more than `LARGEST` at most.
-
-    Args:
-        path: a folder or a `.zip`.
-        names: of the files in it.
+def _text_of(fields: Mapping[str, Any], layout: Layout) -> tuple[str, str]:
+    """Put sections under their headings, or else take the whole text.
 
     Returns:
-        The name and the content of each; None for a damaged one.
+        The text, and a note where a sentence is missing.
     """
-    unpacked = 0
-    with zipfile.ZipFile(path) if path.is_file() else nullcontext() as package:
-        for name in names:
-            is_gzip = name.lower().endswith(".gz")
-            content = None
-            with suppress(*DAMAGES), _opened(name, package or path) as stream:
-                unpacking = gzip.GzipFile(fileobj=stream) if is_gzip else stream
-                # One byte more shows that the text is too large to be a report.
-                content = unpacking.read(LARGEST + 1)
-            is_packed = is_gzip or package is not None
-            if content is not None and is_packed:
-                unpacked += len(content)
-                require_size(path.name, unpacked)
-            yield name, content
+    sections = {}
+    noted = ""
+    for heading, path in layout.sections.items():
+        if "." not in path:
+            sections[heading] = _text(fields.get(path), layout)
+            continue
+        sentences = [_text(value, layout) for value in values_at(fields, path)]
+        if not all(sentences):
+            noted = f"sentence-missing: {path}"
+        # Each is a sentence of its own, also where its full stop is missing.
+        sections[heading] = "\n".join(
+            text if text.endswith(_SENTENCE_ENDS) else f"{text}."
+            for text in filter(None, sentences)
+        )
+    text = under_headings(sections)
+    for name in layout.text:
+        text = text or _text(fields.get(name), layout)
+    return text, noted
 
 
-def _opened(name: str, container: Path | zipfile.ZipFile) -> IO[bytes]:
-    """Open a regular file of a folder, or a member of a package."""
-    if not isinstance(container, Path):
-        return open_member(container, name)
-    # Without O_NONBLOCK a FIFO would wait for somebody who writes.
-    descriptor = os.open(container / name, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError("no file")
-    return os.fdopen(descriptor, "rb")
+def values_at(fields: Mapping[str, Any], path: str) -> list[Any]:
+    """Read what is at a path such as `findings.sentence_en`, in every item of lists."""
+    # Nearly all values are cells of a table.
+    if isinstance(cell := fields.get(path), str):
+        return [cell]
+    values: list[Any] = [fields]
+    for name in path.split("."):
+        children: list[Any] = []
+        for value in values:
+            child = value.get(name) if isinstance(value, Mapping) else None
+            children += child if isinstance(child, list) else [child]
+        values = children
+    return [clean(value) if isinstance(value, str) else value for value in values]
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
-    "packed": _read_packed,
-    "chexpert-plus": published.read_chexpert_plus,
-    "rexgradient table": published.read_rexgradient_table,
-    "open-i XML": read_openi_xml,
-    "text files": read_text_files,
-}
+def _first(fields: Mapping[str, Any], names: Iterable[str], layout: Layout) -> str:
+    """Read the first of these fields that is not empty, and can be stored."""
+    for name in names:
+        for value in values_at(fields, name):
+            if text := _text(value, layout):
+                # A spreadsheet leaves `.0` behind a number.
+                number = text.removesuffix(".0")
+                return number if number.isdecimal() else _storable(text)
+    return ""
+
+
+def _text(value: object, layout: Layout) -> str:
+    """Read a text; empty for what is none, or stands for nothing in the layout."""
+    if not isinstance(value, str):
+        return ""
+    return "" if layout.nothing and value == layout.nothing else value
+
+
+def _storable(text: str) -> str:
+    # Nearly all values are plain, which is looked at much faster.
+    is_plain = text.isascii() and "\0" not in text
+    return text if is_plain else storable(text)
+
+
+def _views(fields: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Read the words for views in these fields, of all images in a list."""
+    words = set()
+    for name in names:
+        for value in values_at(fields, name):
+            if value and isinstance(value, str):
+                text = _storable(value).lower().replace("_", " ")
+                words.add(" ".join(text.split()))
+    return _joined_views(words)
+
+
+def _joined_views(words: set[str]) -> str:
+    """Join words for views; "frontal" says nothing beside AP or PA."""
+    views = words - _NO_VIEW
+    if views & {"ap", "pa"}:
+        views.discard("frontal")
+    return ", ".join(sorted(views))
+
+
+def reports_of_images(reports: Iterable[RawReport]) -> Iterator[RawReport]:
+    """Make one report of the records of a study's images, with all their views.
+
+    Broken records, and those whose text is not that of the first image, come last: they
+    are rejected.
+    """
+    report_by_study: dict[str, RawReport] = {}
+    deviating: list[RawReport] = []
+    for report in reports:
+        if report.broken:
+            deviating.append(report)
+            continue
+        first = report_by_study.setdefault(report.study, report)
+        if report.content != first.content:
+            deviating.append(report)
+        elif report.views != first.views:
+            views = {*first.views.split(", "), *report.views.split(", ")}
+            report_by_study[report.study] = replace(first, views=_joined_views(views))
+    yield from report_by_study.values()
+    yield from deviating
+
+
+def as_bytes(text: str) -> bytes:
+    """Return the delivered bytes of a text; half a character of JSON becomes `?`."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")

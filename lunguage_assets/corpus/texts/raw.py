@@ -44,7 +44,7 @@ class RawReport:
             one is.
         sequence: rank in the patient's time line as delivered, from 1; empty when
             unknown.
-        noted: what the reader left out of the record, a line for each: a reason code of
+        noted: what the reader left out of the record: a reason code of
             `resources/reasons.yaml`, with ": " and the key that is missing.
     """
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
+    DecodedReport,
     RawReport,
     decoded,
     is_number,
@@ -61,11 +63,15 @@ class Received:
     terms: pd.DataFrame
 
 
-class _Views(NamedTuple):
-    """The views of a study in the written form, and their source."""
+class ReportViews(NamedTuple):
+    """The views of a study in the written form, and their source.
+
+    `are_unknown`: words for views are there that nobody understands.
+    """
 
     codes: str
     source: str
+    are_unknown: bool = False
 
 
 class _Refusal(NamedTuple):
@@ -169,27 +175,43 @@ class _Receiver:
         """Take one delivered record, note that it repeats another, or reject it."""
         self._file = self._file or report.file
         study_id = study_of(report.study) if report.study else ""
+        text = DecodedReport("")
         # What is wrong with a record is looked for before its text is decoded.
         refusal = _delivery_refusal(report, study_id)
+        if refusal is None:
+            text = decoded(report.content)
+            refusal = self._text_refusal(report, study_id, text)
         if refusal is not None:
-            self._reject(report, study_id, refusal)
-            return
-        text = decoded(report.content)
-        if not text.is_text:
-            refusal = _Refusal("report-not-text", "report", _shown(report))
-            self._reject(report, study_id, refusal)
-        elif not any(map(str.isalnum, text.text)):
-            refusal = _Refusal("report-empty", "report", text.text)
-            self._reject(report, study_id, refusal)
-        # Of two different reports of one study the second is rejected.
-        elif study_id not in self.rows_by_study:
-            self._note_changes(report, study_id, text.notes)
-            self._take(report, study_id, text.text)
-        elif text.text == self.rows_by_study[study_id]["report"]:
+            self._log.reject(
+                refusal.reason,
+                report.file,
+                report.line,
+                column=refusal.column,
+                study_id=study_id,
+                content=_content(report.study, refusal.text),
+            )
+        elif study_id in self.rows_by_study:
             self._note("same-report-again", report, study_id, "report")
         else:
-            refusal = _Refusal("report-repeated", "report", text.text)
-            self._reject(report, study_id, refusal)
+            for reason in text.notes:
+                self._note(reason, report, study_id, "report")
+            if report.noted:
+                reason, _, key = report.noted.partition(": ")
+                self._note(reason, report, study_id, key)
+            self._take(report, study_id, text.text)
+
+    def _text_refusal(
+        self, report: RawReport, study_id: str, text: DecodedReport
+    ) -> _Refusal | None:
+        """Find what is wrong with a text; of two of a study the second is rejected."""
+        if not text.is_text:
+            return _Refusal("report-not-text", "report", _shown(report))
+        if not any(map(str.isalnum, text.text)):
+            return _Refusal("report-empty", "report", text.text)
+        earlier = self.rows_by_study.get(study_id)
+        if earlier is not None and earlier["report"] != text.text:
+            return _Refusal("report-repeated", "report", text.text)
+        return None
 
     def reject_unexpected(self, report: RawReport, failure: Exception) -> None:
         """Reject a record that failed in a way that nobody thought of.
@@ -224,97 +246,43 @@ class _Receiver:
                 self.rows_by_study[study_id]["subject_id"] = patient
             else:
                 unknown_patients += 1
-        self._note_count("id-numbered", self._reports_with_made_id)
-        self._note_count("patient-unknown", unknown_patients)
-
-    def _note_count(self, reason: str, reports: int) -> None:
-        if reports:
-            self._log.note(reason, self._file, found=f"{reports} reports")
-
-    def _note_changes(
-        self, report: RawReport, study_id: str, notes: tuple[str, ...]
-    ) -> None:
-        """Note what was done to a text, and what its reader left out."""
-        for reason in notes:
-            self._note(reason, report, study_id, "report")
-        for left_out in report.noted.splitlines():
-            reason, _, key = left_out.partition(": ")
-            self._note(reason, report, study_id, key)
+        counts = {
+            "id-numbered": self._reports_with_made_id,
+            "patient-unknown": unknown_patients,
+        }
+        for reason, reports in counts.items():
+            if reports:
+                self._log.note(reason, self._file, found=f"{reports} reports")
 
     def _take(self, report: RawReport, study_id: str, text: str) -> None:
         """Make the row of a study; the metadata may complete it later."""
         self._reports_with_made_id += not is_number(report.study)
-        if report.patient:
-            patient = patient_of(report.patient)
-        else:
-            patient = own_patient_of(study_id)
+        patient = patient_of(report.patient) if report.patient else ""
+        if not patient:
             self._studies_without_patient.append(study_id)
-        views = self._views(report, study_id)
+        views = views_of(report)
+        if views.are_unknown:
+            self._note("view-ignored", report, study_id, "view", report.views.lower())
+        taken_at = _taken_at(report.taken_at)
+        if report.taken_at and not taken_at:
+            found = report.taken_at
+            self._note("study-date-ignored", report, study_id, "study_date", found)
+        sequence = whole_number(report.sequence) or 0
+        if report.sequence and not sequence:
+            found = report.sequence
+            self._note("study-order-ignored", report, study_id, "sequence", found)
         self.rows_by_study[study_id] = {
             "study_id": study_id,
-            "subject_id": patient,
+            "subject_id": patient or own_patient_of(study_id),
             "source_id": report.study,
             "file": report.file,
             "line": report.line,
-            "taken_at": self._taken_at(report, study_id),
-            "sequence": self._sequence(report, study_id),
+            "taken_at": taken_at,
+            "sequence": sequence,
             "view_information": views.codes,
             "view_source": views.source,
             "report": text,
         }
-
-    def _views(self, report: RawReport, study_id: str) -> _Views:
-        """Read the views of a study.
-
-        Codes of projections count as metadata; without a code that is known, words for
-        them may help.
-        """
-        delivered = report.views.lower()
-        coded, unknown = coded_views(delivered, "")
-        if coded and not unknown:
-            return _Views(written(coded), "metadata")
-        in_words = coded | named_views(delivered)
-        in_procedure = study_views(report.procedure)
-        # "Frontal" leaves open what "PA" of the procedure says.
-        if in_procedure and not in_words - {"lateral"}:
-            return _Views(written(in_words | in_procedure), "procedure text")
-        if in_words:
-            return _Views(written(in_words | study_views(delivered)), "metadata")
-        # "Frontal" alone is understood: it may be AP or PA.
-        if delivered and set(_WORD.findall(delivered)) - {"frontal"}:
-            self._note("view-ignored", report, study_id, "view", delivered)
-        return _Views("", "unknown")
-
-    def _taken_at(self, report: RawReport, study_id: str) -> str:
-        """Write date and time as 14 digits; empty without one that can be read."""
-        if not report.taken_at:
-            return ""
-        date = _DATE.fullmatch(report.taken_at)
-        digits = ""
-        if date is not None:
-            # A time that is not said is midnight.
-            digits = "".join(number or "00" for number in date.groups())
-        # Days that no calendar has are found by the calendar.
-        try:
-            datetime.strptime(digits, "%Y%m%d%H%M%S")
-        except ValueError:
-            self._note(
-                "study-date-ignored", report, study_id, "study_date", report.taken_at
-            )
-            return ""
-        return digits
-
-    def _sequence(self, report: RawReport, study_id: str) -> int:
-        """Read the delivered rank in the patient's time line; 0 when there is none."""
-        if not report.sequence:
-            return 0
-        number = whole_number(report.sequence)
-        if not number:
-            self._note(
-                "study-order-ignored", report, study_id, "sequence", report.sequence
-            )
-            return 0
-        return number
 
     def _note(
         self,
@@ -333,15 +301,41 @@ class _Receiver:
             found=found,
         )
 
-    def _reject(self, report: RawReport, study_id: str, refusal: _Refusal) -> None:
-        self._log.reject(
-            refusal.reason,
-            report.file,
-            report.line,
-            column=refusal.column,
-            study_id=study_id,
-            content=_content(report.study, refusal.text),
-        )
+
+def views_of(report: RawReport) -> ReportViews:
+    """Read the views of a study.
+
+    Codes of projections count as metadata; without a code that is known, words for them
+    may help.
+    """
+    delivered = report.views.lower()
+    coded, unknown = coded_views(delivered, "")
+    if coded and not unknown:
+        return ReportViews(written(coded), "metadata")
+    in_words = coded | named_views(delivered)
+    in_procedure = study_views(report.procedure)
+    # "Frontal" leaves open what "PA" of the procedure says.
+    if in_procedure and not in_words - {"lateral"}:
+        return ReportViews(written(in_words | in_procedure), "procedure text")
+    if in_words:
+        return ReportViews(written(in_words | study_views(delivered)), "metadata")
+    # "Frontal" alone is understood: it may be AP or PA.
+    are_unknown = bool(set(_WORD.findall(delivered)) - {"frontal"})
+    return ReportViews("", "unknown", are_unknown)
+
+
+def _taken_at(delivered: str) -> str:
+    """Write date and time as 14 digits; empty without one that can be read."""
+    date = _DATE.fullmatch(delivered)
+    if date is None:
+        return ""
+    # A time that is not said is midnight.
+    digits = "".join(number or "00" for number in date.groups())
+    # Days that no calendar has are found by the calendar.
+    with suppress(ValueError):
+        datetime.strptime(digits, "%Y%m%d%H%M%S")
+        return digits
+    return ""
 
 
 def _delivery_refusal(report: RawReport, study_id: str) -> _Refusal | None:

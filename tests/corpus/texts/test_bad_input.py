@@ -185,15 +185,6 @@ def test_an_unforeseen_failure_rejects_its_record_alone(
     assert receipt.rejected["found"].tolist() == ["ValueError"]
 
 
-def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(
-    tmp_path: Path,
-) -> None:
-    page = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE a [<!ENTITY b "c">]>'
-    page += "<a><AbstractText>&b;</AbstractText></a>"
-    (tmp_path / "1.xml").write_bytes(page.encode("utf-16"))
-    assert outcome(received(tmp_path)) == (0, ["unreadable-file"], [])
-
-
 def test_a_name_of_a_table_that_is_not_utf_8_is_refused(
     tmp_path: Path,
 ) -> None:
@@ -380,25 +371,72 @@ def test_circular_links_and_a_fifo_stop_nothing(
     assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])
 
 
-def test_half_a_character_in_the_id_of_a_patient_costs_its_record(
+def chexpert_plus(folder: Path, *rows: str) -> Received:
+    header = "path_to_image,section_findings,section_impression,"
+    header += "patient_report_date_order"
+    path = folder / "df_chexpert_plus_240401.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return received(folder)
+
+
+def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(
     tmp_path: Path,
 ) -> None:
-    good = {"Findings": "No effusion.", "Impression": "None."}
-    (tmp_path / "x_metadata_view_position.json").write_text(
-        json.dumps({"one": good | {"PatientID": "\ud800"}, "two": good})
+    receipt = chexpert_plus(
+        tmp_path,
+        "train/patient1/study1/view1_frontal.jpg,Clear lungs.,,soon",
+        "view.jpg,Clear lungs.,,",
+        "train/patient1/study1/view2_frontal.jpg,Edema.,,",
     )
-    receipt = received(tmp_path)
-    assert receipt.report_texts["source_id"].tolist() == ["two"]
-    assert receipt.rejected["reason"].tolist() == ["broken-encoding"]
+    assert receipt.report_texts["report"].tolist() == ["FINDINGS: Clear lungs."]
+    assert receipt.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
+        [2, "study-id-missing", "path_to_image"],
+        [3, "report-repeated", "report"],
+    ]
+    assert "study-order-ignored" in set(receipt.intake_notes["reason"])
 
 
-@pytest.mark.parametrize("field", ["StudyDate", "ImageViewPosition"])
-def test_half_a_character_in_a_date_or_a_view_costs_that_cell(
-    tmp_path: Path, field: str
+def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(
+    tmp_path: Path,
 ) -> None:
-    report = {"Findings": "No effusion.", "Impression": "None.", field: "\ud800"}
-    (tmp_path / "x_metadata_view_position.json").write_text(json.dumps({"one": report}))
-    assert received(tmp_path).report_texts["source_id"].tolist() == ["one"]
+    findings = [{"sentence_en": "No edema."}, {"sentence_es": "Nada."}]
+    study = {"StudyID": "1", "ImageID": "1.png", "findings": findings}
+    silent = study | {"StudyID": "2", "findings": findings[1:]}
+    (tmp_path / "grounded_reports.json").write_text(json.dumps([study, silent]))
+    assert outcome(received(tmp_path)) == (1, ["report-empty"], ["sentence-missing"])
+
+
+def json_lines(folder: Path, *lines: str) -> Received:
+    (folder / "reports.jsonl").write_text("\n".join(lines))
+    return received(folder)
+
+
+def test_a_line_that_is_no_object_costs_itself(tmp_path: Path) -> None:
+    good = '{"study_id": "1", "report": "No effusion."}'
+    receipt = json_lines(tmp_path, good, "5", good[:-9], "[" * 60_000)
+    assert outcome(receipt) == (1, ["unreadable-entry"] * 3, [])
+    assert receipt.rejected["line"].tolist() == [2, 3, 4]
+
+
+def test_halves_of_characters_and_endless_numbers_cost_no_report(
+    tmp_path: Path,
+) -> None:
+    odd = {"study_id": "s\ud800", "subject_id": "\ud800", "study_date": "\ud800"}
+    entry = json.dumps({**odd, "view": "\ud800", "age": 5, "report": "Ed\ud800ema."})
+    receipt = json_lines(tmp_path, entry.replace("5", "5" * 5_000))
+    assert outcome(receipt)[:2] == (1, [])
+    assert receipt.report_texts["source_id"].tolist() == ["s\\ud800"]
+
+
+@pytest.mark.parametrize("content", ['{"s1": {"report": "No eff', "[" * 60_000])
+def test_json_that_breaks_off_or_is_too_deep_is_refused_as_a_whole(
+    tmp_path: Path, content: str
+) -> None:
+    head = '{"s0": {"section_findings": 0, "section_impression": 0, "report": "No."},\n'
+    (tmp_path / "rexrank.json").write_text(head + content)
+    with pytest.raises(InputError, match=r"rexrank\.json.*breaks off here") as refused:
+        received(tmp_path)
+    assert "eff" not in str(refused.value).replace("effort", "")
 
 
 @pytest.mark.parametrize(

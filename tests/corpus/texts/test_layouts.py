@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import gzip
+import json
+import shutil
 import zipfile
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
-import pandas as pd
 import pytest
+import yaml
 from delivered_rows import as_csv, row
 from raw_deliveries import (
     REPORTS,
     image_metadata,
     write_mimic_tree,
     write_openi_tables,
-    write_openi_xml,
     write_table,
     write_text_files,
 )
 
 from lunguage_assets.corpus.delivery import content_hash
 from lunguage_assets.corpus.discovery import find_delivery
+from lunguage_assets.corpus.texts import layouts as layout_module
+from lunguage_assets.corpus.texts.layouts import Layout, layouts
+from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -32,76 +37,125 @@ TEXTS = [report.text.strip() for report in REPORTS]
 
 
 def received(folder: Path) -> Received:
-    delivery = find_delivery(folder)
-    assert delivery.kind == "text"
-    return receive(delivery, CorpusSettings())
+    return receive(find_delivery(folder), CorpusSettings())
 
 
 def notes(receipt: Received) -> set[str]:
     return set(receipt.intake_notes["reason"]) - {"vocabulary-missing"}
 
 
-def zipped(folder: Path, form: str) -> Path:
-    """Everything of a form that lies in a folder, as a package of the collection's own
-    name.
-    """
-    members = sorted(folder.rglob(form))
-    path = folder / "mimic-cxr-reports.zip"
-    with zipfile.ZipFile(path, "w") as package:
-        for member in members:
-            package.write(member, member.relative_to(folder))
-            member.unlink()
-    empty_folders = [member for member in folder.rglob("*") if member.is_dir()]
-    for empty in sorted(empty_folders, reverse=True):
-        empty.rmdir()
-    return path
+def write_example(layout: Layout, folder: Path) -> None:
+    for name, content in layout.example["files"].items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
 
 
-def tree(folder: Path) -> Path:
-    write_mimic_tree(folder)
-    return folder
+def in_gz(folder: Path) -> None:
+    for path in [path for path in folder.rglob("*.*") if path.is_file()]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
 
 
-def packed_tree(folder: Path) -> Path:
-    write_mimic_tree(folder, packed=True)
-    return folder
+def in_archive(form: str) -> Callable[[Path], None]:
+    def pack(folder: Path) -> None:
+        archive = shutil.make_archive(str(folder.with_name("archive")), form, folder)
+        shutil.rmtree(folder)
+        folder.mkdir()
+        ending = ".tgz" if form == "gztar" else ".zip"
+        shutil.move(archive, folder / f"reports{ending}")
+
+    return pack
 
 
-def package(folder: Path) -> Path:
-    write_mimic_tree(folder)
-    zipped(folder, "*.txt")
-    return folder
+def packings(layout: Layout) -> dict[str, Callable[[Path], object]]:
+    """The ways to pack a layout; files of several records go one into an archive."""
+    ways: dict[str, Callable[[Path], object]] = {"files": bool, "gz": in_gz}
+    if layout.reads != "records":
+        ways |= {"tgz": in_archive("gztar"), "zip": in_archive("zip")}
+    elif len(layout.example["files"]) == 1:
+        ways["zip"] = in_archive("zip")
+    return ways
 
 
-def table(name: str) -> Callable[[Path], Path]:
-    return lambda folder: write_table(folder, name)[0].parent
+def differences(layout: Layout, folder: Path) -> list[str]:
+    """How each packing of a layout's example differs from what the entry says."""
+    name = layout.title
+    different = []
+    for way, pack in packings(layout).items():
+        delivered = folder / str(len(list(folder.iterdir()))) / "reports"
+        write_example(layout, delivered)
+        pack(delivered)
+        source = find_delivery(delivered).texts
+        assert source is not None
+        if source.layout is not layout:
+            different.append(f"{name}, {way}: taken for {source.title}")
+        reports = []
+        for report in find_delivery(delivered).raw_reports():
+            values = {field: getattr(report, field) for field in REPORT_FIELDS}
+            values["text"] = report.content.decode()
+            reports.append({key: value for key, value in values.items() if value})
+        if reports != layout.example["reports"]:
+            different.append(f"{name}, {way}: {reports}")
+    return different
 
 
-def table_alone(folder: Path) -> Path:
-    return write_table(folder, "of_our_archive.csv")[0]
-
-
-def odd_headers(folder: Path) -> Path:
-    path = write_table(folder)[0]
-    text = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text(
-        " Study ID ,SUBJECT_ID, View,study date,REPORT\n" + "".join(text[1:]),
-        encoding="utf-8",
-    )
-    return folder
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        tree, packed_tree, package, table("reports.csv"), table("reports.csv.gz"),
-        table("reports.parquet"), table("REPORTS.CSV"), table_alone, odd_headers,
-    ],
+REPORT_FIELDS = (
+    "study", "patient", "taken_at", "sequence", "views", "procedure", "broken"
 )  # fmt: skip
-def test_texts_ids_views_and_times_are_read_in_every_layout(
-    tmp_path: Path, write: Callable[[Path], Path]
+
+
+def test_every_layout_is_recognised_by_its_example_and_reads_it(tmp_path: Path) -> None:
+    found = [differences(layout, tmp_path) for layout in layouts().values()]
+    assert [*chain.from_iterable(found)] == []
+
+
+def test_the_entry_of_the_page_on_adding_reads_its_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receipt = received(write(tmp_path))
+    page = Path(__file__).parents[3] / "docs" / "adding.md"
+    _, _, entry = page.read_text(encoding="utf-8").partition("```yaml\nour-archive:")
+    content = yaml.safe_load(f"our-archive:{entry.partition('```')[0]}")
+    ours = Layout(**content["our-archive"])
+    with_ours = {"our-archive": ours, **layouts()}
+    monkeypatch.setattr(layout_module, "layouts", lambda: with_ours)
+    assert differences(ours, tmp_path) == []
+
+
+def mimic_zip(folder: Path) -> None:
+    write_mimic_tree(folder)
+    with zipfile.ZipFile(folder / "mimic-cxr-reports.zip", "w") as package:
+        for member in sorted(folder.rglob("*.txt")):
+            package.write(member, member.relative_to(folder))
+    shutil.rmtree(folder / "files")
+
+
+def odd_headers(folder: Path) -> None:
+    path = write_table(folder)[0]
+    _, _, lines = path.read_text(encoding="utf-8").partition("\n")
+    header = " Study ID ,SUBJECT_ID, View,study date,REPORT\n"
+    path.write_text(header + lines, encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "tree": write_mimic_tree,
+    "packed tree": lambda folder: write_mimic_tree(folder, packed=True),
+    "archive": mimic_zip,
+    "table": write_table,
+    "packed table": lambda folder: write_table(folder, "reports.csv.gz"),
+    "parquet": lambda folder: write_table(folder, "reports.parquet"),
+    "capitals": lambda folder: write_table(folder, "REPORTS.CSV"),
+    "another name": lambda folder: write_table(folder, "of_our_archive.csv"),
+    "odd headers": odd_headers,
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS.keys())
+def test_texts_ids_views_and_times_are_read_in_every_layout(
+    tmp_path: Path, write: Callable[[Path], object]
+) -> None:
+    write(tmp_path)
+    receipt = received(tmp_path)
     texts = receipt.report_texts
     assert texts["study_id"].tolist() == STUDIES
     assert texts["report"].tolist() == TEXTS
@@ -117,144 +171,83 @@ def test_texts_ids_views_and_times_are_read_in_every_layout(
     assert notes(receipt) == set()
 
 
-@pytest.mark.parametrize("subfolder", ["files", "files/p10", "files/p10/p10000032"])
 def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(
-    tmp_path: Path, subfolder: str
+    tmp_path: Path,
 ) -> None:
     write_mimic_tree(tmp_path)
     (tmp_path / "files" / "LICENSE.txt").write_text("Not a report.", encoding="utf-8")
-    receipt = received(tmp_path / subfolder)
-    assert set(receipt.report_texts["study_id"]) <= set(STUDIES)
-    assert set(receipt.report_texts["view_source"]) == {"metadata"}
-    first = receipt.report_texts.iloc[0]
-    assert (first["study_id"], first["subject_id"], first["source_id"]) == (
-        "s50000001",
-        "p10000032",
-        "s50000001",
-    )
+    for part in ("files", "files/p10", "files/p10/p10000032"):
+        texts = received(tmp_path / part).report_texts
+        assert set(texts["study_id"]) <= set(STUDIES)
+        assert set(texts["view_source"]) == {"metadata"}
+        assert texts["subject_id"][0] == "p10000032"
 
 
 def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(
     tmp_path: Path,
 ) -> None:
     write_table(tmp_path, full=False)
-    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(
-        image_metadata(REPORTS[:-2]), encoding="utf-8"
-    )
+    metadata = tmp_path / "mimic-cxr-2.0.0-metadata.csv"
+    metadata.write_text(image_metadata(REPORTS[:-2]), encoding="utf-8")
     receipt = received(tmp_path)
-    patient_by_study = dict(
-        zip(
-            receipt.report_texts["study_id"],
-            receipt.report_texts["subject_id"],
-            strict=True,
-        )
-    )
-    of_reports = {f"s{report.study}": f"p{report.subject}" for report in REPORTS}
-    assert (
-        sum(patient_by_study[study] == patient for study, patient in of_reports.items())
-        == len(REPORTS) - 2
-    )
-    assert (
-        receipt.intake_notes.set_index("reason")["found"]["patient-unknown"]
-        == "2 reports"
-    )
+    named = [f"p{report.subject}" for report in REPORTS[:-2]]
+    assert receipt.report_texts["subject_id"].tolist()[:-2] == named
+    found = receipt.intake_notes.set_index("reason")["found"]
+    assert found["patient-unknown"] == "2 reports"
 
 
-@pytest.mark.parametrize("name", ["indiana_reports.csv", "of the web.csv"])
-def test_the_open_i_table_is_put_together_under_its_headings(
-    tmp_path: Path, name: str
-) -> None:
-    path, _ = write_openi_tables(tmp_path)
-    path.rename(tmp_path / name)
-    for source in (tmp_path, tmp_path / name):
-        receipt = received(source)
-        texts = receipt.report_texts
-        assert texts["study_id"].tolist() == [
-            f"s{number:08}" for number in range(1, len(REPORTS) + 1)
-        ]
-        assert texts["source_id"].tolist() == [
-            str(number) for number in range(1, len(REPORTS) + 1)
-        ]
-        first = texts["report"][0]
-        assert first.startswith("INDICATION: XXXX")
-        assert (
-            first.index("COMPARISON: ")
-            < first.index("FINDINGS: ")
-            < first.index("IMPRESSION: ")
-        )
-        assert "IMPRESSION" not in texts["report"][3]
-        views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
-        assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
-        assert notes(receipt) == {"patient-unknown"}
-
-
-def test_views_of_open_i_images_count_where_the_examination_names_none(
-    tmp_path: Path,
-) -> None:
-    path, _ = write_openi_tables(tmp_path)
-    pd.read_csv(path).assign(image="Chest").to_csv(path, index=False)
-    texts = received(tmp_path).report_texts
-    assert dict(zip(texts["view_information"], texts["view_source"], strict=True)) == {
-        "pa, lateral": "metadata",
-        "": "unknown",
-    }
-
-
-def test_the_open_i_files_say_what_the_table_says(tmp_path: Path) -> None:
-    write_openi_xml(tmp_path / "files")
-    write_openi_tables(tmp_path / "table")
-    files, tables = (
-        received(tmp_path / name).report_texts for name in ("files", "table")
-    )
-    ids = files["source_id"].tolist()
-    assert sorted(ids) == sorted(
-        f"CXR{number}" for number in range(1, len(REPORTS) + 1)
-    )
-    text_by_id = dict(zip(files["source_id"], files["report"], strict=True))
-    assert [text_by_id[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
-        text.split() for text in tables["report"]
-    ]
-    assert set(files["view_information"]) == {"pa, lateral", "ap"}
+def test_views_of_open_i_are_those_that_the_examination_names(tmp_path: Path) -> None:
+    write_openi_tables(tmp_path)
+    texts = received(tmp_path / "indiana_reports.csv").report_texts
+    views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
+    assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
 
 
 def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("Zanzibarquartz", encoding="utf-8")
-    write_openi_xml(tmp_path / "d", REPORTS[:1])
-    hostile = (
-        f'<!DOCTYPE e [<!ENTITY x SYSTEM "{secret.as_uri()}"><!ENTITY y "yyyy">]>'
-        '<eCitation><AbstractText Label="FINDINGS">'
-        "No effusion &x; &y;.</AbstractText></eCitation>"
-    )
-    (tmp_path / "d" / "ecgen-radiology" / "2.xml").write_text(hostile, encoding="utf-8")
-    receipt = received(tmp_path / "d")
+    (tmp_path / "secret").write_text("Zanzibarquartz", encoding="utf-8")
+    report = '<AbstractText Label="FINDINGS">No effusion{}.</AbstractText>'
+    secret = (tmp_path / "secret").as_uri()
+    hostile = f'<!DOCTYPE e [<!ENTITY x SYSTEM "{secret}">]>{report.format("&x;")}'
+    (tmp_path / "1.xml").write_text(report.format(""), encoding="utf-8")
+    (tmp_path / "2.xml").write_text(hostile, encoding="utf-8")
+    wide = f'<?xml version="1.0" encoding="utf-16"?>{hostile}'
+    (tmp_path / "3.xml").write_bytes(wide.encode("utf-16"))
+    receipt = received(tmp_path)
     assert receipt.rejected[["file", "reason"]].to_numpy().tolist() == [
-        ["ecgen-radiology/2.xml", "unreadable-file"]
+        ["2.xml", "unreadable-file"],
+        ["3.xml", "unreadable-file"],
     ]
     assert len(receipt.report_texts) == 1
-    assert "Zanzibarquartz" not in receipt.rejected.to_json()
 
 
 def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
     write_text_files(tmp_path)
     (tmp_path / "README.txt").write_text("These are reports.", encoding="utf-8")
     receipt = received(tmp_path)
-    assert sorted(receipt.report_texts["source_id"]) == sorted(
-        f"report {number}" for number in range(1, len(REPORTS) + 1)
-    )
-    assert sorted(receipt.report_texts["report"]) == sorted(TEXTS)
+    names = {f"report {number}" for number in range(1, len(REPORTS) + 1)}
+    assert set(receipt.report_texts["source_id"]) == names
     assert receipt.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
     assert notes(receipt) == {"id-numbered", "patient-unknown"}
 
 
 def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
-    hashes = {
-        content_hash(find_delivery(write(tmp_path / str(number))))
-        for number, write in enumerate((tree, packed_tree, package))
-    }
+    hashes = set()
+    for name in ("tree", "packed tree", "archive"):
+        WRITERS[name](tmp_path / name)
+        hashes.add(content_hash(find_delivery(tmp_path / name)))
     assert len(hashes) == 1
     write_mimic_tree(tmp_path / "less", REPORTS[1:])
     assert content_hash(find_delivery(tmp_path / "less")) not in hashes
+
+
+def test_what_a_home_stores_is_what_was_delivered(tmp_path: Path) -> None:
+    write_example(layouts()["chexpert-plus"], tmp_path)
+    delivery = find_delivery(tmp_path)
+    (tmp_path / "stored").mkdir()
+    write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
+    stored = find_delivery(tmp_path / "stored")
+    assert [*stored.raw_reports()] == [*delivery.raw_reports()]
+    assert content_hash(stored) == content_hash(delivery)
 
 
 def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
@@ -262,34 +255,48 @@ def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
 ) -> None:
     (tmp_path / "Lunguage.csv").write_text(as_csv([row(0)]), encoding="utf-8")
     write_table(tmp_path)
-    assert (
-        find_delivery(tmp_path).kind == "findings"
-    )  # texts of the findings' own reports
+    # A table is taken for the texts of the findings' own reports.
+    assert find_delivery(tmp_path).kind == "findings"
     write_mimic_tree(tmp_path)
-    with pytest.raises(
-        InputError, match=r"found Lunguage\.csv and text files .* in one form"
-    ):
+    with pytest.raises(InputError, match=r"Lunguage\.csv and text files.* in one form"):
         find_delivery(tmp_path)
+
+
+def test_a_split_in_another_layout_is_refused_with_both_names(tmp_path: Path) -> None:
+    write_example(layouts()["rexgradient"], tmp_path)
+    table = "id,PatientID,Findings,Impression\nst3,1,Clear.,\n"
+    (tmp_path / "train_metadata.csv").write_text(table)
+    assert len([*find_delivery(tmp_path).raw_reports()]) == 2
+    (tmp_path / "valid_metadata.csv").write_text(table)
+    with pytest.raises(InputError, match=r"\(valid_metadata\.csv\)"):
+        find_delivery(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "path_to_image,Section Findings,ap_pa", "lacks ['section_impression']"),
+        ("a.csv", "study_id,text of report", "columns ['study_id'] and 1 of other names"),
+        ("a.csv", "No effusion,No edema", "columns [] and 2 of other names"),
+        ("a.json", '{"a": {"Impression": 1, "findings": 2}}', "lacks ['imagepath'"),
+        ("a.json", '{"a": {"A zebrafish.": 1}}', "columns [] and 2 of other names"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_answered_with_its_columns_and_no_text(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(f"{content}\n1,2\n")
+    with pytest.raises(InputError) as refused:
+        find_delivery(tmp_path / name)
+    assert message in str(refused.value)
+    assert "zebrafish" not in str(refused.value)
 
 
 def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError,
-        match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports",
-    ):
+    with pytest.raises(InputError, match=r"found nothing; .*CheXpert Plus, ReXG"):
         find_delivery(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         find_delivery(tmp_path / "nowhere")
-    path = tmp_path / "picture.csv"
-    path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(
-        InputError,
-        match=(
-            r"found a file of another kind with the columns .*; "
-            r"expected a file Lunguage\.csv"
-        ),
-    ):
-        find_delivery(path)
 
 
 def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
@@ -298,6 +305,10 @@ def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
     assert find_delivery(path).kind == "findings"
     Home(tmp_path / "home").register(path, "a")
     assert Home(tmp_path / "home").delivery("a").kind == "findings"
-    single = tmp_path / "one.csv.gz"
-    single.write_bytes(gzip.compress(b"study_id,report\n50000001,No effusion.\n"))
-    assert find_delivery(single).kind == "text"
+
+
+def test_columns_of_a_json_file_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    path.write_text(json.dumps({"accession": 7, "body": "No edema."}) + "\n")
+    (report,) = find_delivery(path, ("accession", "body")).raw_reports()
+    assert (report.study, report.content) == ("7", b"No edema.")
