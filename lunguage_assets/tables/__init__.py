@@ -2,7 +2,7 @@
 
 What belongs here: one module for each half of the method (`corpus`, `explicit`,
 `implicit`), for analyses and for releases; a new table is a `Table` in one of them.
-What does not: how a table is made (`lineage/recipes.py`) and stored
+What does not: how a table is made (`orchestration/assets`) and stored
 (`workspace/store.py`).
 
 Absent text is the empty string. References (`evidence`, `associate`) are lists of
