@@ -41,9 +41,7 @@ def expanded(rows: list[StatedFinding]) -> Frames:
 
 def store(root: Path, frames: Frames) -> None:
     for table, frame in zip(TABLES, frames, strict=True):
-        store_table(
-            table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b")
-        )
+        store_table(table, frame, partition_path(root, table.name, "panel", "b"))
 
 
 def seen(root: Path) -> tuple[int, ...]:

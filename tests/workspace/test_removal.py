@@ -10,7 +10,6 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
 
 from lunguage_assets.errors import ConfigurationError
@@ -41,17 +40,14 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         queue = home.review_queue("lexicon", batch)
         queue.parent.mkdir(parents=True, exist_ok=True)
         queue.write_text("finding_id\n")
-    inputs = {f"hedge_phrases/lexicon/{batch}": "v" for batch in ("first", "second")}
-    store(home, "hedge_vocabulary", "lexicon", made_of=Lineage(inputs=inputs))
+    store(home, "hedge_vocabulary", "lexicon")
     (home.release / "panel" / "v1").mkdir(parents=True)
     return home.root
 
 
-def store(home: Home, name: str, *keys: str, made_of: Lineage | None = None) -> None:
+def store(home: Home, name: str, *keys: str) -> None:
     table = TABLES[name]
-    store_table(
-        table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of
-    )
+    store_table(table, table.frame(), partition_path(home.tables, name, *keys))
 
 
 @pytest.fixture

@@ -11,21 +11,15 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
-from upath import UPath
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace.store import (
-    encode,
     partition_path,
-    publish_table,
     read_table,
     remove_abandoned_files,
-    stored_record,
-    verified_record,
 )
 
 
@@ -126,34 +120,19 @@ def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(
         ]
 
 
-def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(
-    tmp_path: Path,
-) -> None:
-    frame = terms("effusion")
+def test_a_damaged_file_is_refused_with_its_remedy(tmp_path: Path) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")
-    publish_table(encode(TERMS, frame, ["first"]), path)
-    content = bytearray(path.read_bytes())
-    content[6] ^= 0xFF
-    path.write_bytes(content)
-    assert verified_record(TERMS, path) is None
-    with pytest.raises((InvalidTable, OSError)):
+    store_table(TERMS, terms("effusion"), path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InvalidTable, match="Delete it and materialise it again"):
         read_table(TERMS, path)
 
 
-def test_a_record_is_read_again_when_its_file_is_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_same_rows_have_the_same_version_and_other_rows_another(
+    tmp_path: Path,
 ) -> None:
-    path = partition_path(tmp_path, TERMS.name, "first")
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("1")), path)
-    monkeypatch.setattr(
-        Path, "read_bytes", lambda self: pytest.fail("the rows were read")
+    first, again, other = (
+        store_table(TERMS, terms(*spellings), tmp_path / "t.parquet").version
+        for spellings in (["mass"], ["mass"], ["mass", "nodule"])
     )
-    monkeypatch.setattr(
-        UPath, "read_bytes", lambda self: pytest.fail("the rows were read")
-    )
-    first = stored_record(TERMS, path)
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("2")), path)
-    second = stored_record(TERMS, path)
-    assert first is not None
-    assert second is not None
-    assert (first.made_of.code, second.made_of.code) == ("1", "2")
+    assert first == again != other
