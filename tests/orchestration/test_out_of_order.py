@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from small_homes import SmallHome, said_of, write_deliveries
 
+from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
+from lunguage_assets.tables import TABLES
 
 KEYS = {
     "judge": "lexicon",
@@ -37,18 +38,20 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
 
 def why(small: SmallHome, job: str, **keys: str) -> str:
     """Why a job fails that is launched for a partition."""
-    dimensions = RECIPES[STEPS_OF_JOB[job][0]].dimensions
+    table = JOBS[job].steps[0]
+    # A release is no table, and one of a ranker.
+    dimensions = TABLES[table].partitioned_by if table in TABLES else ("ranker",)
     chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
     result = small.definitions.resolve_job_def(job).execute_in_process(
         instance=small.instance,
-        partition_key=partition_key(dimensions, chosen),
+        partition_key=partition_key(table, chosen),
         raise_on_error=False,
     )
     assert not result.success
     return said_of(result)
 
 
-@pytest.mark.parametrize("job", sorted(STEPS_OF_JOB.keys() - NEEDS_NOTHING))
+@pytest.mark.parametrize("job", sorted(JOBS.keys() - NEEDS_NOTHING))
 def test_what_to_launch_first_is_said(registered: SmallHome, job: str) -> None:
     message = why(registered, job)
     assert "FileNotFoundError" not in message

@@ -11,12 +11,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.errors import DagsterInvalidConfigError
-from lunguage_assets.lineage.recipes import STEPS_OF_JOB
 
 from lunguage_assets.configuration import VARIABLES, Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.workspace.home import Home
 
 KEY = "sk-not-a-real-key"
@@ -48,7 +48,7 @@ def test_no_launch_sets_a_field_of_the_home_or_of_its_tables(
         "configuration": [field.name for field in fields(Configuration)],
         "io_manager": ["root", "database"],
     }
-    for job in STEPS_OF_JOB:
+    for job in JOBS:
         for resource, names in fields_of.items():
             message = refused(definitions, job, resource, dict.fromkeys(names, "x"))
             assert [name for name in names if name not in message] == [], job

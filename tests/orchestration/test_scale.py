@@ -14,10 +14,10 @@ import dagster as dg
 import pandas as pd
 import pytest
 from finished_homes import QUICK_STICK, Finished
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.orchestration.assets import explicit
+from lunguage_assets.orchestration.run import RunFailed
 from lunguage_assets.tables import (
     COMPARISON_MATCHES,
     FITTED_PROBABILITIES,
@@ -128,7 +128,7 @@ def test_a_scale_that_cannot_be_had_is_refused_before_comparisons(
     ) as failed:
         unanchored.run()
     assert named.name in str(failed.value)
-    assert not unanchored.staleness().exists("comparison_matches", "lexicon")
+    assert not unanchored.current().exists("comparison_matches", "lexicon")
 
 
 @pytest.mark.lengthy
@@ -143,12 +143,12 @@ def test_the_published_ranking_is_used_for_an_inverted_one(
     fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
     assert set(read_table(FITTED_PROBABILITIES, fits)["ruler"]) == {"published"}
     assert "are inverted" in released(small, "restricted/summary.json")["ruler_reason"]
-    events = [
-        event
-        for event in small.record
-        if event.asset_key == dg.AssetKey("reference_ranking")
-    ][-1]
-    assert "own_ranking" in events.metadata
+    made = small.instance.get_latest_materialization_event(
+        dg.AssetKey("reference_ranking")
+    )
+    assert made is not None
+    assert made.asset_materialization is not None
+    assert "own_ranking" in made.asset_materialization.metadata
     small.register({"third": finished.deliveries / "third"})
     small.run()
     pd.testing.assert_frame_equal(ranking(small), used)

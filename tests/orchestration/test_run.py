@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from finished_homes import Finished
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from platform_support import contents
 from small_homes import SmallHome
 
+from lunguage_assets.orchestration.run import RunFailed
+from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.packaged_data import resource
 
 NEW_BATCH = [
@@ -61,8 +61,10 @@ def test_an_interrupted_run_goes_on_and_makes_nothing_twice(
             raise KeyboardInterrupt
         seen.append(str(stage))
 
+    runner = small.runner()
+    stages = runner.plan("panel")
     with pytest.raises(KeyboardInterrupt):
-        small.runner().run("panel", progress=killed)
+        runner.run(stages, progress=killed)
     assert seen == NEW_BATCH[:2]
     assert small.run() == NEW_BATCH[2:]
     after = stored(small)
@@ -101,7 +103,7 @@ def test_a_rebuilt_vocabulary_that_is_the_same_leaves_the_fits(
 
 @pytest.mark.lengthy
 def test_a_run_for_a_new_judge_changes_no_byte_of_others(
-    small: SmallHome, tmp_path: Path
+    small: SmallHome, finished: Finished, tmp_path: Path
 ) -> None:
     preset = '[presets.offline]\npanel = "offline"\n'
     text = (
@@ -114,9 +116,10 @@ def test_a_run_for_a_new_judge_changes_no_byte_of_others(
         text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
     )
     before = contents(small.home.root)
-    with SmallHome.opened(small.home.root, judges_file=judges) as ours:
-        events = ours.run("new")
-        assert (events[0], events[-1]) == ("compare (new)", "release (new)")
+    root, events = small.home.root, finished.events
+    with SmallHome.opened(root, events, judges_file=judges) as ours:
+        stages = ours.run("new")
+        assert (stages[0], stages[-1]) == ("compare (new)", "release (new)")
         assert ours.plan("new") == []
     after = contents(small.home.root)
     theirs = [

@@ -13,8 +13,11 @@ import dagster as dg
 import psutil
 import pytest
 from click.testing import CliRunner
-from lunguage_assets.orchestration.runs import instance as module
-from lunguage_assets.orchestration.runs.instance import (
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.corpus.declaration import Corpus
+from lunguage_assets.orchestration import internals
+from lunguage_assets.orchestration.instance import (
     HOST_TAG,
     PROCESS_TAG,
     close_abandoned_runs,
@@ -25,9 +28,6 @@ from lunguage_assets.orchestration.runs.instance import (
     executed_here,
     is_at_work,
 )
-
-from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.packaged_data import dagster_yaml
 from lunguage_assets.workspace.home import Home
 
@@ -153,13 +153,13 @@ def test_a_run_whose_process_may_not_be_looked_at_stays(
 
 def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     private = re.compile(r"^\s*(?:from|import) dagster\._", re.MULTILINE)
-    package = Path(module.__file__).parents[2]
+    package = Path(internals.__file__).parents[1]
     imports = [
         file
         for file in package.rglob("*.py")
         if private.search(file.read_text(encoding="utf-8"))
     ]
-    assert imports == [Path(module.__file__)]
+    assert imports == [Path(internals.__file__)]
 
 
 def test_two_that_look_for_a_command_see_none(home: Home) -> None:
