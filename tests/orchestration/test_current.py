@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
@@ -210,3 +211,21 @@ def test_a_renewed_analysis_asks_for_a_release(small: SmallHome) -> None:
     small.run()
     small.make(["judge_agreement"], "panel")
     assert small.plan() == list(OUT)
+
+
+def test_the_sensor_notes_an_edited_file_once(small: SmallHome) -> None:
+    def noted() -> list[str]:
+        with dg.build_sensor_context(
+            small.instance, definitions=small.definitions
+        ) as context:
+            result = small.definitions.get_sensor_def("observe_sources")(context)
+        assert isinstance(result, dg.SensorResult)
+        for event in result.asset_events:
+            small.instance.report_runless_asset_event(event)
+        return [event.asset_key.to_user_string() for event in result.asset_events]
+
+    assert noted() == []
+    pathways(small)
+    assert noted() == ["pathways_file"]
+    assert noted() == []
+    assert not small.current().is_current("expansions", "panel", "first")

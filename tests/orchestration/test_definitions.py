@@ -25,8 +25,8 @@ from lunguage_assets.orchestration.metadata import (
     column_schema,
     counts,
     markdown,
-    table_options,
 )
+from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, TABLES
 from lunguage_assets.workspace.home import Home
 
@@ -39,36 +39,48 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
 
 
 def dimensions(partitions: dg.PartitionsDefinition | None) -> str:
+    if partitions is None:
+        return ""
     if isinstance(partitions, dg.MultiPartitionsDefinition):
-        return " x ".join(dimension.name for dimension in partitions.partitions_defs)
-    if isinstance(partitions, dg.StaticPartitionsDefinition):
-        return "ranker" if "panel" in partitions.get_partition_keys() else "judge"
-    return str(getattr(partitions, "name", None))
+        names = [dimension.name for dimension in partitions.partitions_defs]
+    elif isinstance(partitions, dg.StaticPartitionsDefinition):
+        keys = partitions.get_partition_keys()
+        names = [
+            "ranker" if "panel" in keys else "judge" if "cues" in keys else "structurer"
+        ]
+    else:
+        names = [str(partitions.name)]
+    return f" by {' x '.join(names)}"
 
 
 def drawn(definitions: dg.Definitions) -> str:
-    """One paragraph per asset: group and partitions, what it reads and through which
-    mapping, its checks.
+    """One paragraph per step: its partitions, what it makes, what it reads and through
+    which mapping of `Partitions`, its checks. Then the sources.
     """
     graph = definitions.resolve_asset_graph()
-    lines = []
-    for key in sorted(graph.get_all_asset_keys(), key=lambda k: k.to_user_string()):
-        node = graph.get(key)
-        partitions = node.partitions_def
-        lines.append(
-            f"{key.to_user_string()}  [{node.group_name}; {dimensions(partitions)}]"
-        )
-        for parent in sorted(node.parent_keys, key=lambda k: k.to_user_string()):
-            mapping = node.partition_mappings.get(parent)
-            lines.append(
-                f"  reads {parent.to_user_string()}"
-                + (f" ({type(mapping).__name__})" if mapping else "")
-            )
-        lines += [
-            f"  check {check.name}"
-            for check in sorted(node.check_keys, key=lambda check: check.name)
+    partitions = Partitions(Configuration.from_environment().judges)
+    names = [(mapping, name) for name, mapping in vars(partitions).items()]
+    steps, sources = [], []
+    for step in graph.assets_defs:
+        made = sorted(key.to_user_string() for key in step.keys)
+        node = graph.get(dg.AssetKey(made[0]))
+        if not step.is_materializable:
+            sources.append(f"source {made[0]}{dimensions(node.partitions_def)}")
+            continue
+        lines = [
+            f"{step.node_def.name} [{node.group_name}]{dimensions(node.partitions_def)}"
         ]
-    return "\n".join(lines) + "\n"
+        lines += [f"  makes {table}" for table in made]
+        for parent in sorted(node.parent_keys, key=lambda key: key.to_user_string()):
+            mapping = node.partition_mappings.get(parent)
+            through = [name for known, name in names if known == mapping]
+            lines.append(f"  reads {' through '.join([parent.path[-1], *through])}")
+        lines += sorted(
+            f"  check {check.asset_key.path[-1]}.{check.name}"
+            for check in step.check_keys
+        )
+        steps.append("\n".join(lines))
+    return "\n".join([*sorted(steps), *sorted(sources)]) + "\n"
 
 
 def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> None:
@@ -97,16 +109,12 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
         for name, table in TABLES.items()
         if any(column.restricted for column in table.columns)
     }
-    assert with_text == {STEP_OF[name] for name in restricted} | {"release"}
-    assert {
-        name
-        for name, tags_of_asset in tags.items()
-        if tags_of_asset.get("paid") == "llm"
-    } == {
-        "hedge_phrases",
-        "comparison_matches",
-        "fitted_probabilities",
-        "structured_findings",
+    assert with_text == restricted | {"release"}
+    paid = {name for name, tags_of_asset in tags.items() if "paid" in tags_of_asset}
+    assert paid == {
+        *("structured_findings", "sentence_accounts", "refused_values"),
+        *("hedge_phrases", "comparison_matches"),
+        *("fitted_probabilities", "fit_log"),
     }
 
 
@@ -128,14 +136,18 @@ def test_columns_tell_report_text_and_codes_without_losing_a_word() -> None:
     assert "OTH (devices and procedures)" in codes["cat"]
 
 
-def test_jobs_that_ask_judges_say_how_to_estimate_their_cost() -> None:
+def test_what_asks_judges_says_how_to_estimate_its_cost(
+    definitions: dg.Definitions,
+) -> None:
     descriptions = {job.name: job.description or "" for job in asset_jobs()}
     asking = {
         job for job, text in descriptions.items() if "`lunguage estimate`" in text
     }
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert "`lunguage estimate`" in table_options("hedge_phrases")["description"]
-    assert "`lunguage estimate`" not in table_options("findings")["description"]
+    graph = definitions.resolve_asset_graph()
+    for table, is_paid in (("hedge_phrases", True), ("findings", False)):
+        description = graph.get(dg.AssetKey(table)).description or ""
+        assert ("`lunguage estimate`" in description) == is_paid
 
 
 def test_counts_are_a_table_with_shares_of_all() -> None:

@@ -74,28 +74,30 @@ def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(
 def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     edited = resource("pathways.yaml").read_text() + "\n# another\n"
     (small.home.root / "pathways.yaml").write_text(edited)
-    small.make(STEPS_OF_JOB["expand"], {"ranker": "panel", "report_batch": "second"})
+    small.runner().prepare()
+    second = {"ranker": "panel", "report_batch": "second"}
+    for table in ("expansions", "lunguage_plus_plus"):
+        small.make([table], second)
     before = contents(small.home.release)
     message = said_of(small.make(["release"], "panel", raise_on_error=False))
     assert (
-        "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)"
+        "1 of 2 batches of ranker 'panel' are stale: first (pathways_file changed)"
         in message
     )
     assert contents(small.home.release) == before
 
 
-def test_only_the_release_names_its_folder(
+def test_a_table_names_its_file_and_not_the_folder_of_the_release(
     small: SmallHome,
 ) -> None:
     result = small.make(
-        RECIPES["lunguage_plus_plus"].tables,
-        {"ranker": "panel", "report_batch": "first"},
+        ["lunguage_plus_plus"], {"ranker": "panel", "report_batch": "first"}
     )
-    (materialized,) = result.get_asset_materialization_events()
-    named = [
-        value.path
-        for value in materialized.materialization.metadata.values()
-        if isinstance(value, dg.PathMetadataValue)
-    ]
-    assert named
-    assert all(str(path).startswith(str(small.home.tables)) for path in named)
+    for event in result.get_asset_materialization_events():
+        paths = [
+            str(value.path)
+            for value in event.materialization.metadata.values()
+            if isinstance(value, dg.PathMetadataValue)
+        ]
+        assert paths
+        assert all(path.startswith(str(small.home.tables)) for path in paths)
