@@ -11,10 +11,8 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
-from lunguage_assets.lineage.recipes import RECIPES
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
@@ -93,9 +91,6 @@ def test_a_run_makes_no_texts_for_a_batch_of_findings(
             else ("five",)
         )
         assert not partition_path(text_home.home.tables, name, *keys).exists()
-    record = text_home.staleness().record("findings", "five")
-    assert record is not None
-    assert record.made_of.inputs == {}
 
 
 def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
@@ -104,13 +99,12 @@ def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
     from lunguage_assets.structuring.model import structurer
 
     monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
-    staleness = text_home.staleness()
-    assert staleness.of("structured_findings", "rules", "raw").because == (
-        "structurer changed",
-    )
-    assert staleness.of("findings", "raw").because == ("structurer changed",)
-    assert staleness.is_current("report_sentences", "raw")
-    assert staleness.is_current("lunguage_plus_plus", "panel", "five")
+    current = text_home.current()
+    assert current.reasons("structured_findings", "rules", "raw") == [
+        "structurers changed"
+    ]
+    assert current.is_current("report_sentences", "raw")
+    assert current.is_current("lunguage_plus_plus", "panel", "five")
     assert [stage for stage in text_home.plan() if "five" in stage] == []
     assert text_home.plan()[:2] == FIRST[1:]
 
@@ -125,30 +119,17 @@ def test_a_cue_of_the_home_makes_raw_reports_stale(
         "- {id: hedged.mild, category: hedged, patterns: [mild], reach: next,\n"
         '   examples: [{text: "Mild edema.", edema: hedged}]}\n'
     )
-    assert text_home.staleness().of("structured_findings", "rules", "raw").because == (
-        "structurer changed",
-    )
+    current = text_home.current()
+    assert current.reasons("structured_findings", "rules", "raw") == [
+        "structurers changed"
+    ]
     assert [stage for stage in text_home.plan() if "five" in stage] == []
-    text_home.make(RECIPES["structured_findings"].tables, partition)
+    text_home.make(["structured_findings"], partition)
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
     file.unlink()
-    assert not text_home.staleness().is_current("structured_findings", "rules", "raw")
-    text_home.make(RECIPES["structured_findings"].tables, partition)
-
-
-def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
-    text_home: SmallHome,
-) -> None:
-    staleness = text_home.staleness()
-    assert is_ready(staleness, "structured_findings", ("rules", "raw"))
-    assert is_ready(staleness, "findings", ("raw",))
-    assert not is_ready(staleness, "structured_findings", ("rules", "five"))
-    assert not is_ready(staleness, "findings", ("five",))
-    graph = text_home.definitions.resolve_asset_graph()
-    carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
-    assert carried is not None
-    assert Ready.__name__ in repr(carried)
+    assert not text_home.current().is_current("structured_findings", "rules", "raw")
+    text_home.make(["structured_findings"], partition)
 
 
 def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
@@ -183,11 +164,8 @@ def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
         "expansions",
         "lunguage_plus_plus",
     ):
-        tables = RECIPES[step].tables
-        partition = {
-            dimension: keys[dimension] for dimension in TABLES[tables[0]].partitioned_by
-        }
-        text_home.make(tables, partition if len(partition) > 1 else "raw")
+        partition = {name: keys[name] for name in TABLES[step].partitioned_by}
+        text_home.make([step], partition if len(partition) > 1 else "raw")
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
     assert "planted" not in str(aside)
@@ -212,12 +190,32 @@ def test_a_correction_of_no_row_ends_the_extraction_with_its_row(
         f"finding_id,phrases\n{study}:1202,perhaps\n"
     )
     partition = {"judge": "lexicon", "report_batch": "raw"}
-    failed = text_home.make(
-        RECIPES["hedge_phrases"].tables, partition, raise_on_error=False
-    )
+    failed = text_home.make(["hedge_phrases"], partition, raise_on_error=False)
     text_home.home.corrections_file.unlink()
     assert not failed.success
     assert (
         f"corrections.csv, row 1, column 'finding_id': found {study}:1202"
         in said_of(failed)
     )
+
+
+def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
+    text_home: SmallHome, five: Path
+) -> None:
+    looked_at = ("structured_findings", "findings")
+
+    def tick(cursor: Any = None) -> Any:
+        return dg.evaluate_automation_conditions(
+            text_home.definitions,
+            text_home.instance,
+            asset_selection=dg.AssetSelection.assets(*looked_at),
+            cursor=cursor,
+        )
+
+    started = tick()
+    text_home.register({"later": text_home.home.root.parent / "raw", "again": five})
+    text_home.make(["report_texts"], "later")
+    requested = tick(started.cursor)
+    assert [
+        requested.get_requested_partitions(dg.AssetKey(name)) for name in looked_at
+    ] == [{"later|rules"}, set()]

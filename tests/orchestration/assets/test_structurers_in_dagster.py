@@ -73,9 +73,14 @@ def small(
 
 def make(small: SmallHome, table: str, **keys: str) -> dict[str, Any]:
     """Make the step of a table for the batch; its metadata."""
+    small.runner().prepare()
     result = small.make([table], {**keys, "report_batch": "b"} if keys else "b")
-    (event,) = result.get_asset_materialization_events()
-    return {name: value.value for name, value in event.materialization.metadata.items()}
+    (made,) = (
+        event.materialization
+        for event in result.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey(table)
+    )
+    return {name: value.value for name, value in made.metadata.items()}
 
 
 def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
@@ -98,7 +103,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     assert calls_before >= len(table(small, "report_texts"))
     make(small, "structured_findings", structurer="one")
     assert len(server.calls) == calls_before
-    assert small.configuration.staleness().is_current("structured_findings", "one", "b")
+    assert small.current().is_current("structured_findings", "one", "b")
     assert metadata["studies_with_findings"] > 3
     compared = make(small, "structuring_agreement")
     assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
@@ -113,12 +118,12 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
         table(small, "structured_findings", "one")
     )
     assert 0 < agreement.loc["finding", "agreed"] <= agreement.loc["finding", "second"]
-    assert small.configuration.staleness().is_current("structuring_agreement", "b")
+    assert small.current().is_current("structuring_agreement", "b")
 
     rules = table(small, "structured_findings", "rules")
     gold = lunguage_frame(table(small, "report_texts"), rules)
     gold.to_csv(small.home.gold_findings, index=False)
-    assert not small.configuration.staleness().is_current("structuring_agreement", "b")
+    assert not small.current().is_current("structuring_agreement", "b")
     assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
     agreement = table(small, "structuring_agreement").set_index(
         ["structurer_1", "structurer_2", "field"]
@@ -169,7 +174,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
         dg.Failure, match="judge 'one': none of its 3 answers can be read"
     ):
         structured(small, "three")
-    assert not small.configuration.staleness().is_current(
+    assert not small.current().is_current(
         "structured_findings", "one", "three"
     )
     server.answer = model_like
@@ -181,7 +186,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     """The line of an estimate, which has no other: the judges are rule-based."""
     registration = small.home.examine(folder / "delivered", "b")
-    (line,) = estimate_run(small.configuration, registration, "panel")["lines"]
+    (line,) = estimate_run(small.configuration, [registration], "panel")["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)
 
