@@ -13,7 +13,6 @@ import dagster as dg
 import pandas as pd
 import pytest
 from finished_homes import Finished
-from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration

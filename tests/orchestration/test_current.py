@@ -215,10 +215,10 @@ def test_a_renewed_analysis_asks_for_a_release(small: SmallHome) -> None:
 
 def test_the_sensor_notes_an_edited_file_once(small: SmallHome) -> None:
     def noted() -> list[str]:
-        with dg.build_sensor_context(
-            small.instance, definitions=small.definitions
-        ) as context:
-            result = small.definitions.get_sensor_def("observe_sources")(context)
+        context = dg.build_sensor_context(
+            small.instance, resources={"configuration": small.configuration}
+        )
+        result = sources.sources_sensor()(context)
         assert isinstance(result, dg.SensorResult)
         for event in result.asset_events:
             small.instance.report_runless_asset_event(event)

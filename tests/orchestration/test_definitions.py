@@ -14,7 +14,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from hostile_words import HOSTILE
-from lunguage_assets.lineage.recipes import STEP_OF
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs

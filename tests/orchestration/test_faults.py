@@ -12,9 +12,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from platform_support import contents, environment, without_expectations
 from served_home import ServedHome, wait_for
+
+from lunguage_assets.orchestration.jobs import JOBS
 
 pytestmark = pytest.mark.lengthy
 
@@ -63,8 +64,9 @@ def served(ran: tuple[Path, str], tmp_path: Path) -> Iterator[ServedHome]:
 def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
     served: ServedHome, ran: tuple[Path, str]
 ) -> None:
-    assets = list(STEPS_OF_JOB["refit"])
-    for table in [table for asset in assets for table in RECIPES[asset].tables]:
+    job = JOBS["refit"]
+    assets = [*job.steps, *job.side_tables]
+    for table in assets:
         shutil.rmtree(served.home / "tables" / table / "panel")
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
         backfill = served.backfill(assets, ["panel|first"])

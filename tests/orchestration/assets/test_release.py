@@ -12,7 +12,6 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 from finished_homes import Finished
-from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from platform_support import contents
 from small_homes import SmallHome, said_of
 

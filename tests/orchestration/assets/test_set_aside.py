@@ -12,7 +12,6 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
-from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 

@@ -186,7 +186,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     """The line of an estimate, which has no other: the judges are rule-based."""
     registration = small.home.examine(folder / "delivered", "b")
-    (line,) = estimate_run(small.configuration, [registration], "panel")["lines"]
+    (line,) = estimate_run(small.configuration, registration, "panel")["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)
 
