@@ -174,9 +174,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
         dg.Failure, match="judge 'one': none of its 3 answers can be read"
     ):
         structured(small, "three")
-    assert not small.current().is_current(
-        "structured_findings", "one", "three"
-    )
+    assert not small.current().is_current("structured_findings", "one", "three")
     server.answer = model_like
     make(small, "report_texts")
     assert "findings" in structured(small, "b")
