@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_lines
 from lunguage_assets.corpus.texts.layouts import layouts
 from lunguage_assets.corpus.texts.raw import study_of
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home

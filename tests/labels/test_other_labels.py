@@ -89,7 +89,7 @@ def test_outcomes_may_name_labels_and_studies_in_either_form(
             f"{OUTCOMES}50000001,Edema\n",
             "row 1: found too few or too many values",
         ),
-        (read_outcomes, "", "no column"),
+        (read_outcomes, "", "an empty file"),
         (read_label_file, "study,Pneumonia\n50000001,1\n", "no column ['study_id']"),
         (read_label_file, "study_id,reader\n50000001,1\n", "no column of a label"),
         (
