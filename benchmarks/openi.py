@@ -1,5 +1,5 @@
-"""Labels against what people coded: `python benchmarks/openi.py indiana_reports.csv
-[--picture PNG] [--errors FILE]`.
+"""Labels against what people coded, as the tables of docs/trust.md: `python
+benchmarks/openi.py indiana_reports.csv [--errors FILE]`.
 
 Takes the reports of the open chest X-ray collection of Indiana University as the web
 has them (columns `uid, MeSH, Problems, image, indication, comparison, findings,
@@ -7,30 +7,29 @@ impression`), reads them with `lunguage_assets.annotate`, and compares with the 
 that people coded. Reports without codes ("no indexing") are left out. A diagnosis
 counts as present when the report states it without doubt or p is at least 0.5; what a
 pathway implies does not count, because people coded what the report says. Nothing is
-written but the picture and counts of errors by kind: never text, never a report's id.
+written but counts of errors by kind: never text, never a report's id.
 
 `F1` over all diagnoses is macro (mean of the diagnoses) and micro (all decisions
 together), with 95% intervals from resampled reports. AUROC and Brier score use p, and 0
-for what is not mentioned. Hedged statements are sorted by p into fifths: the share that
-people coded should rise with p.
+for what is not mentioned. Published F1, in `openi_published.csv`: table 18 of Wang et
+al., ChestX-ray8 (arXiv 1705.02315v5), whose "our method" became NegBio; it counts a
+hedged mention as absent, as the policy U-Zeros does here.
+
+An answer of -1 (hedged, in either direction) becomes a decision by a policy; each is
+named. Hedged statements are sorted by p into fifths: the share that people coded should
+rise with p.
 
 With `--implied` the signs that pathways imply, and the report does not state, are
 ranked by their bound (implicit.md section 4), against whether people coded the sign:
 AUROC with its 95% interval from resampled reports, and Brier score. Views are taken to
 be PA and lateral.
-
-With `--recombined N` the sentences of the reports are put into new company instead: N
-reports go through a whole `lunguage run` under the defaults, in a temporary home, and
-the studies that a rule set aside are counted. There should be none.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +51,7 @@ COLUMNS = (
 READ = ("indication", "comparison", "findings", "impression")
 NOT_CODED = "no indexing"
 FIFTHS = 5
+PUBLISHED = Path(__file__).with_name("openi_published.csv")
 
 Reader = Callable[[pd.DataFrame], pd.DataFrame]
 """From `study_id, report` to labels: `study_id, label, source, status, p, p_source,
@@ -206,7 +206,12 @@ class Compared:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score."""
+        """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score, and
+        F1 with hedges as absent beside the published tools, which do the same.
+        """
+        published = pd.read_csv(PUBLISHED).pivot(
+            index="label", columns="tool", values="f1"
+        )
         rows = []
         for number, diagnosis in enumerate(DIAGNOSES):
             coded = self.coded[:, number]
@@ -220,11 +225,77 @@ class Compared:
                     "read": int(present.sum()),
                     "precision": _ratio(hit, present.sum()),
                     "recall": _ratio(hit, coded.sum()),
-                    "F1": _ratio(2 * hit, present.sum() + coded.sum()),
+                    "F1": _f1(coded, present),
                     "AUROC": auroc(p, coded),
                     "Brier": float(((p - coded) ** 2).mean()),
+                    "F1 U-Zeros": _f1(coded, present & ~self.hedged[:, number]),
                 }
             )
+        scores = pd.DataFrame(rows).sort_values("n", ascending=False, kind="stable")
+        return scores.join(published / 100, on="diagnosis")
+
+    def by_policy(self) -> pd.DataFrame:
+        """What a policy makes of hedges: F1 (mean of the diagnoses, all decisions
+        together) and Brier score, of all cells and of the hedged ones.
+        """
+        predictions = {
+            "U-Zeros": (0.0, "-1 is 0"),
+            "U-Ones": (1.0, "-1 is 1"),
+            "U-Ignore": (np.nan, "cells of -1 are left out"),
+            "p of 0.5 or more": (self.p >= 0.5, "-1 is 1 where p is at least 0.5"),
+            "p": (self.p, "-1 is p itself"),
+        }
+        rows = []
+        for policy, (of_hedged, meaning) in predictions.items():
+            predicted = np.where(self.hedged, of_hedged, self.present).astype(float)
+            is_asked = ~np.isnan(predicted)
+            is_predicted = predicted >= 0.5
+            of_labels = [
+                _f1(self.coded[asked, number], is_predicted[asked, number])
+                for number, asked in enumerate(is_asked.T)
+            ]
+            distance = (predicted - self.coded) ** 2
+            hedged = distance[self.hedged & is_asked]
+            rows.append(
+                {
+                    "policy": policy,
+                    "meaning": meaning,
+                    "macro F1": float(np.nanmean(of_labels)),
+                    "micro F1": _f1(self.coded[is_asked], is_predicted[is_asked]),
+                    "Brier": float(distance[is_asked].mean()),
+                    "Brier of the hedged": hedged.mean() if len(hedged) else np.nan,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def by_certainty(self) -> pd.DataFrame:
+        """What people coded of each class of certainty, by diagnosis: cells, share
+        coded, and the Brier score of the hedged cells as p, as 0 and as 1.
+        """
+        denied = np.char.startswith(self.kinds.astype(str), "denied") & ~self.hedged
+        classes = {
+            "stated": self.present & ~self.hedged,
+            "hedged": self.hedged,
+            "denied": denied,
+        }
+        numbers = {one.label: [number] for number, one in enumerate(DIAGNOSES)}
+        rows = []
+        for label, columns in {**numbers, "all": range(len(DIAGNOSES))}.items():
+            row: dict[str, object] = {"diagnosis": label}
+            coded = self.coded[:, columns]
+            for name, cells in classes.items():
+                coded_of_class = coded[cells[:, columns]]
+                row[name] = len(coded_of_class)
+                row[f"{name}, coded"] = _ratio(
+                    coded_of_class.sum(), len(coded_of_class)
+                )
+            hedged = self.hedged[:, columns]
+            share = coded[hedged].mean() if hedged.any() else np.nan
+            distance = (self.p[:, columns] - coded)[hedged] ** 2
+            row["Brier of p"] = distance.mean() if hedged.any() else np.nan
+            row["Brier of 0"] = share
+            row["Brier of 1"] = 1 - share
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def f1(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -292,6 +363,10 @@ class Compared:
 
 def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else float("nan")
+
+
+def _f1(coded: NDArray[np.bool_], present: NDArray[np.bool_]) -> float:
+    return _ratio(2.0 * (coded & present).sum(), coded.sum() + present.sum())
 
 
 def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -405,59 +480,42 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
     return labels.reset_index()
 
 
-def picture(fifths: pd.DataFrame) -> bytes:
-    """PNG: share that people coded over mean p, with 95% intervals (Wilson)."""
-    from lunguage_assets.pictures.figure import bare_figure, plain, png
-
-    figure = bare_figure(4.6, 4.2)
-    axes = figure.add_subplot()
-    share = fifths["coded"].to_numpy()
-    size = fifths["n"].to_numpy()
-    z = 1.96
-    middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
-    half = (
-        z
-        * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2))
-        / (1 + z**2 / size)
-    )
-    reach = np.clip([share - middle + half, middle + half - share], 0, None)
-    axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="as often as p says")
-    axes.errorbar(
-        fifths["mean p"],
-        share,
-        yerr=reach,
-        fmt="o-",
-        capsize=3,
-        label="hedged statements, by fifth",
-    )
-    axes.set(xlabel="p", ylabel="share that people coded", xlim=(0, 1), ylim=(0, 1))
-    axes.legend(loc="upper left", frameon=False)
-    plain(axes)
-    return png(figure)
+def markdown(frame: pd.DataFrame) -> str:
+    """A table of a page; shares with two decimals, Brier scores with three."""
+    cells = frame.astype(object)
+    for name in frame.select_dtypes("float"):
+        decimals = 3 if str(name).startswith("Brier") else 2
+        cells[name] = [
+            "" if np.isnan(value) else f"{value:.{decimals}f}" for value in frame[name]
+        ]
+    lines = [list(frame.columns), ["---"] * frame.shape[1], *cells.to_numpy().tolist()]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def report(compared: Compared, resamples: int) -> str:
     """All figures as text."""
     macro, micro = compared.f1(np.ones((1, len(compared.coded))))[0]
     (low_macro, low_micro), (high_macro, high_micro) = compared.intervals(resamples)
+    scores = compared.scores
+    beside = scores.dropna(subset="NegBio")[["MetaMap", "NegBio", "F1 U-Zeros", "F1"]]
+    means = ", ".join(f"{name} {mean:.2f}" for name, mean in beside.mean().items())
     hedged = compared.hedged
     p = compared.p[hedged]
     coded = compared.coded[hedged]
-    share = coded.mean() if len(coded) else float("nan")
-    return "\n".join(
+    distance = (compared.p - compared.coded) ** 2
+    return "\n\n".join(
         [
             f"{len(compared.coded)} coded reports",
-            compared.scores.round(3).to_string(index=False),
+            markdown(scores),
             f"macro F1 {macro:.3f} ({low_macro:.3f} to {high_macro:.3f}), "
-            f"micro F1 {micro:.3f} ({low_micro:.3f} to {high_micro:.3f})",
-            f"all decisions: AUROC {auroc(compared.p.ravel(), compared.coded.ravel()):.3f}, "
-            f"Brier {((compared.p - compared.coded) ** 2).mean():.4f}, "
-            f"of yes and no instead of p {(compared.present != compared.coded).mean():.4f}",
-            "",
-            f"{len(p)} hedged statements, {share:.2f} of them coded: AUROC {auroc(p, coded):.3f}, Brier "
-            f"{((p - coded) ** 2).mean() if len(p) else float('nan'):.3f}, of their share as a constant "
-            f"{share * (1 - share):.3f}",
-            compared.fifths().round(3).to_string(index=False),
+            f"micro F1 {micro:.3f} ({low_micro:.3f} to {high_micro:.3f}); of all "
+            f"decisions AUROC {auroc(compared.p.ravel(), compared.coded.ravel()):.3f}, "
+            f"Brier {distance.mean():.4f}",
+            f"mean F1 of the {len(beside)} with a published one: {means}",
+            markdown(compared.by_policy()),
+            markdown(compared.by_certainty()),
+            f"{len(p)} hedged statements by p; of all AUROC {auroc(p, coded):.3f}",
+            markdown(compared.fifths()),
         ]
     )
 
@@ -532,59 +590,15 @@ def implied_report(signs: pd.DataFrame, resamples: int) -> str:
     )
 
 
-def recombined_run(collection: pd.DataFrame, reports: int) -> str:
-    """Run `reports` reports of sentences in new company to the release; says what was
-    set aside.
-    """
-    import duckdb
-
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-    from recombined import pools_of, recombined
-
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        file = Path(folder) / "reports.csv"
-        texts = enumerate(recombined(pools_of(collection["report"]), reports))
-        rows = [(f"s{number:08d}", text) for number, text in texts]
-        pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(file, index=False)
-        command = [
-            "run",
-            "--home",
-            str(home),
-            "--data",
-            str(file),
-            "--batch",
-            "recombined",
-        ]
-        subprocess.run(
-            [sys.executable, "-m", "lunguage_assets.cli.main", *command], check=True
-        )
-        with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
-            aside = tables.sql(
-                "SELECT step, rule, count(*) AS rows FROM set_aside GROUP BY ALL"
-            ).df()
-    return f"{reports} reports in new company, set aside: {'none' if aside.empty else aside.to_string()}"
-
-
 def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("file", type=Path, help="indiana_reports.csv")
     options.add_argument(
-        "--picture", type=Path, default=None, help="PNG of the hedged statements"
-    )
-    options.add_argument(
         "--errors", type=Path, default=None, help="counts of errors by kind, as CSV"
     )
     options.add_argument("--resamples", type=int, default=2000)
-    options.add_argument(
-        "--recombined",
-        type=int,
-        default=0,
-        metavar="N",
-        help="run N reports in new company",
-    )
     options.add_argument(
         "--implied", action="store_true", help="rank implied signs instead"
     )
@@ -593,13 +607,8 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
     if chosen.implied:
         print(implied_report(implied_signs(collection), chosen.resamples))
         return
-    if chosen.recombined:
-        print(recombined_run(collection, chosen.recombined))
-        return
     compared = compare(collection, reader(collection))
     print(report(compared, chosen.resamples))
-    if chosen.picture is not None:
-        chosen.picture.write_bytes(picture(compared.fifths()))
     if chosen.errors is not None:
         compared.errors().to_csv(chosen.errors, index=False)
 

@@ -2,22 +2,17 @@
 
 A spreadsheet takes a cell that begins with "=" for a formula, and runs it: what a
 report says must never be run. So such a cell gets an apostrophe, which is taken away
-again when the file is read.
+again when the file is read (`corpus/whole_tables.py`).
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-
-from lunguage_assets.errors import InputError, damaged
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """The beginnings that OWASP's page on CSV injection lists."""
@@ -62,61 +57,3 @@ def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: Any) -> Any:
     return sheet_cell(value) if isinstance(value, str) else value
-
-
-def edited_rows(
-    path: Path, columns: Sequence[str]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read rows by column name, with their 1-based number.
-
-    Cells are as they were before `sheet_cell`; further columns are allowed.
-
-    Args:
-        path: CSV in UTF-8, with or without a byte order mark, or that as .gz.
-        columns: those that must be there.
-
-    Raises:
-        InputError: an unreadable file, a missing or repeated column, a row with too few
-            or too many values. No cell is quoted.
-    """
-    try:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            _require_columns(path, reader.fieldnames or (), columns)
-            for number, row in enumerate(reader, start=1):
-                # What `csv` says of a row with too many values, or too few.
-                if None in row or None in row.values():
-                    raise InputError(
-                        path.name,
-                        found="too few or too many values",
-                        expected="one per column",
-                        remedy="Fix the commas and quotes.",
-                        row=number,
-                    )
-                yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise damaged(
-            path.name,
-            "an unreadable file",
-            error,
-            "a CSV in UTF-8",
-            "Save it again as CSV.",
-        ) from None
-
-
-def _require_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
-    names = [name for name in header if name]
-    missing = [name for name in columns if name not in names]
-    if missing:
-        problem = f"no column {missing}"
-    elif len(set(names)) < len(names):
-        problem = "two columns of one name"
-    else:
-        return
-    raise InputError(
-        path.name,
-        found=problem,
-        expected=f"columns {list(columns)}, each name once",
-        remedy="Fix the first line.",
-    )

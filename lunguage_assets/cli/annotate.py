@@ -93,8 +93,12 @@ def annotate(
 
 
 def _one_row_per_report(labels: pd.DataFrame) -> pd.DataFrame:
-    """Put the probabilities of each label into a column, in the order of the labels."""
-    # Pivoting sorts by name; reports and labels keep the order of the table.
+    """Put the probabilities of each label into a column, in the order of the list."""
+    from lunguage_assets.implicit.statements.label_file import load_label_list
+
+    # Pivoting sorts by name; reports keep the order of the table. The columns are those
+    # of all labels: the first reports of a table may have none.
     p = labels.pivot(index="study_id", columns="label", values="p")
-    in_order = p.loc[labels["study_id"].unique(), labels["label"].unique()]
-    return in_order.reset_index()
+    names = load_label_list().names
+    in_order = p.reindex(index=labels["study_id"].unique(), columns=names)
+    return in_order.reset_index(names="study_id")

@@ -21,8 +21,6 @@ from lunguage_assets import __version__
 from lunguage_assets.cli.analyse import analyse
 from lunguage_assets.cli.annotate import annotate
 from lunguage_assets.cli.batches import batches
-from lunguage_assets.cli.calibrate import calibrate
-from lunguage_assets.cli.compare_labels import compare_labels
 from lunguage_assets.cli.distill import distill
 from lunguage_assets.cli.doctor import doctor
 from lunguage_assets.cli.estimate import estimate
@@ -65,8 +63,6 @@ for command in (
     analyse,
     annotate,
     batches,
-    calibrate,
-    compare_labels,
     distill,
     doctor,
     estimate,

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS_NAMED = 10
 
-_USUAL_COLUMNS = (
-    "id",
-    "uid",
-    "study_id",
-    "reference",
-    "generated",
-    "findings",
-    "impression",
-    "report",
-)
-"""Names of columns that a message may repeat: others may hold text of a report."""
-
 
 @click.command(short_help="Score generated reports against references; doubt counts.")
 @click.argument("file", type=EXISTING_FILE)
@@ -58,9 +46,21 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     measures.
     """
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.corpus.whole_tables import read_table, require_column_names
 
-    rows = _read_rows(file)
-    _require_columns(file, rows, (references, generated))
+    if out is not None and out.resolve() == file.resolve():
+        raise InputError(
+            file.name,
+            "the same file as --out",
+            "another file for the scores",
+            "Name a new file with --out: this one would be lost.",
+        )
+    rows = read_table(file)
+    remedy = (
+        "Add the header line if it is missing, or name it with --references or "
+        "--generated."
+    )
+    require_column_names(file, [*rows], (references, generated), remedy)
     scores = _score_rows(file, rows, references, generated)
     print_table(scores.corpus.reset_index())
     # An empty cell is scored like a report that says nothing: that may be a mistake of
@@ -70,39 +70,6 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     if out is not None:
         other_columns = rows.drop(columns=[references, generated])
         _write_scores(file, other_columns, scores.studies, out)
-
-
-def _read_rows(file: Path) -> pd.DataFrame:
-    """Read the table of pairs; every cell of a CSV is text."""
-    import pandas as pd
-
-    try:
-        if file.suffix == ".parquet":
-            return pd.read_parquet(file)
-        # An id such as 007 stays as it is.
-        return pd.read_csv(file, dtype="str")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            file.name,
-            f"a file that cannot be read ({type(error).__name__})",
-            "a table",
-            "Give .csv, .csv.gz or .parquet.",
-        ) from None
-
-
-def _require_columns(file: Path, rows: pd.DataFrame, columns: tuple[str, str]) -> None:
-    from lunguage_assets.corpus.columns import shown_names
-
-    for name in columns:
-        if name not in rows:
-            present = shown_names([*map(str, rows.columns)], _USUAL_COLUMNS)
-            raise InputError(
-                file.name,
-                f"columns {present}",
-                f"a column {name!r}",
-                "Add the header line if it is missing, or name it with --references or "
-                "--generated.",
-            )
 
 
 def _score_rows(
@@ -138,7 +105,7 @@ def _score_rows(
 
 def _print_empty_cells(file: Path, rows: pd.DataFrame, column: str) -> None:
     """Say which cells of a column are empty, and how they are scored."""
-    is_empty = rows[column].isna()
+    is_empty = rows[column].str.strip() == ""
     empty_rows = [row for row, empty in enumerate(is_empty, start=1) if empty]
     if not empty_rows:
         return

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lunguage_assets.corpus.whole_tables import read_table
 from lunguage_assets.errors import (
     ConfigurationError,
     InputError,
@@ -421,13 +422,7 @@ def _images(
         (images,) the row of each image's study, and the ids of the images, in the
         order of the table.
     """
-    columns = (*_IMAGE_COLUMNS, "study_id")
-    try:
-        table = pd.read_csv(path, dtype="str", usecols=lambda name: name in columns)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            path.name, type(error).__name__, "a table of images", "Name the CSV."
-        ) from None
+    table = read_table(path, (*_IMAGE_COLUMNS, "study_id"))
     if "dicom_id" in table and "study_id" in table:
         # MIMIC-CXR's metadata write the id without its letter; either form is read.
         image_ids = table["dicom_id"]

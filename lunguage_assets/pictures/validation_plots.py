@@ -1,8 +1,8 @@
 """Pictures of how far the scale can be trusted.
 
-They show the agreement of judges, fits of phrases whose rank is known, and p beside
-outcomes (docs/method/explicit.md sections 3, 4 and 7). Each function returns the bytes
-of a PNG. What is drawn is computed in `explicit.analysis` and `labels.calibration`.
+They show the agreement of judges, and fits of phrases whose rank is known
+(docs/method/explicit.md sections 3, 4 and 7). Each function returns the bytes of a PNG.
+What is drawn is computed in `explicit.analysis`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 
 from lunguage_assets.pictures.figure import (
     BLUE,
-    GREY,
     HALF_PAGE,
     SMALL,
     VERMILION,
     Style,
     bare_figure,
-    error_bars,
-    one_panel,
     plain,
     png,
 )
@@ -178,51 +175,6 @@ def _pooled_judges(validation: pd.DataFrame) -> str:
     """Name the judges of the main curves: all, or the only one."""
     names: list[str] = sorted(validation["judges"].unique().tolist())
     return "all" if "all" in names or not names else names[0]
-
-
-def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
-    """Draw the observed share against mean p, a point per bin.
-
-    Args:
-        bins: cells, mean_p with the mean interval of p (mean_low, mean_high), observed
-            with Wilson's interval (observed_low, observed_high).
-        title: of the picture.
-    """
-    figure, axes = one_panel(5.5, 5.0)
-    # Where p is right, as many findings are there as it says.
-    axes.plot(
-        [0, 1],
-        [0, 1],
-        color=GREY,
-        linestyle="--",
-        linewidth=1,
-        label="perfectly calibrated",
-    )
-    p = bins["mean_p"]
-    observed = bins["observed"]
-    axes.errorbar(
-        p,
-        observed,
-        xerr=error_bars(p, bins["mean_low"], bins["mean_high"]),
-        yerr=error_bars(observed, bins["observed_low"], bins["observed_high"]),
-        fmt="o",
-        ms=4,
-        lw=0.8,
-        color=BLUE,
-    )
-    for x, y, cells in zip(p, observed, bins["cells"], strict=True):
-        axes.annotate(
-            f"{cells}", (x, y), xytext=(5, 5), textcoords="offset points", fontsize=7
-        )
-    axes.set(
-        xlim=(-0.03, 1.03),
-        ylim=(-0.03, 1.03),
-        xlabel="mean p of the bin",
-        ylabel="share of outcomes 1",
-    )
-    axes.set_title(title, fontsize=10)
-    axes.legend(loc="upper left", fontsize=SMALL)
-    return png(figure)
 
 
 def agreement_heat_map(agreement: pd.DataFrame) -> bytes:

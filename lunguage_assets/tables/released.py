@@ -1,7 +1,7 @@
 """Tables of a release that are stored nowhere else.
 
 The published columns and their provenance, labels for training classifiers (implicit.md
-section 6), the scale of phrases, calibration, the paper's tables (section 7).
+section 6), the scale of phrases, the paper's tables (section 7).
 """
 
 from __future__ import annotations
@@ -262,63 +262,6 @@ PHRASE_SCALE = Table(
         flag("is_anchor", "The scale goes through this phrase"),
     ),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
-)
-
-CALIBRATION = Table(
-    name="calibration",
-    description=(
-        "Probabilities of labels held against outcomes (`lunguage calibrate`), for "
-        "all cells and by group."
-    ),
-    key=("by", "group"),
-    columns=(
-        code(
-            "by",
-            "What the cells are grouped by",
-            ("all", "label", "source", "p_source", "phrase"),
-        ),
-        text("group", "Which of them; empty for all cells"),
-        integer("cells", "Studies x labels with p and an outcome"),
-        integer("positive", "Of these, outcomes that are 1"),
-        probability("mean_p", "Mean of p"),
-        probability("observed", "Share of outcomes that are 1"),
-        *ends("observed", "its 95% interval (Wilson)"),
-        probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
-        probability(
-            "ece", "Expected calibration error over bins of equally many cells"
-        ),
-        probability(
-            "reader_brier", "Brier score with p as a distribution over readers"
-        ),
-        probability(
-            "reader_ece",
-            "Expected calibration error with p as a distribution over readers",
-        ),
-        number(
-            "slope",
-            "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is "
-            "perfect",
-            nullable=True,
-        ),
-        *ends("slope", "its 95% interval", number, nullable=True),
-        number(
-            "intercept",
-            "With the slope held at 1; 0 is perfect, below 0: p is too high",
-            nullable=True,
-        ),
-        *ends("intercept", "its 95% interval", number, nullable=True),
-        probability(
-            "coverage",
-            "Share of cells in bins whose observed share lies in the bin's mean "
-            "interval",
-        ),
-    ),
-    ordered=(
-        ("observed_low", "observed", "observed_high"),
-        ("slope_low", "slope", "slope_high"),
-        ("intercept_low", "intercept", "intercept_high"),
-        ("positive", "cells"),
-    ),
 )
 
 ALL_DIAGNOSES = "all diagnoses"

@@ -12,7 +12,6 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-from commands import lunguage
 
 import lunguage_assets
 from lunguage_assets.annotation import scoring
@@ -262,80 +261,3 @@ def test_what_is_no_pair_is_refused() -> None:
         InputError, match="generated: found a NoneType; expected a list of texts"
     ):
         lunguage_assets.rewards([REFERENCE], None)  # type: ignore[arg-type]
-
-
-def test_the_first_row_of_a_table_without_a_header_is_not_told(tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text(
-        "A zebrafish opacity.,No zebrafish.\nA zebrafish mass.,No zebrafish.\n"
-    )
-    refused = lunguage(tmp_path, "score", pairs)
-    assert "found columns [] and 2 of other names" in refused.stderr
-    assert "zebrafish" not in refused.stderr
-
-
-def test_the_command_scores_a_table(tmp_path: Path) -> None:
-    rows = {
-        "uid": [1, 2],
-        "reference": [REFERENCE] * 2,
-        "made": [REFERENCE, "FINDINGS: No pneumothorax."],
-    }
-    pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)
-    refused = lunguage(tmp_path, "score", tmp_path / "pairs.csv")
-    assert (
-        "found columns ['uid', 'reference', 'made']; expected a column"
-        in refused.stderr
-    )
-    out = tmp_path / "scores.csv"
-    done = lunguage(
-        tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out
-    )
-    assert done.returncode == 0, done.stderr
-    scores = pd.read_csv(out)
-    assert scores["uid"].tolist() == [1, 2]
-    expected = lunguage_assets.rewards(
-        [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
-    )
-    assert scores["findings"].tolist() == pytest.approx(expected)
-    assert "findings_log" in done.stdout
-    assert "pneumothorax" not in done.stdout + out.read_text()
-
-
-def test_a_column_named_like_a_score_is_written_beside_it(tmp_path: Path) -> None:
-    pairs = {
-        "findings": ["as delivered"],
-        "reference": [REFERENCE],
-        "generated": [REFERENCE],
-    }
-    pd.DataFrame(pairs).to_csv(tmp_path / "pairs.csv", index=False)
-    out = tmp_path / "scores.csv"
-    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
-    assert done.returncode == 0, done.stderr
-    row = pd.read_csv(out).iloc[0]
-    assert row["given_findings"] == "as delivered"
-    assert row["findings"] == 1.0
-    assert "'findings' of pairs.csv is 'given_findings' there" in done.stdout
-
-
-def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
-    pairs = {"reference": [REFERENCE, REFERENCE], "generated": [REFERENCE, None]}
-    pd.DataFrame(pairs).to_csv(tmp_path / "pairs.csv", index=False)
-    out = tmp_path / "scores.csv"
-    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
-    assert pd.read_csv(out)["findings"].tolist() == [1.0, 0.0]
-    assert "pairs.csv, column 'generated': 1 empty cells (rows 2)" in done.stdout
-
-
-def test_a_cell_without_report_is_named_by_file_row_and_column(
-    tmp_path: Path,
-) -> None:
-    pairs = pd.DataFrame(
-        {"reference": [REFERENCE, REFERENCE], "generated": [b"\x00\x01", b"ok"]}
-    )
-    pairs.to_parquet(tmp_path / "pairs.parquet")
-    refused = lunguage(tmp_path, "score", tmp_path / "pairs.parquet")
-    assert refused.returncode == 1
-    assert (
-        "pairs.parquet, row 1, column 'generated': found bytes that are no text"
-        in refused.stderr
-    )

@@ -27,8 +27,6 @@ LOOKING = {
     "ledger export": ("ledger", "export", "answers.sqlite"),
     "survey make": ("survey", "make", "--out", "survey.csv"),
     "survey make-ratings": ("survey", "make-ratings", "--out", "survey.csv"),
-    "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),
-    "compare-labels": ("compare-labels", "--with", "given.csv", "--out", "compared"),
 }
 
 

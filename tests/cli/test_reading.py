@@ -162,6 +162,18 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     assert wide["pleural effusion"].tolist()[1] == 0
 
 
+def test_a_wide_table_has_its_columns_when_the_first_reports_have_no_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lunguage_assets.annotation.annotation.REPORTS_AT_ONCE", 1)
+    reports = tmp_path / "reports.csv"
+    foreign = "El corazón es de tamaño normal. No hay derrame pleural ni neumotórax."
+    english = "There is a left pleural effusion."
+    reports.write_text(f"study_id,report\na,{foreign}\nb,{english}\n")
+    printed = io.StringIO(_annotate(str(reports), "--wide").stdout)
+    assert pd.read_csv(printed)["pleural effusion"].tolist() == [1.0]
+
+
 @pytest.mark.parametrize("column", ["report", "accession_number"])
 def test_a_column_that_is_not_there_is_named_beside_those_that_are(
     table: Path, column: str

@@ -86,17 +86,30 @@ def test_a_hedged_sign_keeps_its_doubt_when_it_is_implied() -> None:
     assert cells(*rows)["Cardiomegaly"] == -1.0
 
 
-def test_no_finding_follows_from_the_other_columns() -> None:
-    assert cells(stated("pneumothorax", "dn")) == {
-        "Pneumothorax": 0.0,
-        "No Finding": 1.0,
-    }
-    assert cells(stated("picc", "dp")) == {"Support Devices": 1.0, "No Finding": 1.0}
-    assert "No Finding" not in cells(stated("pneumothorax", "tn", p=0.1))
-    assert "No Finding" not in cells(
-        stated("acute cardiopulmonary process", "tn", p=0.2)
-    )
-    assert "No Finding" not in cells(stated("pneumothorax", "dn"), stated("COPD", "dp"))
+KIND = stated("effusion", "dn", sent="No large effusion.", measurement="large")
+NORMAL = stated("acute cardiopulmonary process", "dn")
+ABNORMAL = stated("acute cardiopulmonary process", "dp")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # No finding follows from the other columns.
+        ([stated("pneumothorax", "dn")], {"Pneumothorax": 0.0, "No Finding": 1.0}),
+        ([stated("picc")], {"Support Devices": 1.0, "No Finding": 1.0}),
+        ([stated("pneumothorax", "tn", p=0.1)], {"Pneumothorax": -1.0}),
+        ([stated("pneumothorax", "dn"), stated("edema")], {"Pneumothorax": 0.0, "Edema": 1.0}),
+        # The denial of a kind alone is 0, and no hedge.
+        ([KIND], {"Pleural Effusion": 0.0, "No Finding": 1.0}),
+        # Who doubts that there is nothing, or says both, keeps it from being concluded.
+        ([stated("acute cardiopulmonary process", "tn", p=0.2)], {}),
+        ([NORMAL, ABNORMAL, stated("pneumothorax", "dn")], {"Pneumothorax": 0.0}),
+    ],
+)  # fmt: skip
+def test_what_rows_say_in_cells(
+    rows: list[StatedFinding], expected: dict[str, float]
+) -> None:
+    assert cells(*rows) == expected
 
 
 def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:

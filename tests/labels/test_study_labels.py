@@ -127,6 +127,9 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     ("lung lesion", [stated("mass", location="right upper lobe")], "stated"),
     ("lung opacity", [stated("pleural effusion", view="ap, supine")], "unmentioned"),
     ("lung opacity", [stated("consolidation")], "implied"),
+    # Of two as certain claims the report's own decides, though its id comes last.
+    ("lung opacity", [stated("consolidation", location="RUL"), *[stated("fever")] * 99,
+     stated("opacity", location="LLL")], "stated"),
     # A size is read by its measurement; a normal whole denies its part, an enlarged one
     # states none.
     *(("cardiomegaly", [stated("heart size", status, measurement=size)], source) for status, size, source in (
@@ -303,7 +306,8 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
     ("rows", "source", "status", "p", "low", "high"),
     [
         ([NORMAL, stated("emphysema", "tp", p=0.3)], "stated", "tp", 0.7, 0.35, 0.85),
-        ([NORMAL, stated("emphysema", "tp", p=0.6)], "denied", "tn", 0.4, 0.2, 0.7),
+        ([NORMAL, stated("emphysema", "tp", p=0.5)], "stated", "tp", 0.5, 0.25, 0.75),
+        ([NORMAL, stated("emphysema", "tp", p=0.52)], "denied", "tn", 0.48, 0.24, 0.74),
         (
             [NORMAL, stated("emphysema", "tp", p=0.5), stated("nodule", "tp", p=0.6)],
             "denied",
@@ -341,6 +345,7 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
     ],
     ids=[
         "one",
+        "open",
         "likely",
         "two",
         "certain",

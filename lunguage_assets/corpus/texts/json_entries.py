@@ -98,24 +98,6 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
             yield from (("", entry) for entry in group)
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file with one object per line, with the numbers of the lines.
-
-    Raises:
-        InputError: it cannot be unpacked, or a line is something else.
-    """
-    for number, (_, entry) in enumerate(_lines(_text_of(path, MOST_UNPACKED)), 1):
-        if not isinstance(entry, dict):
-            raise InputError(
-                path.name,
-                "something else",
-                "a JSON object per line",
-                "Deliver the file as it is published.",
-                row=number,
-            )
-        yield number, entry
-
-
 def _lines(text: str) -> Iterator[tuple[str, Any]]:
     """Read an entry a line; a line that is no JSON stays a text."""
     for line in filter(str.strip, text.split("\n")):

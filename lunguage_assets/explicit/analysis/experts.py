@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import (
     MeasuredValue,
@@ -27,7 +28,6 @@ from lunguage_assets.explicit.analysis.agreement import (
 )
 from lunguage_assets.explicit.hedges.phrases import normal_phrase
 from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
-from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")

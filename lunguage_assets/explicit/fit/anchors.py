@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
 from scipy.special import logit
 
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import (
@@ -29,7 +30,6 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_points,
 )
 from lunguage_assets.packaged_data import read_as, resource
-from lunguage_assets.spreadsheets import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 _DEFAULT_SET = "published"

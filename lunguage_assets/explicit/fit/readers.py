@@ -20,10 +20,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri, stdtrit
 
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95
 from lunguage_assets.randomness import Floats
-from lunguage_assets.spreadsheets import edited_rows
 
 NEAREST = 0.005
 """Numbers of 0 and 100 count as this far from the end: no reader's certainty is

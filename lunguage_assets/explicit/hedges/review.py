@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.phrases import normal_phrase
-from lunguage_assets.spreadsheets import edited_rows
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
 

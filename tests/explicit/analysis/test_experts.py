@@ -207,10 +207,10 @@ def test_answers_are_phrases_or_numbers_or_nothing(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no column"),
+        ("", "an empty file"),
         ("phrase_1,phrase_2,ann\n", "no row"),
         ("phrase_1,phrase_2,example_1\na,b,c\n", "no expert's column"),
-        ("phrase_1,phrase_2,ann,ann\na,b,1,2\n", "two columns of one name"),
+        ("phrase_1,phrase_2,ann,ann\na,b,1,2\n", "repeated columns"),
         ("phrase_1,phrase_2,ann\na,a,1\n", "row 1, column 'phrase_1'"),
         ("phrase_1,phrase_2,ann\na,b,1\na,,1\n", "row 2, column 'phrase_1'"),
         ("phrase_1,phrase_2,ann\na,b,1\nb,A,1\n", "row 2, column 'phrase_1'"),

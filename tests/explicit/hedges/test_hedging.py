@@ -168,7 +168,7 @@ def test_a_correction_overrides_needs_no_review_and_may_be_empty(
 
 
 @pytest.mark.parametrize(("text", "problem"), [
-    ("finding_id\ns1:1\n", "no column"),
+    ("finding_id\ns1:1\n", "a single column"),
     ("finding_id,phrases\ns1:1,or\ns1:1,may\n", "row 2"),
     ("finding_id,phrases\n ,or\n", "row 1"),
     ("finding_id,phrases\ns1:1,or\ns1:2,or, may\n", "row 2"),
