@@ -28,6 +28,9 @@ SENSOR = "carry_batches_on"
 Condition: TypeAlias = "dg.AutomationCondition[dg.AssetKey]"
 
 _SCALE = ("hedge_vocabulary", "reference_ranking")
+_TAKEN_IN = tuple(
+    name for name, table in TABLES.items() if table.partitioned_by == ("report_batch",)
+)
 _WHO_ANSWERS = ("judges", "panels", "structurers")
 
 
@@ -115,9 +118,17 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     if table == "hedge_phrases":
         # Batches that were taken in while the sensor was not running.
         arrived |= condition.missing() & condition.initial_evaluation()
-    news = (arrived | condition.any_deps_updated().ignore(scale | sources)).since(
+    passed_over = scale | sources
+    if "ranker" in TABLES[table].partitioned_by:
+        # A batch that is taken in again gets its phrases first, and fits after them.
+        passed_over |= dg.AssetSelection.assets(*_TAKEN_IN)
+    news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
+    # A ranking of a vocabulary that has been renewed since: a fit would be refused.
+    vocabulary = dg.AssetSelection.assets("hedge_vocabulary")
+    renewed = condition.any_deps_match(condition.data_version_changed())
+    outdated = renewed.allow(vocabulary).since(condition.newly_updated())
     # Of a batch of findings the texts are never there.
     optional: dg.AssetSelection = sources
     if table in ("findings", "reports", "rejected", "intake_notes", "terms"):
@@ -129,6 +140,7 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         & ~condition.any_deps_missing().ignore(optional)
         & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
+        & ~condition.any_deps_match(outdated).allow(ranking)
         & MayBeRequested(configuration)
     )
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lunguage_assets.lineage.run_plan import plan
-from lunguage_assets.orchestration.runs import runner
 from raw_deliveries import REPORTS
 from small_homes import SmallHome
 
@@ -50,15 +48,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '[explicit]\nreference_scale = "published"\nrepetitions = 1\nbootstrap = 0\n'
     )
     TEXTS.to_csv(delivery / "reports.csv", index=False)
-    with SmallHome.opened(home) as small, pytest.MonkeyPatch.context() as patched:
-
-        def plan_without_release(*arguments, **options):
-            stages = plan(*arguments, **options)
-            return [stage for stage in stages if stage.job != "release"]
-
-        patched.setattr(runner, "plan", plan_without_release)
+    with SmallHome.opened(home) as small:
         small.register({"texts": delivery})
-        small.run()
+        runner = small.runner()
+        runner.run([one for one in runner.plan("panel") if one.job != "release"])
         return Path(str(small.home.tables))
 
 

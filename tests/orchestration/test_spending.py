@@ -13,12 +13,12 @@ import pytest
 from asking_homes import home_of
 from finished_homes import Finished
 from loopback import Act, LoopbackServer
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome
 
 from lunguage_assets.judges.ledger.bills import Bill, Charges, charge
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.orchestration.run import RunFailed
+from lunguage_assets.orchestration.run_plan import Stage
 
 COMPARE = [Stage("compare", ("one",))]
 ACCOUNT = "comparison_matches/one"
@@ -72,7 +72,7 @@ def failed(small: SmallHome, server: LoopbackServer, after: int) -> None:
     """A run whose judge's account is empty after so many calls."""
     server.plan(*[Act()] * after, *[Act("no_quota")] * 30)
     with pytest.raises(RunFailed, match=r"compare \(one\)"):
-        small.runner().run("panel", stages=COMPARE)
+        small.runner().run(COMPARE)
     server.forget_plan()
 
 
@@ -81,7 +81,7 @@ def test_what_a_run_that_failed_had_paid_is_shown_by_the_next(
 ) -> None:
     failed(asking, server, 10)
     failed(asking, server, 5)
-    asking.runner().run("panel", stages=COMPARE)
+    asking.runner().run(COMPARE)
     metadata = shown(asking)
     ledger = paid(asking)
     assert metadata["llm_calls"] == ledger["attempts"] == len(server.calls)
@@ -93,7 +93,7 @@ def test_what_was_paid_before_a_failure_is_no_hit(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
     failed(asking, server, 20)
-    asking.runner().run("panel", stages=COMPARE)
+    asking.runner().run(COMPARE)
     metadata = shown(asking)
     assert (metadata["llm_hits"], metadata["llm_failures"]) == (0, 0)
     assert metadata["llm_retried"] == paid(asking)["failures"] > 0
@@ -103,9 +103,9 @@ def test_what_was_shown_once_is_not_shown_again(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
     failed(asking, server, 20)
-    asking.runner().run("panel", stages=COMPARE)
+    asking.runner().run(COMPARE)
     for _ in range(2):
-        asking.runner().run("panel", stages=COMPARE, rebuild=True)
+        asking.runner().run(COMPARE, rebuild=True)
         metadata = shown(asking)
         assert (metadata["llm_calls"], metadata["llm_cost_usd"]) == (0, 0.0)
         assert metadata["llm_hits"] == metadata["llm_questions"] > 0
@@ -119,7 +119,7 @@ def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
     ledger.transaction(
         lambda connection: charge(connection, other_home, "one", Charges(calls=1_000))
     )
-    asking.runner().run("panel", stages=COMPARE)
+    asking.runner().run(COMPARE)
     assert shown(asking)["llm_calls"] == len(server.calls) < 1_000
     assert ledger.bills(ACCOUNT)[other_home.run] == {"one": Charges(calls=1_000)}
 
@@ -141,7 +141,7 @@ def test_a_check_warns_of_paid_replies_that_cannot_be_used(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
     server.plan(*[Act("nonsense")] * 30)
-    asking.runner().run("panel", stages=COMPARE)
+    asking.runner().run(COMPARE)
     check = of_no_use(asking)
     ledger = paid(asking)
     assert not check.passed
@@ -154,7 +154,7 @@ def test_the_check_warns_again_where_the_ledger_has_the_replies(
 ) -> None:
     server.plan(*[Act("nonsense")] * 30)
     for _ in range(2):
-        asking.runner().run("panel", stages=COMPARE, rebuild=True)
+        asking.runner().run(COMPARE, rebuild=True)
         assert str(of_no_use(asking).description).startswith("30 of ")
 
 
@@ -167,7 +167,7 @@ def test_the_check_passes_where_a_rate_limit_only_held_calls_up(
     )
     server.plan(*[Act("rate_limited")] * 30)
     with SmallHome.opened(asking.home.root, judges_file=text) as patient:
-        patient.runner().run("panel", stages=COMPARE)
+        patient.runner().run(COMPARE)
         assert of_no_use(patient).passed
         metadata = shown(patient)
     assert (

@@ -18,6 +18,7 @@ from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.workspace.home import Home
 
 TAKEN_IN = ("reports", "rejected", "intake_notes", "terms", "findings")
@@ -128,8 +129,11 @@ class Acted:
         return run
 
     def make(self, run: dg.DagsterRun, table: str) -> None:
+        """Its rows come out otherwise each time."""
         partition = run.tags[PARTITION_NAME_TAG]
-        materialization = dg.AssetMaterialization(table, partition=partition)
+        materialization = dg.AssetMaterialization(
+            table, partition=partition, tags={DATA_VERSION: run.run_id}
+        )
         event = DagsterEvent(
             DagsterEventType.ASSET_MATERIALIZATION.value,
             run.job_name,

@@ -13,12 +13,12 @@ import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
-from lunguage_assets.orchestration.runs.instance import command_at_work
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.automation import releases
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.instance import command_at_work
 from lunguage_assets.workspace.home import Home
 
 
@@ -70,7 +70,6 @@ def test_a_batch_taken_in_again_is_not_fitted_with_old_phrases(
 ) -> None:
     assert acted.tick() == {}
     acted.done(TAKEN_IN, "old")
-    acted.outdated("hedge_phrases", "lexicon", "old")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, (
         "the fits wait for the phrases"
     )
@@ -128,7 +127,6 @@ def test_a_failed_or_cancelled_batch_is_tried_when_taken_in_again(
     assert acted.tick() == {}
     for batch in ("failed", "cancelled"):
         acted.done(TAKEN_IN, batch)
-        acted.outdated("hedge_phrases", "lexicon", batch)
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
@@ -137,7 +135,6 @@ def test_phrases_not_extracted_hold_the_fits_of_their_batch_alone(
 ) -> None:
     assert acted.tick() == {}
     acted.done(TAKEN_IN, "old")
-    acted.outdated("hedge_phrases", "lexicon", "old")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
     acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
     acted.deliver("new")
@@ -195,8 +192,8 @@ def test_a_new_ranker_is_fitted_on_later_batches_only(
 def test_a_batch_waits_for_a_scale_in_the_making(
     acted: Acted,
 ) -> None:
+    assert acted.tick() == {}
     acted.done(["hedge_vocabulary"], "lexicon")
-    acted.outdated("reference_ranking", "panel")
     acted.deliver("new")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}], (
         "its ranking is of another vocabulary: a fit would fail"
@@ -226,11 +223,11 @@ def test_nothing_starts_by_itself_before_somebody_says_so(
 def test_the_nightly_release_is_of_every_ranker_with_a_batch(
     finished: Finished,
 ) -> None:
-    now = Configuration(Home(finished.home)).staleness()
+    home = Home(finished.home)
     night = datetime(2026, 11, 20, 2, tzinfo=UTC)
     keys = []
     for at in (night, night, night + timedelta(days=1)):
-        (request,) = releases(now, ("panel", "cues", "lexicon"), at)
+        (request,) = releases(home, ("panel", "cues", "lexicon"), at)
         assert request.partition_key == "panel"
         keys.append(request.run_key)
     assert keys[0] == keys[1] != keys[2], (
