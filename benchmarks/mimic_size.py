@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from lunguage_assets.orchestration.runs.instance import dagster_instance
+from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.sample import (
     ABOUT,
     ABOUT_FILE,

@@ -10,8 +10,8 @@ their versions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ class Current:
         instance: that keeps what was materialised.
         home: whose tables they are.
         releases: folder with one folder for each ranker.
+        scored: the batches of a ranker that rest on its distilled model.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class Current:
         instance: dg.DagsterInstance,
         home: Home,
         releases: Path,
+        scored: Callable[[str], Collection[str]] = lambda _: (),
     ) -> None:
         self.home = home
         self.releases = releases
+        self._scored = cache(scored)
         self.batches = [batch.key for batch in home.registered()]
         """Keys of the registered batches, oldest first."""
         self._graph = asset_graph
@@ -90,11 +93,19 @@ class Current:
             read = cause.dependency_asset_key
             if read is None:
                 reasons.append("its code, settings or files changed")
-            elif ON_REQUEST.get(asset) != read.to_user_string():
+            elif self._counts(asset, read.to_user_string(), keys):
                 reasons.append(f"{read.to_user_string()} changed")
         if asset == "release_inputs" and not reasons:
             reasons += self._reasons_of_inputs(*keys)
         return list(dict.fromkeys(reasons))
+
+    def _counts(self, asset: str, read: str, keys: Sequence[str]) -> bool:
+        """Whether a change of what was read makes a partition stale."""
+        if read == "distilled_scorer" and asset in ("fitted_probabilities", "fit_log"):
+            # Who fitted a batch fits it again: the judges, or the model.
+            ranker, batch = keys
+            return batch in self._scored(ranker)
+        return ON_REQUEST.get(asset) != read
 
     def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
         """Whether what was materialised is still there.

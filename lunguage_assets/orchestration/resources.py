@@ -134,6 +134,13 @@ def scored_batches(configuration: Configuration, ranker: str) -> list[str]:
     return scored
 
 
+def rescored_batches(configuration: Configuration, ranker: str) -> list[str]:
+    """List the batches that another distilled model would score anew."""
+    if not uses_distilled_model(configuration):
+        return []
+    return scored_batches(configuration, ranker)
+
+
 def is_scored(configuration: Configuration, ranker: str, batch: str) -> bool:
     """Whether a distilled model fits a batch now.
 
@@ -158,15 +165,18 @@ def _stored_fits(
     return read_table(FITTED_PROBABILITIES, path)
 
 
-def open_distilled_scorer(configuration: Configuration, ranker: str) -> DistilledScorer:
+def open_distilled_scorer(
+    configuration: Configuration, ranker: str, ranking_version: str
+) -> DistilledScorer:
     """Open the model that a ranker's judges taught.
 
     Args:
         configuration: of the home that holds the model.
         ranker: whose judges taught it.
+        ranking_version: of the ranking into which it scores.
 
     Raises:
-        MethodError: the model is not there; says what to do.
+        MethodError: the model is not there, or of another ranking; says what to do.
     """
     home = configuration.home
     remedy = (
@@ -175,7 +185,13 @@ def open_distilled_scorer(configuration: Configuration, ranker: str) -> Distille
     path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
     if not is_stored(DISTILLED_SCORER, path):
         raise MethodError(f"the distilled model of {ranker!r} is not there. {remedy}")
-    digest = read_table(DISTILLED_SCORER, path)["files"].iloc[0]
+    scorer = read_table(DISTILLED_SCORER, path)
+    if scorer["ranking_version"].iloc[0] != ranking_version:
+        raise MethodError(
+            f"the distilled model of {ranker!r} is stale: it learnt another ranking. "
+            f"{remedy}"
+        )
+    digest = scorer["files"].iloc[0]
     file = home.distilled / ranker / f"{digest}.safetensors"
     if not file.exists():
         raise MethodError(f"{file} is gone: the distilled model cannot score. {remedy}")

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import dagster as dg
@@ -36,7 +37,7 @@ from lunguage_assets.orchestration.partitions import (
     forget_removed,
     partition_key,
 )
-from lunguage_assets.orchestration.resources import scored_batches
+from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
 from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.workspace.store import remove_abandoned_files
@@ -120,6 +121,7 @@ class Runner:
             self._instance,
             self._configuration.home,
             self._configuration.releases,
+            partial(rescored_batches, self._configuration),
         )
 
     def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:

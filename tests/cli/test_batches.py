@@ -11,11 +11,11 @@ import dagster as dg
 import pytest
 from commands import lunguage
 from finished_homes import Finished
-from lunguage_assets.orchestration.runs.instance import dagster_instance
 from platform_support import contents
 
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.home import Home

@@ -15,20 +15,20 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Runner
 from platform_support import environment
 from served_home import wait_for
 
 from lunguage_assets.cli.main import answer_signals
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.instance import dagster_instance
+from lunguage_assets.orchestration.io_manager import ParquetStore
+from lunguage_assets.orchestration.run import Runner
 from lunguage_assets.workspace.home import Home
 
 HELD = """
 import time
-from lunguage_assets.orchestration.io_manager import TableStore
-TableStore.handle_output = lambda *_: time.sleep(300)
+from lunguage_assets.orchestration.io_manager import ParquetStore
+ParquetStore.handle_output = lambda *_: time.sleep(300)
 from lunguage_assets.cli.main import main
 main()
 """
@@ -65,7 +65,7 @@ def answering() -> Iterator[None]:
     [
         (signal.SIGINT, Configuration, "reloaded"),
         (signal.SIGTERM, Home, "delivery"),
-        (signal.SIGINT, TableStore, "handle_output"),
+        (signal.SIGINT, ParquetStore, "handle_output"),
     ],
     ids=["before its first step", "in a step", "while a table is stored"],
 )
@@ -84,9 +84,10 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
     instance = runner._instance
     before = len(instance.get_runs())
+    stages = runner.plan("panel")
     monkeypatch.setattr(owner, called, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        runner.run("panel")
+        runner.run(stages)
     latest, *_ = runs = instance.get_runs()
     assert len(runs) == before + 1
     assert latest.status is dg.DagsterRunStatus.CANCELED

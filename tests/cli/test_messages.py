@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from commands import lunguage
 from finished_homes import Finished
-from lunguage_assets.orchestration.runs.runner import RunSummary
 
 from lunguage_assets.cli import run_display
 from lunguage_assets.cli.analyse import print_analyses
 from lunguage_assets.judges.asking.progress import Progress, steps_of
+from lunguage_assets.orchestration.run import RunSummary
 from lunguage_assets.workspace.home import Home
 
 JUDGES = """

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 from commands import lunguage
-from lunguage_assets.orchestration.runs.instance import LOCATION
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -21,6 +20,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.instance import LOCATION
 from lunguage_assets.orchestration.ui.access import (
     HOSTS_VARIABLE,
     TOKEN_VARIABLE,

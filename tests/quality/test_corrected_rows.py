@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lunguage_assets.workspace.table_record import Lineage
 from stored_tables import store_table
 from tentative_findings import finding, findings_frame
 
@@ -28,7 +27,7 @@ def home(tmp_path: Path) -> Home:
     table.write_text(f"study_id,report\n{STUDY},FINDINGS: Possible pneumonia.\n")
     home.register(table.parent, "first")
     path = partition_path(home.tables, "findings", "first")
-    store_table(FINDINGS, rows(1, 2), path, ("first",), Lineage("4"))
+    store_table(FINDINGS, rows(1, 2), path)
     return home
 
 

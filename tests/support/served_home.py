@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.orchestration.runs.instance import environment_of_children
 from platform_support import environment
 
 from lunguage_assets.orchestration import ui as guarded
+from lunguage_assets.orchestration.instance import environment_of_children
 from lunguage_assets.workspace.home import Home
 
 LAUNCH = """

@@ -412,7 +412,10 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         keys = context.partition_key.keys_by_dimension
         ranker = keys["ranker"]
         has_model = is_scored(configuration, ranker, keys["report_batch"])
-        scorer = open_distilled_scorer(configuration, ranker) if has_model else None
+        scorer = None
+        if has_model:
+            ranking_version = str(reference_ranking["ranking_version"].iloc[0])
+            scorer = open_distilled_scorer(configuration, ranker, ranking_version)
         anchors = anchors_of(configuration, reference_ranking)
         require_same_vocabulary(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"

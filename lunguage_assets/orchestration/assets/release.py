@@ -8,6 +8,7 @@ whole, are not here, but in the package `release`.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from lunguage_assets.orchestration.io_manager import stored_table, versioned
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import scored_batches
+from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
@@ -118,6 +119,7 @@ def release_assets(
             context.instance,
             configuration.home,
             configuration.releases,
+            partial(rescored_batches, configuration),
         )
         _refuse_stale(current, ranker)
         version = _write_release(configuration, ranker)

@@ -17,14 +17,13 @@ import pandas as pd
 import pytest
 import tiny_encoder
 from finished_homes import Finished
-from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.runs.runner import RunFailed
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import panel_scores
 from lunguage_assets.orchestration import resources
-from lunguage_assets.orchestration.automation import is_ready
+from lunguage_assets.orchestration.run import RunFailed
+from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -45,9 +44,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 @contextmanager
 def reopened(small: SmallHome, **fields: Any) -> Iterator[SmallHome]:
     """The same home, with what a command line says."""
-    with SmallHome.opened(small.home.root, small.record, **fields) as again:
-        yield again
-        small.record = again.record
+    yield SmallHome(Configuration(Home(small.home.root), **fields), small.instance)
 
 
 @pytest.fixture
@@ -55,7 +52,7 @@ def taught(small: SmallHome, encoder: str) -> Iterator[SmallHome]:
     """A home in which forty-five reports were fitted, and learnt from."""
     with mock.patch.object(panel_scores, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
-            home.executed(lambda: home.runner().run("panel", stages=DISTILL))
+            home.executed(lambda: home.runner().run(DISTILL))
         yield small
 
 
@@ -109,28 +106,24 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     settings = small.home.settings_file
     settings.write_text(settings.read_text() + 'fit = "distilled"\n')
     small.register({"third": finished.deliveries / "third"})
-    assert not is_ready(small.staleness(), "fitted_probabilities", ("panel", "third"))
     with (
         reopened(small) as home,
         pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"),
     ):
         home.run()
-    assert small.staleness().is_current("fitted_probabilities", "panel", "first")
+    assert small.current().is_current("fitted_probabilities", "panel", "first")
     with mock.patch.object(panel_scores, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
-            home.executed(lambda: home.runner().run("panel", stages=DISTILL))
+            home.executed(lambda: home.runner().run(DISTILL))
         with reopened(small) as home:
             home.run()
         assert small.plan() == []
         settings.write_text(
             settings.read_text().replace("bootstrap = 10", "bootstrap = 11")
         )
-        assert small.staleness().of("distilled_scorer", "panel").because == (
-            "ranking settings changed",
-        )
         with (
             reopened(small) as home,
-            pytest.raises(RunFailed, match=r"is stale .* Say `lunguage distill"),
+            pytest.raises(RunFailed, match=r"is stale: .* Say `lunguage distill"),
         ):
             home.run()
 
@@ -138,14 +131,16 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
 def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
     taught: SmallHome, finished: Finished
 ) -> None:
-    assert taught.staleness().is_current("distilled_scorer", "panel")
+    assert taught.current().is_current("distilled_scorer", "panel")
     taught.register({"third": finished.deliveries / "third"})
-    assert taught.staleness().is_current("distilled_scorer", "panel"), (
+    assert taught.current().is_current("distilled_scorer", "panel"), (
         "a batch without fits is no input"
     )
     with reopened(taught) as home:
         home.run()
-    assert "is new" in taught.staleness().of("distilled_scorer", "panel").because[0]
+    assert taught.current().reasons("distilled_scorer", "panel") == [
+        "fitted_probabilities changed"
+    ]
 
 
 def test_a_distilled_model_is_private_and_in_no_release(
@@ -172,7 +167,7 @@ def test_a_model_of_judges_who_wrote_no_log_is_refused(
     with reopened(small, encoder=encoder) as home:
         home.run()
         with pytest.raises(RunFailed, match="with fit_log = true"):
-            home.runner().run("panel", stages=DISTILL)
+            home.runner().run(DISTILL)
 
 
 def test_the_packaged_encoder_is_used_unless_another_is_named(
