@@ -41,6 +41,9 @@ class Policy:
         reads_contradictions: rows contradict each other by containment; otherwise only
             rows of one key do (section 5).
         keys_by_anatomy: one location in two wordings is one key.
+        keys_by_axes: "the heart is large, its contour normal" is two keys.
+        counts_suppressed_children: a sub-finding that the report states already, with
+            another status, is a conflict.
     """
 
     uses_whole_blacklist: bool
@@ -60,6 +63,8 @@ class Policy:
     widens_bounds: bool
     reads_contradictions: bool
     keys_by_anatomy: bool
+    keys_by_axes: bool
+    counts_suppressed_children: bool
 
 
 _NAMES = [field.name for field in fields(Policy)]

@@ -187,3 +187,26 @@ def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() 
         in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
     )
     assert row_1 == "mild" != row_2
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("method", 2), ("paper", 0)])
+def test_axes_of_a_part_of_the_body_are_two_keys_in_the_method_only(
+    mode: str, kept: int
+) -> None:
+    rows = [
+        stated("heart", measurement="large"),
+        stated("heart", "dn", morphology="contour is normal"),
+    ]
+    assert len(in_mode(rows, mode).rows) == kept
+
+
+@pytest.mark.parametrize(("mode", "counted"), [("method", 1), ("paper", 0)])
+def test_a_suppressed_child_is_a_conflict_in_the_method_only(
+    mode: str, counted: int
+) -> None:
+    rows = [
+        stated("consolidation"),
+        stated("opacity", "tp", p=0.3, location="airspace"),
+    ]
+    conflicts = in_mode(rows, mode).resolution.conflicts
+    assert (conflicts["conflict_type"] == "certainty_pos").sum() == counted

@@ -82,9 +82,11 @@ def suppressed_conflicts(
     """Yield conflicts between sub-findings and the rows that state them already.
 
     The report says "possible opacity", the pathway implies a definite one: it was not
-    generated, and still they disagree.
+    generated, and still they disagree. The paper counts only rows that there are.
     """
     for child in suppressed:
+        if not child.policy.counts_suppressed_children:
+            continue
         stating = by_id[child.linked_to or ""]
         if child.outcome != ALREADY_STATED or stating.disposition == "excluded":
             continue

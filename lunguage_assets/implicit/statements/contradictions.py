@@ -344,12 +344,14 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     """Group rows by key.
 
     The denials of a part of the body ("contour normal") have a key of their own beside
-    presences along other axes ("enlarged").
+    presences along other axes ("enlarged"). In mode `paper` they contradict each other.
     """
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key_of(row), []).append(row)
     for key, members in list(groups.items()):
+        if not members[0].policy.keys_by_axes:
+            continue
         denials = [row for row in members if not row.positive]
         presences = [row for row in members if row.positive]
         if denials and presences and are_along_other_axes(denials, presences):

@@ -211,7 +211,7 @@ def implicit_assets(
             table: table_out(
                 table,
                 GROUP,
-                versioned("5", statements),
+                versioned("6", statements),
                 condition=batch_condition(configuration, table),
             )
             for table in (
