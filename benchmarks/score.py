@@ -68,6 +68,8 @@ LOST = [
 MEASURES = ["findings", "findings_log", *LOST, "labels"]
 RATED_MEASURES = ("findings", "findings_log", "labels", "labels_log")
 RESAMPLES = 1000
+BEHAVIOURS_SHOWN = ("false finding", "place", "precision", "doubt added")
+"""Of the ladders, on docs/score.md."""
 USUAL_COLUMNS = (
     "id",
     "study_id",
@@ -235,16 +237,16 @@ def table(count: int) -> pd.DataFrame:
 
 
 def markdown(scores: pd.DataFrame) -> str:
-    """The table of docs/score.md."""
-    shown = scores.rename(
-        columns=lambda name: f"`{name}`" if name in MEASURES else name
-    )
-    lines = ["| " + " | ".join(shown.columns) + " |", "|---" * shown.shape[1] + "|"]
-    for row in shown.itertuples(index=False):
-        cells = (
-            f"{abs(cell):.3f}" if isinstance(cell, float) else str(cell) for cell in row
-        )
-        lines.append("| " + " | ".join(cells) + " |")
+    """The table of docs/score.md: `findings` by how many statements are changed, and
+    the F1 of labels of the same.
+    """
+    changes = scores["change"].unique()
+    lines = ["| change | 1 | 2 | 3 | label F1 of 1, 2, 3 |", "|---|---|---|---|---|"]
+    for change in changes:
+        rows = scores[scores["change"] == change].sort_values("of")
+        findings = [f"{value:.2f}" for value in rows["findings"]]
+        f1 = ", ".join(f"{value:.2f}" for value in rows["label F1"])
+        lines.append("| " + " | ".join([change, *findings, f1]) + " |")
     return "\n".join(lines)
 
 
@@ -365,10 +367,11 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
 
 
 def behaviours(file: Path) -> str:
-    """The first ladder of every behaviour, from the best generated report to the worst,
-    with its scores.
+    """The first ladder of every behaviour that the page shows, from the best generated
+    report to the worst, with its scores.
     """
     ladders = pd.read_csv(file)
+    ladders = ladders[ladders["behaviour"].isin(BEHAVIOURS_SHOWN)]
     first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
     chosen_ladders = ladders[ladders["ladder"].isin(first_ladders)]
     scores = lunguage_assets.rewards(
