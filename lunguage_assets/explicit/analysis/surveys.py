@@ -133,4 +133,5 @@ def _sentences_by_phrase(vocabulary: pd.DataFrame) -> dict[str, list[str]]:
 def _draw(
     sentences: Sequence[str], count: int, random: np.random.Generator
 ) -> list[str]:
-    return random.permutation(sentences)[:count].tolist()
+    drawn = random.permutation(len(sentences))[:count]
+    return [sentences[number] for number in drawn.tolist()]
