@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, blacklist, frames, stated, vocabulary
 from plain_merging import cosine_of
+from profiles import examples
 
 from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
@@ -364,8 +365,9 @@ def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> No
 WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
 
 
+@examples(20)
 @given(
-    st.lists(WORDS, min_size=25, max_size=60, unique=True),
+    st.lists(WORDS, min_size=25, max_size=35, unique=True),
     st.sampled_from([0.5, 0.9, 1.0]),
 )
 def test_many_phrases_give_the_pairs_that_every_two_would_give(

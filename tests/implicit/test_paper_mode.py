@@ -98,7 +98,7 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
         in_mode([stated("opacity")], "paper", listed=load_blacklist(file))
 
 
-@examples(20)
+@examples(10)
 @given(reports)
 def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     rows: list[StatedFinding],
@@ -153,15 +153,6 @@ def test_a_departure_decides_in_which_mode_a_row_is(
         for mode in ("method", "paper")
         if f"{STUDY}:{row_id}" in in_mode(rows, mode).ids()
     ] == expected_modes
-
-
-@pytest.mark.parametrize(("mode", "merged"), [("method", 1), ("paper", 0)])
-def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(
-    mode: str, merged: int
-) -> None:
-    rows = [stated("cardiomegaly"), stated("pulmonary vascular congestion")]
-    frame = in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated
-    assert frame["merged_into"].notna().sum() == merged
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ histories = st.sampled_from(["exclude", "keep"])
 modes = st.sampled_from(["method", "method", "paper"])
 
 
-@examples(20)
+@examples(10)
 @given(reports, embedders)
 def test_no_stage_changes_what_a_stated_row_says(
     rows: list[StatedFinding], embedder: object
@@ -145,7 +145,7 @@ def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
     assert len(again.log) == len(again.conflicts) == 0
 
 
-@examples(20)
+@examples(10)
 @given(reports, st.sampled_from(["method", "paper"]))
 def test_every_probability_is_what_a_second_computation_says(
     rows: list[StatedFinding], mode: str

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.ledger.attempts import Attempt, request_key
 from lunguage_assets.judges.requests import (
     ModelBinding,
     Prompt,
@@ -123,6 +123,19 @@ def reply(text: str, **changes: object) -> Reply:
         "output_tokens": 4,
     }
     return Reply(**fields | changes)  # type: ignore[arg-type]
+
+
+def attempt(number: int, **changes: object) -> Attempt:
+    """A recorded call of a quarter dollar, with a key and a receipt of its number."""
+    fields = {
+        "answer": "A",
+        "returned_model": "m",
+        "input_tokens": 10,
+        "output_tokens": 2,
+        "cost_usd": 0.25,
+        "receipt": f"{number:032x}",
+    }
+    return Attempt(f"{number:064x}", "one", "compare", "m", **fields | changes)  # type: ignore[arg-type]
 
 
 class Time:

@@ -133,5 +133,5 @@ def _sentences_by_phrase(vocabulary: pd.DataFrame) -> dict[str, list[str]]:
 def _draw(
     sentences: Sequence[str], count: int, random: np.random.Generator
 ) -> list[str]:
-    drawn: list[str] = random.permutation(sentences)[:count].tolist()
-    return drawn
+    drawn = random.permutation(len(sentences))[:count]
+    return [sentences[number] for number in drawn.tolist()]

@@ -22,7 +22,7 @@ from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
 PHRASES = 14
-TARGETS = 150
+TARGETS = 100
 JUDGES = 4
 
 
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
     done = []
     for seed in range(CORPORA):
-        settings = ExplicitSettings(seed=seed, bootstrap=40)
+        settings = ExplicitSettings(seed=seed, bootstrap=20)
         corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
         panel = corpus.panel(judges, noise, seed)
         ranking = corpus.ranking(panel, settings)

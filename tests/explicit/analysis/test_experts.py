@@ -111,7 +111,7 @@ def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
             "ann",
             "even",
         )["value"]
-        for seed in range(20)
+        for seed in range(8)
     ]
     assert set(shares) == {0.0, 1.0}
 
@@ -153,7 +153,7 @@ def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
     ),
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
-@examples(30)
+@examples(15)
 def test_showing_pairs_the_other_way_round_changes_no_agreement(
     chosen: list[list[int]], turned: list[bool]
 ) -> None:

@@ -104,9 +104,7 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
 @pytest.mark.parametrize(
     ("judges", "limit", "panel_steps", "patience"),
     [
-        ("all", 3, 100, 10),
         ("two", 5, 10, 10),
-        ("three", 20, 0, 4),
         ("all", 2, 100, 10**6),
     ],
 )
@@ -148,28 +146,9 @@ def test_a_fit_proceeds_as_the_product_s(
         assert distance[0, row, 0, stopped - 1] == abs(int(fits.rank[0]) - row)
 
 
-def test_even_opponents_teach_more_than_random_ones() -> None:
-    distance, _ = fitted_back(MATCHES, [PRODUCT, AT_RANDOM], seeds=5)
-    average = distance.mean(axis=(1, 2))
-    assert average[0, 9] < average[1, 9]
-
-
-def test_a_fit_without_opponents_left_keeps_its_last_place() -> None:
-    few_opponents = [
-        configuration._replace(opponent_limit=2)
-        for configuration in (PRODUCT, AT_RANDOM)
-    ]
-    distance, stopped = fitted_back(MATCHES, few_opponents)
-    assert (distance[..., 18:] == distance[..., 17:18]).all()
-    assert stopped.max() <= 18
-
-
 def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
-    together, _ = fitted_back(
-        MATCHES, [AT_RANDOM, PRODUCT, PRODUCT._replace(opponent_limit=2)]
-    )
-    assert np.array_equal(together[1], fitted_back(MATCHES, [PRODUCT])[0][0])
-    assert np.array_equal(together[0], fitted_back(MATCHES, [AT_RANDOM])[0][0])
+    together, _ = fitted_back(MATCHES, [AT_RANDOM, PRODUCT], seeds=1)
+    assert np.array_equal(together[1], fitted_back(MATCHES, [PRODUCT], seeds=1)[0][0])
 
 
 def test_neither_order_of_rows_nor_of_judges_changes_a_bit(
@@ -184,8 +163,8 @@ def test_neither_order_of_rows_nor_of_judges_changes_a_bit(
     }
     for analysis in (fit_validation, ranking_robustness):
         pd.testing.assert_frame_equal(
-            analysis(RANKING, MATCHES, SETTINGS, 2),
-            analysis(RANKING.sample(frac=1.0, random_state=2), shuffled, SETTINGS, 2),
+            analysis(RANKING, MATCHES, SETTINGS, 1),
+            analysis(RANKING.sample(frac=1.0, random_state=2), shuffled, SETTINGS, 1),
             check_exact=True,
         )
 
@@ -255,20 +234,6 @@ def test_matches_other_than_the_ranking_s_are_refused() -> None:
     ):
         with pytest.raises(MethodError, match=message):
             fit_validation(RANKING, broken, SETTINGS)
-
-
-def test_recorded_outcomes_are_the_matches_from_both_sides() -> None:
-    outcomes = recorded_outcomes(RANKING, MATCHES)
-    row_of_phrase = {phrase: i for i, phrase in enumerate(RANKING["phrase"])}
-    columns = ["phrase_a", "phrase_b", "repetition", "winner"]
-    for j, judge in enumerate(PANEL):
-        for a, b, repetition, winner in MATCHES[judge][columns].itertuples(index=False):
-            assert outcomes[row_of_phrase[a], row_of_phrase[b], j, repetition] == int(
-                winner == a
-            )
-            assert outcomes[row_of_phrase[b], row_of_phrase[a], j, repetition] == int(
-                winner == b
-            )
 
 
 def test_the_published_ruler_has_no_recorded_matches() -> None:

@@ -139,10 +139,9 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(
         tmp_path, ("r", "may", "s", 2), ("r", "sure", "s", 95), ("q", "sure", "s", 100)
     )
     chosen = chosen_anchors("", ends)
-    assert all(
-        0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0
-        for anchor in chosen.anchors
-    )
+    may, sure = chosen.anchors
+    assert may.low == pytest.approx(0.02 * 0.01), "not below zero"
+    assert sure.high == pytest.approx(1.0 - 0.025 * 0.01), "not beyond one"
     assert reader_means(ratings_of(ends)).abs().max() < 6.0, (
         "no rater is infinitely certain"
     )

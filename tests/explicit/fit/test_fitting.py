@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -42,12 +41,11 @@ from lunguage_assets.explicit.fit.reference import (
 )
 from lunguage_assets.explicit.hedges.phrases import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.scoring import Scorer, unknown_deviation
+from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import (
     mix,
     random_bits,
@@ -278,12 +276,22 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
     return choose
 
 
-@pytest.mark.parametrize("options", [
-    PUBLISHED,
-    ExplicitSettings(seed=3, position="fixed", opponent_limit=2, panel_steps=0, patience=4, step_limit=12),
-    ExplicitSettings(seed=9, opponent_limit=1, panel_steps=100, patience=30, step_limit=100),
-])  # fmt: skip
-@pytest.mark.parametrize("rate", [0.0, 0.2, 0.7])
+SHORT = ExplicitSettings(
+    seed=3,
+    position="fixed",
+    opponent_limit=2,
+    panel_steps=0,
+    patience=4,
+    step_limit=12,
+)
+LONG = ExplicitSettings(
+    seed=9, opponent_limit=1, panel_steps=100, patience=30, step_limit=100
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "rate"), [(PUBLISHED, 0.0), (SHORT, 0.2), (LONG, 0.2), (SHORT, 0.7)]
+)
 def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     reference: ReferenceScale, options: ExplicitSettings, rate: float
 ) -> None:
@@ -354,50 +362,6 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
     )
 
 
-def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
-    locations = (
-        "lingula",
-        "right upper lobe",
-        "left base",
-        "apex",
-        "retrocardiac region",
-        "hila",
-    )
-    rows = [
-        finding(i, ent="pneumonia", sent=f"{hedge} pneumonia in the {location}.")
-        for i, (hedge, location) in enumerate(
-            product(("Unlikely", "Possible", "Probable"), locations)
-        )
-    ]
-    frame = fitted(rows, stick, PANEL[:1])
-    assert frame["p"].round(12).nunique() == 3
-
-
-def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
-    reference: ReferenceScale, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Opponents depend on all answers before: the scorer is mute here, so that they
-    stay.
-    """
-    sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
-    options = ExplicitSettings(panel_steps=100, step_limit=20)
-    alone = ScriptedJudge(moody(0.0), key="moody")
-    beside = ScriptedJudge(moody(0.0), key="moody")
-    mute = LexiconJudge.bundled("lexicon")
-    nothing = unknown_deviation([None] * len(sentences))
-    monkeypatch.setattr(
-        mute,
-        "scores",
-        lambda sentences_asked: tuple(
-            values[: len(sentences_asked)] for values in nothing
-        ),
-    )
-    fit_sentences(sentences, reference, [alone], options)
-    fit_sentences(sentences, reference, [beside, mute], options)
-    assert alone.compared == beside.compared
-    assert len(alone.compared) > 20
-
-
 def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> None:
     ents = ["edema", "pneumonia", "edema", "mass"]
     findings = findings_frame(
@@ -421,9 +385,8 @@ def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> 
     )
 
 
-@pytest.mark.parametrize("at_once", [1, 7])
 def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
-    stick: Stick, at_once: int, monkeypatch: pytest.MonkeyPatch
+    stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     findings = pd.concat(
         [
@@ -439,7 +402,7 @@ def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
         published_anchors(),
     )
     unchunked = fit_pairs(*arguments, PUBLISHED)
-    monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", at_once)
+    monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", 3)
     in_chunks = fit_pairs(*arguments, PUBLISHED)
     assert set(unchunked.log["sentence_key"]) == set(
         unchunked.probabilities["sentence_key"]
@@ -470,7 +433,9 @@ def test_an_unmaskable_pair_takes_p_of_its_phrases(
     assert frame["stop"].tolist() == ["not located"] * 2
     assert frame["p_source"].tolist() == ["phrase", "none"]
     assert frame["p"].tolist() == pytest.approx([expected, 0.5], abs=1e-3)
-    assert frame["p_low"].iloc[0] < frame["p"].iloc[0] < frame["p_high"].iloc[0]
+    ends = [math.log(p / (1.0 - p)) for p in frame.loc[0, ["p_low", "p_high"]]]
+    # TrueSkill's beta is the error of mu; that of the anchors adds a little.
+    assert ends[1] - ends[0] == pytest.approx(2 * 1.96 * 0.08899 * BETA, rel=0.05)
     assert frame[["p_low", "p_high"]].iloc[1].tolist() == [0.0, 1.0]
     assert frame["mu"].isna().all()
     assert frame["sentence_key"].tolist() == [""] * 2
@@ -560,30 +525,6 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
         probability(frame["mu"], 0.0, line)[0], abs=1e-12
     )
     assert 0.0 < (frame["mu"] - frame["mu_centre"]).abs().max() < 2.0
-
-
-def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
-    options = ExplicitSettings(reference_scale_minimum=2, bootstrap=10)
-    words = ("likely", "if any")
-    vocabulary = own_vocabulary(
-        {word: [f"{word} <finding> {i}." for i in range(10)] for word in words}
-    )
-    matches = {
-        judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL
-    }
-    ranking = reference_ranking(vocabulary, matches, options)
-    findings = findings_frame(
-        [finding(0, sent="Likely pneumonia."), finding(1, sent="Possible pneumonia.")]
-    )
-    anchors = [Anchor("if any", 0.2, 0.18, 0.22), Anchor("likely", 0.8, 0.78, 0.82)]
-    hedges = hedge_phrases(findings, PANEL[0])
-    frame = fit_pairs(
-        findings, hedges, vocabulary, ranking, PANEL, anchors, options
-    ).probabilities
-    FITTED_PROBABILITIES.to_arrow(frame)
-    assert set(frame["stop"]) <= {"stable rank", "no opponent left"}
-    assert frame["p"].iloc[0] > frame["p"].iloc[1]
-    assert (frame["p_high"] - frame["p_low"]).min() > 0.05
 
 
 def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(

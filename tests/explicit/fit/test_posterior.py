@@ -126,24 +126,6 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
     )
 
 
-def test_judges_that_disagree_leave_a_place_less_certain(
-    reference: ReferenceScale, alike: ReferenceScale
-) -> None:
-    agreed = no_answers(1, 2, reference)
-    opposed = no_answers(1, 2, reference)
-    agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
-    # the same answers in all, but one judge always reads higher
-    opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
-    posteriors = [
-        np.stack(panel_posterior(*answers, alike)) for answers in (agreed, opposed)
-    ]
-    assert posteriors[0] == pytest.approx(posteriors[1], abs=1e-9)
-    assert (
-        panel_posterior(*opposed, reference)[1]
-        > 1.3 * panel_posterior(*agreed, reference)[1]
-    )
-
-
 def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
     reference: ReferenceScale,
 ) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.stats import norm
 
 from lunguage_assets.assertion.hedges import published_ranking
@@ -73,6 +74,7 @@ def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
         )
 
 
+@examples(50)
 @given(
     st.lists(st.floats(-20, 80), min_size=1, max_size=30),
     st.floats(0, 10),
@@ -86,6 +88,7 @@ def test_probabilities_rise_with_mu_inside_their_intervals(
     assert ((low > 0) & (low <= p) & (p <= high) & (high < 1)).all()
 
 
+@examples(50)
 @given(st.floats(-10, 60), st.floats(-10, 60), st.floats(0, 5))
 def test_an_interval_around_another_centre_still_contains_p(
     mu: float, centre: float, sd: float

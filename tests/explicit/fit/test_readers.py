@@ -180,7 +180,7 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
     """Invented raters of two phrases; a further one is asked each time."""
     draw = np.random.default_rng(7)
     inside = 0
-    readers = 2000
+    readers = 1000
     sd = 0.7
     for _ in range(readers):
         truth = draw.normal(0.0, 1.0, 2)

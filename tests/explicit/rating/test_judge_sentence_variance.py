@@ -49,7 +49,6 @@ def noisy() -> dict[str, pd.DataFrame]:
 
 @pytest.mark.parametrize(("noise", "judges"), [
     (Noise(reading=5.0), 2),
-    (Noise(reading=3.0), 4),
     (Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0), 3),
 ])  # fmt: skip
 def test_the_deviation_of_the_readings_is_found_again(

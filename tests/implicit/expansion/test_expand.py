@@ -208,12 +208,7 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
     ("parent", "statement", "number", "outcome"),
     [
         # by its name, at a compatible place, now
-        (
-            RUL,
-            stated("opacity", location="right upper lobe"),
-            0,
-            ALREADY_STATED,
-        ),  # contained in the child's
+        (RUL, stated("opacity", location="right upper lobe"), 0, ALREADY_STATED),  # contained in the child's
         (
             RUL,
             stated("opacity", location="RUL, airspace, posterior"),
@@ -222,12 +217,7 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
         ),  # contains the child's
         (RUL, stated("opacity", "tp", p=0.3, location="right"), 0, ALREADY_STATED),
         (RUL, stated("opacity", location="left lung"), 0, GENERATED),
-        (
-            RUL,
-            stated("opacity"),
-            0,
-            GENERATED,
-        ),  # a row without a place does not state the child's place
+        (RUL, stated("opacity"), 0, GENERATED),  # a row without a place does not state the child's place
         (RUL, stated("opacity", location="RUL", past_hx="old"), 0, GENERATED),
         (PNEUMONIA, stated("opacity", location="medial right base"), 0, ALREADY_STATED),
         (PNEUMONIA, stated("opacity", location="right apex"), 0, GENERATED),
@@ -237,12 +227,7 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
             1,
             ALREADY_STATED,
         ),  # a diagnosis
-        (
-            stated("pulmonary edema"),
-            stated("effusion", location="pericardial"),
-            1,
-            GENERATED,
-        ),
+        (stated("pulmonary edema"), stated("effusion", location="pericardial"), 1, GENERATED),
         # in other words
         (
             stated("COPD", "tp", p=0.4),
@@ -264,31 +249,16 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
         ),
         (CANCER, stated("nodule", location="RUL"), 0, ALREADY_STATED),
         (stated("pulmonary edema"), stated("pleural fluid"), 1, ALREADY_STATED),
-        (
-            stated("bronchitis"),
-            stated("peribronchial opacity", location="both lower lobes"),
-            0,
-            ALREADY_STATED,
-        ),
+        (stated("bronchitis"), stated("peribronchial opacity", location="both lower lobes"), 0, ALREADY_STATED),
         (
             stated("pneumothorax", evidence=(identity(1),)),
             stated("lucency", location="right apex"),
             0,
             ALREADY_STATED,
         ),
-        (
-            stated("effusion", view="supine"),
-            stated("haziness", location="right lower lobe"),
-            0,
-            GENERATED,
-        ),
+        (stated("effusion", view="supine"), stated("haziness", location="right lower lobe"), 0, GENERATED),
         # with the attributes that define it
-        (
-            CANCER,
-            stated("opacity", location="RUL", morphology="nodular"),
-            0,
-            ALREADY_STATED,
-        ),
+        (CANCER, stated("opacity", location="RUL", morphology="nodular"), 0, ALREADY_STATED),
         (
             stated("tuberculosis"),
             stated("mass", location="bilateral upper lung"),
@@ -305,53 +275,25 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
             0,
             ALREADY_STATED,
         ),
-        (
-            HEART,
-            stated("heart size", location="cardiothoracic", measurement="not enlarged"),
-            0,
-            SPOKEN_AGAINST,
-        ),
+        (HEART, stated("heart size", location="cardiothoracic", measurement="not enlarged"), 0, SPOKEN_AGAINST),
         (HEART, stated("heart size", location="cardiothoracic"), 0, GENERATED),
+        (HEART, stated("heart size", location="cardiothoracic", measurement="normal"), 0, SPOKEN_AGAINST),
+        (stated("consolidation"), stated("opacity", location="airspace"), 0, ALREADY_STATED),
         # against it, at a place that contains its
         (stated("CHF"), stated("pulmonary edema", "dn"), 1, SPOKEN_AGAINST),
-        (
-            stated("CHF"),
-            stated("pulmonary edema", improved="resolved"),
-            1,
-            SPOKEN_AGAINST,
-        ),
-        (
-            stated("CHF"),
-            stated("heart size", "dn", measurement="normal"),
-            0,
-            SPOKEN_AGAINST,
-        ),
+        (stated("CHF"), stated("pulmonary edema", improved="resolved"), 1, SPOKEN_AGAINST),
+        (stated("CHF"), stated("heart size", "dn", measurement="normal"), 0, SPOKEN_AGAINST),
         (
             stated("lobar pneumonia", location="RLL"),
             stated("consolidation", "dn", location="right"),
             0,
             SPOKEN_AGAINST,
         ),
-        (
-            stated("pulmonary edema"),
-            stated("pleural effusion", "dn"),
-            1,
-            SPOKEN_AGAINST,
-        ),
-        (
-            stated("pulmonary edema"),
-            stated("pleural effusion", "dn", location="left"),
-            1,
-            GENERATED,
-        ),
-        (
-            stated("pulmonary edema"),
-            stated("effusion", "dn", location="pericardial"),
-            1,
-            GENERATED,
-        ),
+        (stated("pulmonary edema"), stated("pleural effusion", "dn"), 1, SPOKEN_AGAINST),
+        (stated("pulmonary edema"), stated("pleural effusion", "dn", location="left"), 1, GENERATED),
+        (stated("pulmonary edema"), stated("effusion", "dn", location="pericardial"), 1, GENERATED),
     ],
-)
+)  # fmt: skip
 def test_a_sub_finding_is_generated_unless_the_report_speaks_of_it(
     parent: Any, statement: Any, number: int, outcome: str
 ) -> None:
@@ -398,7 +340,7 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
     monkeypatch.setattr(LabelList, "read", counted)
     sides = ("right", "left")
     counts = []
-    for count in (100, 200):
+    for count in (40, 80):
         rows = [
             stated("consolidation", location=f"{side} upper lobe", sent_idx=1)
             for side in sides

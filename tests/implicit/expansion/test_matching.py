@@ -78,16 +78,8 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("pneumonia", {"distribution": "lobar"}, "pneumonia_3"),
         ("pneumonia", {"location": "right lower lobe"}, "pneumonia_1"),
         ("aspiration pna", {}, "pneumonia_2"),
-        (
-            "pleural effusion",
-            {"morphology": "loculated", "view": ""},
-            "pleural_effusion_10",
-        ),
-        (
-            "pleural effusion",
-            {"morphology": "no longer loculated"},
-            "pleural_effusion_8",
-        ),
+        ("pleural effusion", {"morphology": "loculated", "view": ""}, "pleural_effusion_10"),
+        ("pleural effusion", {"morphology": "no longer loculated"}, "pleural_effusion_8"),
         ("effusion atelectasis", {}, "atelectasis_1"),
         ("fracture", {"location": "left clavicle"}, "fracture_1"),
         ("fracture", {"onset": "old", "location": "right 5th rib"}, "fracture_2"),
@@ -100,13 +92,9 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("fracture", {"location": "costovertebral"}, "fracture_1"),
         ("fracture", {"location": "rib, mid axillary line"}, "fracture_1"),
         ("fracture", {"comparison": "old film of the spine"}, "fracture_1"),
-        (
-            "emphysema",
-            {"location": "upper lobes"},
-            "emphysema_1",
-        ),  # not the one under the skin
+        ("emphysema", {"location": "upper lobes"}, "emphysema_1"),  # not the one under the skin
     ],
-)
+)  # fmt: skip
 def test_refinement_words_and_bones_choose_among_the_pathways(
     ent: str, options: dict[str, str], pathway: str
 ) -> None:
@@ -124,6 +112,8 @@ def test_refinement_words_and_bones_choose_among_the_pathways(
         ({"ent": "CHF", "status": "tn", "p": None}, "negative"),
         ({"ent": "CHF", "status": "dn", "past_hx": "old"}, "past diagnosis"),
         ({"ent": "fracture", "location": "lead", "past_hx": "old"}, "device"),
+        ({"ent": "effusion", "location": "pericardial"}, "not a diagnosis"),
+        ({"ent": "pneumonia", "improved": "resolved"}, "resolved"),
         ({"ent": "effusion", "view": ""}, "unknown view"),
         ({"ent": "effusion", "view": "ap, sideways"}, "matched"),
         ({"ent": "cardiomegaly", "view": "lateral"}, "view not covered"),

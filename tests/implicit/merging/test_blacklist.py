@@ -46,25 +46,17 @@ def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
         ("atelectases", "pneumonia", True),
         ("upper zone", "mid-zone", True),
         ("left and right", "left", True),
-        (
-            "mild edema",
-            "severe edema",
-            True,
-        ),  # an encoder alone would have to keep these apart
+        ("mild edema", "severe edema", True),  # an encoder alone would have to keep these apart
         ("bilateral opacity", "left opacity", True),
         ("apical opacity", "basilar opacity", True),
         ("left opacity", "opacity", False),
-        (
-            "bilateral opacity",
-            "medial opacity",
-            False,
-        ),  # bilateral does not contain lateral
+        ("bilateral opacity", "medial opacity", False),  # bilateral does not contain lateral
         ("left opacity", "left opacity", False),
         ("brightness", "left", False),
         ("massive effusion", "opacity effusion", False),  # massive is no mass
         ("cardiopulmonary", "pulmonary", False),
     ],
-)
+)  # fmt: skip
 def test_a_pair_in_either_direction_separates_on_whole_words(
     phrase_1: str, phrase_2: str, apart: bool
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -32,9 +31,6 @@ from lunguage_assets.implicit.merging.deduplicate import (
 )
 from lunguage_assets.implicit.merging.merge_constraints import (
     Wording,
-    linearised,
-    stated_values,
-    values_differ,
 )
 from lunguage_assets.implicit.policy import PAPER
 from lunguage_assets.implicit.rows import by_study, read_rows
@@ -63,18 +59,13 @@ def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
         (stated("opacity"), stated("opacity", study="s00000002", row=1)),
         (stated("opacity", location="RUL"), stated("opacity", location="left")),
         (stated("fracture", location="T8"), stated("fracture", location="T9")),
-        (
-            stated("opacity", improved="a", worsened="b"),
-            stated("opacity", improved="a"),
-        ),
+        (stated("opacity", improved="a", worsened="b"), stated("opacity", improved="a")),
         (stated("opacity", no_change="stable"), stated("opacity", worsened="worse")),
-        (
-            stated("tube", placement="4 cm above the carina"),
-            stated("tube", placement="6 cm above the carina"),
-        ),
+        (stated("tube", placement="4 cm above the carina"), stated("tube", placement="6 cm above the carina")),
         (stated("effusions"), stated("edema")),
+        (stated("mass"), stated("mass", past_hx="old")),
     ],
-)
+)  # fmt: skip
 def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
     row_1: object, row_2: object
 ) -> None:
@@ -125,27 +116,15 @@ def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
     ("rows", "survivor"),
     [
         ([stated("opacity", "tp", p=0.6), stated("opacity", "tp", p=0.7)], 1),
-        (
-            [stated("opacity", "tn", p=0.3), stated("opacity", "tn", p=0.2)],
-            1,
-        ),  # support is 1 - p
+        ([stated("opacity", "tn", p=0.3), stated("opacity", "tn", p=0.2)], 1),  # support is 1 - p
         ([stated("opacity"), stated("opacity", section="impr")], 1),
         ([stated("opacity", section="hist"), stated("opacity", past_hx="old")], 1),
         ([stated("opacity", sent_idx=4), stated("opacity", sent_idx=3)], 1),
         ([stated("opacity", "tp", p=None), stated("opacity", "tp", p=0.51)], 1),
-        (
-            [stated("opacity", "tp", p=0.41), stated("opacity", "tp", p=None)],
-            0,
-        ),  # no information never wins
-        (
-            [
-                stated("opacity", row=11, sent_idx=0),
-                stated("opacity", row=2, sent_idx=0),
-            ],
-            2,
-        ),
+        ([stated("opacity", "tp", p=0.41), stated("opacity", "tp", p=None)], 0),  # no information never wins
+        ([stated("opacity", row=11, sent_idx=0), stated("opacity", row=2, sent_idx=0)], 2),
     ],
-)
+)  # fmt: skip
 def test_the_survivor_is_best_claimed_then_in_the_impression_then_first(
     rows: list[object], survivor: int
 ) -> None:
@@ -220,120 +199,8 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
     assert set(frame["encoder"]) == {"lexical-1"}
 
 
-# Under an encoder that says anything at all: what holds whatever the similarities
-
-SIDES_AND_LOBES = ("right", "left", "upper", "lower")
-findings_said = st.builds(
-    stated,
-    st.sampled_from(
-        [
-            "opacity",
-            "opacities",
-            "nodule",
-            "effusion",
-            "pleural effusion",
-            "shadow",
-            "mass",
-        ]
-    ),
-    st.sampled_from(["dp", "dp", "dn", "tp", "tn"]),
-    location=st.sampled_from(
-        [
-            "",
-            "",
-            "RUL",
-            "right upper lobe",
-            "left",
-            "left-sided",
-            "RLL",
-            "lower lung",
-            "lung",
-            "T8",
-            "T9",
-        ]
-    ),
-    p=st.sampled_from([None, 0.3, 0.5, 0.7]),
-    section=st.sampled_from(
-        ["find", "find", "hist"]
-    ),  # what both sections state is `test_repeated_across_sections.py`
-    sent_idx=st.integers(0, 2),
-    measurement=st.sampled_from(["", "", "5 mm", "0.8 cm"]),
-    past_hx=st.sampled_from(["", "", "", "history of"]),
-    evidence=st.lists(st.sampled_from([0, 1, 3, 11, "~cough"]), max_size=2),
-    associate=st.lists(st.sampled_from([0, 2, 4, "~opacity, idx1"]), max_size=2),
-)
-reports = st.lists(findings_said, max_size=10)
-any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
-
-
-def merged_groups(rows: list[StatedFinding], frame: pd.DataFrame) -> list[list[object]]:
-    """The delivered rows of every group, survivor first."""
-    findings, _, _ = frames(rows)
-    delivered = {row.finding_id: row for row in read_rows(findings)}
-    return [
-        [delivered[finding_id] for finding_id in (survivor, *merged)]
-        for survivor, merged in zip(
-            frame["finding_id"], frame["merged_ids"], strict=True
-        )
-        if merged
-    ]
-
-
-@examples(40)
-@given(
-    reports,
-    any_cosines,
-    st.sampled_from(["exclude", "keep"]),
-    st.sampled_from([0.9, 0.97, 1.0]),
-)
-def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
-    rows: list[StatedFinding], encoder: AnyCosines, history: str, threshold: float
-) -> None:
-    frame = deduplicated(rows, embedder=encoder, history=history, threshold=threshold)
-    for group in merged_groups(rows, frame):
-        for row_1, row_2 in combinations(group, 2):
-            said_one = linearised(row_1)
-            said_other = linearised(row_2)
-            kind, kind_of_other = (
-                (row.study_id, row.positive, row.currency) for row in (row_1, row_2)
-            )
-            assert kind == kind_of_other
-            assert not blacklist().separates(said_one, said_other)
-            assert not blacklist().separates(
-                ", ".join(row_1.location_parts), ", ".join(row_2.location_parts)
-            )
-            assert not values_differ(stated_values(said_one), stated_values(said_other))
-            assert (
-                said_one == said_other
-                or round(encoder.cosine(said_one, said_other), 6) >= threshold
-            )
-        sides = {
-            word
-            for row in group
-            for word in " ".join(row.location_parts).split()
-            if word in SIDES_AND_LOBES
-        }
-        assert not {"right", "left"} <= sides
-        assert not {"upper", "lower"} <= sides
-
-
-@examples(40)
-@given(
-    reports,
-    any_cosines,
-    st.sampled_from(["exclude", "keep"]),
-    st.sampled_from(["method", "paper"]),
-)
-def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
-    rows: list[StatedFinding], encoder: AnyCosines, history: str, mode: str
-) -> None:
-    findings, fitted, _ = frames(rows)
-    options = ImplicitSettings(history=history, mode=mode)
-    deduplicate(findings, fitted, encoder, blacklist(), options)
-    assert compared_phrases(findings, blacklist(), options) == sorted(encoder.asked)
-
-
-# reports that repeat themselves: merged as the plain rules merge them, however often
+# Reports that repeat themselves, under an encoder that says anything at all: merged
+# as the plain rules merge them, however often
 
 repeated = st.builds(
     stated,
@@ -359,9 +226,28 @@ changed = st.builds(
 )
 
 
-@examples(100)
+repeating_reports = st.lists(repeated, max_size=14) | st.lists(changed, max_size=14)
+
+
+@examples(40)
 @given(
-    st.one_of(st.lists(repeated, max_size=14), st.lists(changed, max_size=14)),
+    repeating_reports,
+    st.builds(AnyCosines, st.integers(0, 10_000)),
+    st.sampled_from(["exclude", "keep"]),
+    st.sampled_from(["method", "paper"]),
+)
+def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
+    rows: list[StatedFinding], encoder: AnyCosines, history: str, mode: str
+) -> None:
+    findings, fitted, _ = frames(rows)
+    options = ImplicitSettings(history=history, mode=mode)
+    deduplicate(findings, fitted, encoder, blacklist(), options)
+    assert compared_phrases(findings, blacklist(), options) == sorted(encoder.asked)
+
+
+@examples(40)
+@given(
+    repeating_reports,
     st.builds(AnyCosines, st.integers(0, 10_000)),
     st.sampled_from([0.9, 0.97, 1.0]),
     st.sampled_from(["method", "method", "paper"]),
@@ -401,16 +287,6 @@ def test_groups_are_those_of_the_plain_rules(
     }
 
 
-def test_thousands_of_rows_that_say_the_same_become_one() -> None:
-    rows = [
-        stated("opacity", location="RUL", severity="mild", evidence=[number // 2])
-        for number in range(2_998)
-    ]
-    rows += [stated("opacity", location="right upper lobe"), stated("nodule")]
-    frame = deduplicated(rows, embedder=AlikeEmbedder())
-    assert frame["disposition"].value_counts().to_dict() == {"merged": 2_999, "kept": 1}
-
-
 def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -424,18 +300,18 @@ def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
 
     monkeypatch.setattr(Wording, "separated", counted)
     words = [f"{first}{second}" for first in "bcdfghjklm" for second in "aeiou"]
-    names = [f"{word_1}{word_2} sign" for word_1 in words for word_2 in words[:16]]
+    names = [f"{word_1}{word_2} sign" for word_1 in words for word_2 in words[:5]]
     rows = [stated(name, sent_idx=number) for number, name in enumerate(names, 1)]
     merged = deduplicated(rows)
-    assert len(merged) == len(names) == 800
+    assert len(merged) == len(names) == 250
     assert compared < 10 * len(names)
 
 
 def test_rows_of_one_name_inside_a_section_are_no_pairs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only what findings and impression tell twice is one: 400 rows of a section have
-    79,800 pairs.
+    """Only what findings and impression tell twice is one: a hundred rows of a section
+    have 4,950 pairs.
     """
     compared = 0
     repeats = repeated_statements.Statement.repeats
@@ -448,9 +324,9 @@ def test_rows_of_one_name_inside_a_section_are_no_pairs(
     monkeypatch.setattr(repeated_statements.Statement, "repeats", counted)
     rows = [
         stated("sign", location=f"place {number}", sent_idx=number)
-        for number in range(1, 401)
+        for number in range(1, 101)
     ]
     rows.append(stated("sign", location="place 7", section="impr"))
     merged = deduplicated(rows)
-    assert compared <= 400
-    assert merged["disposition"].value_counts().to_dict() == {"kept": 400, "merged": 1}
+    assert compared <= 100
+    assert merged["disposition"].value_counts().to_dict() == {"kept": 100, "merged": 1}

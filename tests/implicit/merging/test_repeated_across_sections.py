@@ -92,12 +92,20 @@ def test_the_stronger_claim_survives_and_takes_over_the_place() -> None:
     assert survivor["merged_ids"] == [identity(0)]
 
 
+def test_what_was_merged_before_follows_into_the_last_survivor() -> None:
+    rows = both(stated("effusions"), stated("effusion", location="left"))
+    frame = deduplicated([stated("pleural effusion"), *rows]).set_index("finding_id")
+    (survivor,) = frame.index[frame["disposition"] == "kept"]
+    assert set(frame["merged_into"].dropna()) == {survivor}
+    assert len(frame.loc[survivor, "merged_ids"]) == 2
+
+
 def test_mode_paper_merges_by_similarity_alone() -> None:
     rows = both(stated("heart size", measurement="increased"), stated("cardiomegaly"))
     assert merged(in_mode(rows, "paper").deduplicated) == 0
 
 
-@examples(60)
+@examples(30)
 @given(reports)
 def test_whatever_is_stated_no_group_has_two_sides_or_polarities(
     rows: list[StatedFinding],

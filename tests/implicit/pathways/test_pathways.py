@@ -146,28 +146,13 @@ def load_text(tmp_path: Path, text: str) -> object:
         ("projections: [[pa]]", "projections: [[pa]], needs: [ap]", 11, "when"),
         ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
         ("status: dn", "status: dn, status: dp", 13, "status"),
-        (
-            "words: [light]",
-            "words: [light], location_patterns: ['(']",
-            5,
-            "location_patterns",
-        ),
-        (
-            "{finding: fever, status: dp}",
-            "&f {finding: fever, status: dp}\n          - *f",
-            9,
-            "listed twice",
-        ),
+        ("words: [light]", "words: [light], location_patterns: ['(']", 5, "location_patterns"),
+        ("{finding: fever, status: dp}", "&f {finding: fever, status: dp}\n          - *f", 9, "listed twice"),
         ("{finding: fever,", "{finding: cough, location: lung,", 9, "symptom"),
-        (
-            "diagnoses:",
-            "unknown: 1\ndiagnoses:",
-            1,
-            "the whole file: a key that is not known",
-        ),
+        ("diagnoses:", "unknown: 1\ndiagnoses:", 1, "the whole file: a key that is not known"),
         ("name: flu\n", "name: [flu\n", 3, "not readable as YAML"),
     ],
-)
+)  # fmt: skip
 def test_an_error_names_the_line_and_the_field(
     tmp_path: Path, before: str, after: str, line: int, field: str
 ) -> None:

@@ -86,14 +86,8 @@ def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
 @pytest.mark.parametrize(
     ("rows", "kept"),
     [
-        (
-            [stated("opacity", "tp", p=0.3), stated("opacity", "tn", p=0.4)],
-            1,
-        ),  # 0.3 against 0.6
-        (
-            [stated("opacity", "tp", p=0.7), stated("opacity", "tn", p=0.3)],
-            0,
-        ),  # a tie: tp before tn
+        ([stated("opacity", "tp", p=0.3), stated("opacity", "tn", p=0.4)], 1),  # 0.3 against 0.6
+        ([stated("opacity", "tp", p=0.7), stated("opacity", "tn", p=0.3)], 0),  # a tie: tp before tn
         (
             [
                 stated("opacity", "tp", p=1.0),
@@ -101,23 +95,11 @@ def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
             ],
             1,
         ),  # a tie: dp before tp
-        (
-            [
-                stated("opacity", "tn", p=0.0),
-                stated("opacity", "dn", measurement="large"),
-            ],
-            0,
-        ),  # tn before dn
-        (
-            [
-                stated("opacity", measurement="5 mm"),
-                stated("opacity", measurement="8 mm", section="impr"),
-            ],
-            1,
-        ),
+        ([stated("opacity", "tn", p=0.0), stated("opacity", "dn", measurement="large")], 0),  # tn before dn
+        ([stated("opacity", measurement="5 mm"), stated("opacity", measurement="8 mm", section="impr")], 1),
         ([stated("opacity", "dn"), stated("opacity", "tp", p=0.2)], 0),
     ],
-)
+)  # fmt: skip
 def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
     rows: list[Any], kept: int
 ) -> None:
@@ -169,6 +151,18 @@ def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     nodule = outcome.row(identity(3))
     assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
     assert lost_references(outcome) == {(identity(3), identity(2))}
+
+
+def test_the_children_of_a_merged_row_are_no_evidence_of_its_survivor() -> None:
+    outcome = run(
+        [
+            stated("pneumonia", "tp", p=0.8, measurement="5 mm"),
+            stated("pneumonia", "tp", p=0.6, measurement="8 mm"),
+        ]
+    )
+    assert logged(outcome, identity(1))["survivor_id"] == identity(0)
+    assert outcome.row(identity(0))["evidence"] == [identity(0) + "/0"]
+    assert lost_references(outcome) == set()
 
 
 def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> (
@@ -276,28 +270,13 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
 @pytest.mark.parametrize(
     ("denial", "presence"),
     [
-        (
-            stated("loculated pleural effusion", "dn"),
-            stated("effusion", location="left"),
-        ),
-        (
-            stated("acute fracture", "dn"),
-            stated("fracture", onset="old", location="left rib"),
-        ),
-        (
-            stated("fracture", "dn", sent="No other fracture is seen."),
-            stated("fracture", location="left rib"),
-        ),
-        (
-            stated("effusion", "dn", sent="No large effusion.", measurement="large"),
-            stated("effusion"),
-        ),
-        (
-            stated("nodule", "tn", p=0.05, sent="No definite nodule."),
-            stated("nodule", "tp", p=0.4),
-        ),
+        (stated("loculated pleural effusion", "dn"), stated("effusion", location="left")),
+        (stated("acute fracture", "dn"), stated("fracture", onset="old", location="left rib")),
+        (stated("fracture", "dn", sent="No other fracture is seen."), stated("fracture", location="left rib")),
+        (stated("effusion", "dn", sent="No large effusion.", measurement="large"), stated("effusion")),
+        (stated("nodule", "tn", p=0.05, sent="No definite nodule."), stated("nodule", "tp", p=0.4)),
     ],
-)
+)  # fmt: skip
 def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
     outcome = run([denial, presence])
     assert conflicts(outcome) == set()

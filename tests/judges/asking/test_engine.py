@@ -4,29 +4,24 @@ interruptions, and a replay asks nothing.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
 from forked import Forked, forked
 from sdk_run import ask_fake
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.judges.asking import request_batch
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import (
     Budget,
@@ -39,14 +34,10 @@ from lunguage_assets.judges.asking.request_batch import JudgeIncomplete
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger.attempts import (
     TRIES,
-    Attempt,
-    SettledQuestion,
     request_key,
 )
-from lunguage_assets.judges.ledger.calls import record
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_location import LedgerError
-from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.ledger.transfer import export_attempts
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 
@@ -331,98 +322,6 @@ def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
     assert not set(second_model.sent) & set(model.sent)
 
 
-# --- waiting for who asks the same model
-
-
-class Watched(Ledger):
-    """A ledger that tells how many questions each look at it was about."""
-
-    def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
-        self.looks = [*getattr(self, "looks", []), len(keys)]
-        return super().settled(keys)
-
-
-@contextmanager
-def lock_held(ledger: Ledger) -> Iterator[None]:
-    """Another asks the fake model meanwhile."""
-    release = ledger.try_lock(model_lock_name(BINDING))
-    assert release is not None
-    yield
-    release()
-
-
-def until_looked(ledger: Watched, looks: int) -> None:
-    """Wait until it was looked at so often."""
-    deadline = time.monotonic() + 60
-    while len(getattr(ledger, "looks", [])) < looks:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
-    """What another process records."""
-    keys = [request_key(BINDING, request) for request in requests]
-    answers = [label(request) for request in requests]
-
-    def record_all(connection: sa.Connection) -> None:
-        for key, answer in zip(keys, answers, strict=True):
-            record(
-                connection,
-                Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST),
-            )
-
-    ledger.transaction(record_all)
-
-
-@pytest.fixture
-def watched(ledger: Ledger) -> Watched:
-    watched_ledger = Watched.open(ledger.location)
-    assert isinstance(watched_ledger, Watched)
-    return watched_ledger
-
-
-def test_who_waits_looks_up_few_questions_at_a_time(
-    ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
-    model = FakeModel()
-    requests = questions(3_000)
-    answers = list[str | None]()
-    with lock_held(ledger):
-        waiting = threading.Thread(
-            target=lambda: answers.extend(asked(requests, model, watched))
-        )
-        waiting.start()
-        until_looked(watched, 10)
-        answered_by_another(ledger, requests)
-        waiting.join(60)
-    assert answers == [label(request) for request in requests]
-    assert model.calls == 0
-    assert max(watched.looks[1:]) == request_batch.LOOKUP_SIZE
-
-
-def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
-    ledger: Ledger,
-) -> None:
-    requests = questions(200)
-
-    class AnsweredMeanwhile(Ledger):
-        """Another answers the later half after the first look."""
-
-        def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
-            settled_answers = super().settled(keys)
-            if len(keys) == 200:
-                answered_by_another(ledger, requests[100:])
-            return settled_answers
-
-    waits = AnsweredMeanwhile.open(ledger.location)
-    with (
-        lock_held(ledger),
-        pytest.raises(JudgeIncomplete, match="100 of 200 questions have no answer"),
-    ):
-        asked(requests, FakeModel(), waits, limits={"deadline_s": 0.1})
-
-
 # --- interruption
 
 
@@ -448,20 +347,6 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
     assert ended == ["cancelled"]
     assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
     assert len(asked(questions(20), FakeModel(), ledger)) == 20
-
-
-def test_a_forked_process_asks_too(ledger: Ledger) -> None:
-    asker = Asker("one", FakeModel(), ledger, Limits())
-    asker.ask(questions(3), read_label)
-
-    def child() -> None:
-        os._exit(0 if len(asker.ask(questions(6), read_label)) == 6 else 1)
-
-    process = multiprocessing.get_context("fork").Process(target=child)
-    process.start()
-    process.join(20)
-    assert process.exitcode == 0
-    assert len(asker.ask(questions(9), read_label)) == 9
 
 
 def begun(

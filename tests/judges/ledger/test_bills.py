@@ -4,27 +4,13 @@ can be taken over.
 
 from __future__ import annotations
 
-from typing import Any
+from fake_model import attempt
 
-from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.bills import Bill, Charges
 from lunguage_assets.judges.ledger.calls import begin, forget, record
 from lunguage_assets.judges.ledger.ledger import Ledger
 
 BILL = Bill("table/partition", "run 1")
-
-
-def attempt(number: int, **fields: Any) -> Attempt:
-    values = {
-        "answer": "A",
-        "returned_model": "m",
-        "cost_usd": 0.25,
-        "receipt": f"{number:032x}",
-    }
-    tokens = {"input_tokens": 10, "output_tokens": 2}
-    return Attempt(
-        f"{number:064x}", "one", "compare", "m", **{**values, **tokens, **fields}
-    )
 
 
 def sent(ledger: Ledger, number: int, bill: Bill | None = BILL) -> None:

@@ -4,27 +4,15 @@ their money, and whoever takes a dead process's place counts what it had in flig
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
+from fake_model import attempt
 
-from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.calls import begin, forget
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = model_lock_name(ModelBinding("p", "p", "m"))
-
-
-def attempt(number: int, **fields: Any) -> Attempt:
-    values = {
-        "answer": "A",
-        "returned_model": "m",
-        "cost_usd": 0.25,
-        "receipt": f"{number:032x}",
-    }
-    return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **fields})
 
 
 def begun(

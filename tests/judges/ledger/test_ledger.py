@@ -13,7 +13,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import postgres_server
 import pytest
@@ -23,6 +23,7 @@ from sqlalchemy import create_engine, inspect
 
 from lunguage_assets.judges.ledger.attempts import (
     Attempt,
+    Flaw,
     RecordedReply,
     SettledQuestion,
     moment,
@@ -135,6 +136,13 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
         later = settle(replies + shuffled_tail)
         assert later is not None
         assert later.answer == settled.answer
+
+
+def test_another_models_reply_uses_up_no_try_and_a_refusal_does() -> None:
+    def settled(flaw: Flaw) -> bool:
+        return settle([RecordedReply("hmm", flaw)] * 5) is not None
+
+    assert [settled(flaw) for flaw in get_args(Flaw)] == [True, True, False]
 
 
 # --- several writers
@@ -334,33 +342,36 @@ def test_an_import_never_changes_an_answer_that_is_here(
     assert OTHER in mine.answers([OTHER])
 
 
-@pytest.mark.parametrize(("column", "value"), [
+POISON: list[tuple[str, object]] = [
     ("key", "not a key"), ("failure", "refuse"), ("failure", "timeout"), ("time", "yesterday"),
-    ("time", "9999-99-99T99:99:99.000000Z"), ("time", "2026-02-30T00:00:00.000000Z"),
-    pytest.param("time", ahead(25), id="time-over a day ahead"),
+    ("time", "9999-99-99T99:99:99.000000Z"), ("time", "2026-02-30T00:00:00.000000Z"), ("time", ahead(25)),
     ("judge", "j" * 1_000_000), ("judge", "\x1b[31mj"),
     ("model", "m\nm"), ("model", "m" * 1_001), ("returned_model", "m" * 1_001),
     ("answer", "sentence_1" + " " * 4_000_000),
     ("receipt", "x"), ("stage", "other"), ("stage", "extract"), ("answer", f"perhaps {SECRET}"),
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
-], ids=lambda value: str(value)[:40])  # fmt: skip
-def test_an_imported_row_that_would_poison_the_ledger_is_left_out(
-    tmp_path: Path, column: str, value: object
+]  # fmt: skip
+
+
+def test_imported_rows_that_would_poison_the_ledger_are_left_out(
+    tmp_path: Path,
 ) -> None:
     bad_file = tmp_path / "bad.sqlite"
     ledger = Ledger.open(bad_file)
-    recorded(ledger, attempt(), attempt(OTHER), unreadable("ef" * 32))
+    keys = [f"{number:064x}" for number in range(len(POISON))]
+    recorded(ledger, attempt(), unreadable("ef" * 32), *map(attempt, keys))
     ledger.close()
     with sqlite3.connect(bad_file) as connection:
-        connection.execute(
-            f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER)
-        )
+        for key, (column, value) in zip(keys, POISON, strict=True):
+            connection.execute(
+                f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, key)
+            )
     other_ledger = Ledger.open(tmp_path / "other.sqlite")
-    added, already_there, (error,) = import_attempts(other_ledger, bad_file, PARSERS)
-    assert (added, already_there, error.row) == (2, 0, 3 if column == "key" else 2)
-    assert SECRET not in str(error)
-    assert list(other_ledger.answers([KEY, OTHER])) == [KEY]
+    added, already_there, errors = import_attempts(other_ledger, bad_file, PARSERS)
+    assert (added, already_there, len(errors)) == (2, 0, len(POISON))
+    assert SECRET not in str(errors)
+    assert list(other_ledger.answers([KEY, *keys])) == [KEY]
     assert other_ledger.statistics()["cost_usd"].tolist() == [1.0]
 
 

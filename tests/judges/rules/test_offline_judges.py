@@ -120,7 +120,7 @@ def test_without_a_known_place_all_hedges_of_the_sentence_are_given(
 
 @both
 @given(st.sampled_from(SENTENCES), st.sampled_from(SENTENCES), st.integers(0, 20))
-@examples(200)
+@examples(40)
 def test_which_sentence_is_shown_first_does_not_matter(
     judge: Judge, entry_1: tuple[str, str], entry_2: tuple[str, str], replicate: int
 ) -> None:
@@ -156,7 +156,7 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 
 @both
 @given(st.text(max_size=80), st.text(max_size=80))
-@examples(100)
+@examples(40)
 def test_any_text_is_answered(judge: Judge, sentence_1: str, sentence_2: str) -> None:
     assert judge.compare([ComparisonQuestion(sentence_1, sentence_2)])[0] in {
         "sentence_1",
@@ -309,9 +309,7 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
 
 @both
 @pytest.mark.parametrize("text", [
-    "<finding> vs. ", "<finding> or ", "possible <finding> or ", "<finding>, ", "edema, ", "no <finding>, ",
-    "either <finding> or ", "likely ", "more likely <finding> than ",
-    "rather than ",
+    "possible <finding> or ", "edema, ", "no <finding>, ", "more likely <finding> than ",
 ])  # fmt: skip
 def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
     """Lists of 278 alternatives are in real reports. Lines that are run are counted,
