@@ -32,7 +32,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 import lunguage_assets
-from lunguage_assets.corpus.columns import shown_names
+from lunguage_assets.corpus.whole_tables import read_table, require_column_names
 from lunguage_assets.errors import InputError
 
 SURE = "sure"
@@ -65,21 +65,11 @@ LOST = [
     "place",
     "description",
 ]
-MEASURES = ["findings", "findings_log", *LOST, "labels"]
-RATED_MEASURES = ("findings", "findings_log", "labels", "labels_log")
+MEASURES = ["findings", *LOST, "labels"]
+RATED_MEASURES = ("findings", "labels")
 RESAMPLES = 1000
-BEHAVIOURS_SHOWN = ("false finding", "place", "doubt added")
+BEHAVIOURS_SHOWN = ("false finding", "place", "precision", "doubt added")
 """Of the ladders, on docs/score.md."""
-USUAL_COLUMNS = (
-    "id",
-    "study_id",
-    "reference",
-    "candidate",
-    "generated",
-    "rating",
-    "score",
-)
-"""Names of columns that a message may repeat."""
 
 
 @dataclass(frozen=True)
@@ -238,14 +228,14 @@ def table(count: int) -> pd.DataFrame:
 
 def markdown(scores: pd.DataFrame) -> str:
     """The table of docs/score.md: `findings` by how many statements are changed, and
-    the F1 of labels where three are.
+    the F1 of labels of the same.
     """
     changes = scores["change"].unique()
-    lines = ["| change | 1 | 2 | 3 | label F1 of 3 |", "|---|---|---|---|---|"]
+    lines = ["| change | 1 | 2 | 3 | label F1 of 1, 2, 3 |", "|---|---|---|---|---|"]
     for change in changes:
         rows = scores[scores["change"] == change].sort_values("of")
         findings = [f"{value:.2f}" for value in rows["findings"]]
-        f1 = f"{rows['label F1'].iloc[-1]:.2f}"
+        f1 = ", ".join(f"{value:.2f}" for value in rows["label F1"])
         lines.append("| " + " | ".join([change, *findings, f1]) + " |")
     return "\n".join(lines)
 
@@ -297,6 +287,8 @@ def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFram
         for reference, candidate in zip(references, candidates, strict=True)
     ]
     ratings = rated["rating"].to_numpy(dtype=float) * (-1.0 if lower_is_better else 1.0)
+    # Two texts in which nothing is read have no score: here they agree in nothing.
+    values = values.fillna(0.0)
     groups = rated.reset_index(drop=True).groupby("reference", dropna=False)
     rows_by_reference = [*groups.indices.values()]
     draw = np.random.default_rng(0)
@@ -334,14 +326,9 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
         InputError: a column is missing, a rating is no number, or there are fewer than
             two rows.
     """
-    table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-    for name in (reference, candidate, rating):
-        if name not in table:
-            columns_found = (
-                f"columns {shown_names([*map(str, table.columns)], USUAL_COLUMNS)}"
-            )
-            remedy = "Name it with --reference, --candidate or --rating."
-            raise InputError(file.name, columns_found, f"a column {name!r}", remedy)
+    table = read_table(file)
+    remedy = "Name it with --reference, --candidate or --rating."
+    require_column_names(file, [*table], (reference, candidate, rating), remedy)
     ratings = pd.to_numeric(table[rating], errors="coerce")
     if ratings.isna().any():
         row = int(ratings.isna().to_numpy().argmax()) + 1
@@ -404,7 +391,7 @@ def main() -> None:
         "--lower-is-better", action="store_true", help="the ratings count errors"
     )
     options.add_argument(
-        "--reports", type=int, default=40, help="how many are changed on purpose"
+        "--reports", type=int, default=12, help="how many are changed on purpose"
     )
     options.add_argument(
         "--ladders", type=Path, default=None, help="invented reports by behaviour"

@@ -3,8 +3,7 @@
 For a report or a frame of reports, without Dagster: `read`, `annotate` (docs/read.md).
 For a release: `targets`, what a classifier is trained with (docs/reports.md). For
 generated reports: `score` and `rewards`, how near they are to their references, and
-`reward_function` and `RadEvalMetric`, the same for trainers and for RadEval
-(docs/score.md).
+`reward_function`, the same for trainers (docs/score.md).
 
 The method is in `corpus`, `structuring`, `assertion`, `judges`, `explicit`, `implicit`,
 `labels` and `release`, which know nothing of Dagster; `orchestration` makes assets,
@@ -22,16 +21,11 @@ __version__ = "1.0.0.dev0"
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
     from lunguage_assets.annotation.scoring import Scores, rewards, score
-    from lunguage_assets.annotation.training import (
-        RadEvalMetric,
-        reward_function,
-        reward_function_of,
-    )
+    from lunguage_assets.annotation.training import reward_function, reward_function_of
     from lunguage_assets.labels.targets import Targets, targets
 
 _MODULE_BY_NAME = {
     "Annotation": "annotation.annotation",
-    "RadEvalMetric": "annotation.training",
     "Scores": "annotation.scoring",
     "Targets": "labels.targets",
     "annotate": "annotation.annotation",
@@ -46,7 +40,6 @@ _MODULE_BY_NAME = {
 
 __all__ = [
     "Annotation",
-    "RadEvalMetric",
     "Scores",
     "Targets",
     "annotate",

@@ -66,7 +66,16 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     # An empty cell is scored like a report that says nothing: that may be a mistake of
     # the export.
     for column in (references, generated):
-        _print_empty_cells(file, rows, column)
+        _print_rows(
+            f"{file.name}, column {column!r}, empty cells",
+            rows[column].str.strip() == "",
+            "each scored as a report that says nothing",
+        )
+    _print_rows(
+        f"{file.name}, pairs without a score",
+        scores.studies["reason"] != "",
+        "as nothing was read in either text",
+    )
     if out is not None:
         other_columns = rows.drop(columns=[references, generated])
         _write_scores(file, other_columns, scores.studies, out)
@@ -103,19 +112,21 @@ def _score_rows(
         ) from None
 
 
-def _print_empty_cells(file: Path, rows: pd.DataFrame, column: str) -> None:
-    """Say which cells of a column are empty, and how they are scored."""
-    is_empty = rows[column].str.strip() == ""
-    empty_rows = [row for row, empty in enumerate(is_empty, start=1) if empty]
-    if not empty_rows:
+def _print_rows(start: str, concerned: pd.Series, end: str) -> None:
+    """Say of how many rows something holds, and of which; nothing if of none.
+
+    Args:
+        start: what is concerned.
+        concerned: whether it holds, of each row.
+        end: what follows from it.
+    """
+    numbers = [str(row) for row, holds in enumerate(concerned, start=1) if holds]
+    if not numbers:
         return
-    named = ", ".join(map(str, empty_rows[:MAX_ROWS_NAMED]))
-    if len(empty_rows) > MAX_ROWS_NAMED:
+    named = ", ".join(numbers[:MAX_ROWS_NAMED])
+    if len(numbers) > MAX_ROWS_NAMED:
         named += " ..."
-    click.echo(
-        f"{file.name}, column {column!r}: {len(empty_rows)} empty cells (rows "
-        f"{named}), each scored as a report that says nothing"
-    )
+    click.echo(f"{start}: {len(numbers)} (rows {named}), {end}")
 
 
 def _write_scores(

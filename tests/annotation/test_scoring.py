@@ -1,216 +1,92 @@
-"""A score of generated reports in which doubt counts: what costs how much, and what
-costs nothing.
-"""
+"""The score as it is called: texts, rewards, ratings of a file, and its own file."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import lunguage_assets
 from lunguage_assets.annotation import scoring
-from lunguage_assets.annotation.annotation import Annotation
-from lunguage_assets.annotation.scoring import PARTS, divergence
-from lunguage_assets.annotation.significance import packaged_significance
-from lunguage_assets.errors import InputError
+from lunguage_assets.annotation.claims import measured_size
+from lunguage_assets.annotation.significance import (
+    load_significance,
+    packaged_significance,
+)
+from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.packaged_data import resource
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = (
-    "FINDINGS: There is a left pleural effusion. No pneumothorax. "
-    "The heart is enlarged. Possible pneumonia."
-)
+LADDERS = ROOT / "tests" / "fixtures" / "score_ladders.csv"
+PAGE = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+REFERENCE = "Left lower lobe pneumonia. No effusion."
+GENERATED = [
+    "Left lower lobe pneumonia.",
+    "The lungs are clear.",
+    "Possible left lower lobe pneumonia.",
+]
+EXPECTED = lunguage_assets.rewards([REFERENCE] * 3, GENERATED)
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "score_benchmark", ROOT / "benchmarks" / "score.py"
-    )
+    file = ROOT / "benchmarks" / "score.py"
+    spec = importlib.util.spec_from_file_location("score_benchmark", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    __import__("sys").modules[spec.name] = module
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-@pytest.fixture(scope="module")
-def behaviour(benchmark: ModuleType) -> pd.DataFrame:
-    table: pd.DataFrame = benchmark.table(40)
-    return table
-
-
-def findings(reference: str, generated: str) -> dict[str, float]:
-    (row,) = lunguage_assets.score([reference], [generated]).studies.to_dict("records")
-    return {str(name): float(value) for name, value in row.items()}
-
-
-def test_the_table_of_the_page_is_what_the_script_prints(
-    benchmark: ModuleType, behaviour: pd.DataFrame
-) -> None:
-    assert benchmark.markdown(behaviour) in (ROOT / "docs" / "score.md").read_text(
-        encoding="utf-8"
-    )
-
-
-def test_the_example_of_the_page_runs() -> None:
-    page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
-    names: dict[str, object] = {}
-    exec(page.split("```python\n")[1].split("```")[0], names)
-    assert lunguage_assets.rewards(names["references"], names["generated"]) < [1.0]  # type: ignore[arg-type]
-
-
-def test_the_score_falls_with_the_size_of_every_change_but_a_paraphrase(
-    behaviour: pd.DataFrame,
-) -> None:
-    for name, rows in behaviour.groupby("change"):
-        for measure in ("findings", "findings_log"):
-            values = rows.sort_values("of")[measure].tolist()
-            if name == "paraphrased":
-                assert values == pytest.approx([1.0] * 3, abs=1e-4)
-            else:
-                assert 1.0 > values[0] > values[1] > values[2], (name, measure)
-
-
-def test_more_doubt_costs_more_and_negation_more_than_either(
-    behaviour: pd.DataFrame,
-) -> None:
-    by = behaviour[behaviour["of"] == 1].set_index("change")["findings"]
-    assert (
-        by["doubt added: probable"]
-        > by["doubt added: possible"]
-        > by["finding dropped"]
-        > by["negated"]
-    )
-
-
-def test_the_ladders_of_the_page_are_what_the_script_prints(
+def test_the_tables_of_the_page_are_what_the_script_prints(
     benchmark: ModuleType,
 ) -> None:
-    page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
-    assert (
-        benchmark.behaviours(ROOT / "tests" / "fixtures" / "score_ladders.csv") in page
-    )
+    changes = benchmark.table(12)
+    assert benchmark.markdown(changes) in PAGE
+    assert benchmark.behaviours(LADDERS) in PAGE
+    for name, rows in changes.groupby("change"):
+        values = rows.sort_values("of")["findings"].tolist()
+        if name == "paraphrased":
+            assert values == pytest.approx([1.0] * 3, abs=1e-4)
+        else:
+            assert 1.0 > values[0] > values[1] > values[2], name
+
+
+def test_the_examples_of_the_page_run() -> None:
+    names: dict[str, object] = {}
+    for section in PAGE.split("```python\n")[1:]:
+        exec(section.split("```")[0], names)
+    rewards = lunguage_assets.rewards(names["references"], names["generated"])  # type: ignore[arg-type]
+    assert names["rewarded"] == rewards
+    assert names["value"] == {"lunguage": rewards}
 
 
 def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
-    sure = "FINDINGS: There is pneumonia."
     hedged = "FINDINGS: Possible pneumonia."
     p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
-    scores = findings(sure, hedged)
-    # Nothing else is lost, so that what is lost is the share of the pair.
-    assert scores["certainty"] == pytest.approx(1.0 - scores["findings"])
+    scores = lunguage_assets.score(["FINDINGS: There is pneumonia."], [hedged]).studies
     significance = packaged_significance()
-    weight = significance.weight("pneumonia", "CF", "pneumonia", None)
-    total_weight = significance.agreement + weight
-    assert scores["certainty"] == pytest.approx(weight * (1.0 - p) ** 2 / total_weight)
-    assert 1.0 - scores["findings_log"] == pytest.approx(
-        weight * divergence(1.0, p) / total_weight
+    weight = significance.weight("pneumonia", "CF", None)
+    expected = weight * (1.0 - p) ** 2 / (significance.content.agreement + weight)
+    assert scores["certainty"].tolist() == pytest.approx([expected])
+
+
+def test_two_texts_in_which_nothing_is_read_have_no_score() -> None:
+    scores = lunguage_assets.score(
+        ["", "lorem ipsum", REFERENCE, ""], ["", "dolor", "", REFERENCE]
     )
-
-
-@pytest.mark.parametrize("wording", ["Probable", "Possible", "There is", "No"])
-def test_of_all_p_that_a_report_can_state_its_own_scores_best(wording: str) -> None:
-    reference = f"FINDINGS: {wording} pneumonia."
-    other_wordings = {"Probable", "Possible", "There is", "No"} - {wording}
-    own_score = findings(reference, reference)["findings"]
-    assert own_score == 1.0
-    assert all(
-        findings(reference, f"FINDINGS: {other_wording} pneumonia.")["findings"]
-        < own_score
-        for other_wording in other_wordings
-    )
-
-
-def test_what_is_lost_is_split_into_parts_without_remainder() -> None:
-    generated = (
-        "FINDINGS: No pleural effusion. Probable pneumonia. "
-        "Rib fracture. No pneumothorax."
-    )
-    scores = findings(REFERENCE, generated)
-    assert sum(scores[column] for column in PARTS) == pytest.approx(
-        1.0 - scores["findings"]
-    )
-    lost = {column for column in PARTS if scores[column] > 0.0}
-    assert lost == {"presence", "certainty", "omission", "invention"}
-
-
-@pytest.mark.parametrize(
-    ("generated", "column"),
-    [
-        ("Large right pleural effusion.", "place"),
-        ("Small left pleural effusion.", "description"),
-        ("Large left pleural effusion, decreased.", "description"),
-        ("Possible large left pleural effusion.", "certainty"),
-        ("No pleural effusion.", "presence"),
-        ("The heart is normal.", "omission"),
-        ("Large left pleural effusion. Left rib fracture.", "invention"),
-    ],
-)
-def test_every_kind_of_error_has_its_own_column(generated: str, column: str) -> None:
-    scores = findings("Large left pleural effusion.", generated)
-    assert [name for name in PARTS if scores[name] > 0.0] == [column]
-
-
-def test_a_more_general_name_is_lost_in_its_own_column() -> None:
-    scores = findings(
-        "Consolidation in the right middle lobe.", "Opacity in the right middle lobe."
-    )
-    assert [name for name in PARTS if scores[name] > 0.0] == ["name"]
-
-
-def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
-    rewards = lunguage_assets.rewards(
-        [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
-    )
-    assert all(type(reward) is float for reward in rewards)
-    assert rewards[0] == 1.0
-    scores = findings(REFERENCE, "FINDINGS: No pneumothorax.")
-    assert rewards[1] == scores["findings"] < 0.6
-
-
-def test_a_label_f1_hears_neither_doubt_nor_place(behaviour: pd.DataFrame) -> None:
-    deaf = behaviour["change"].str.contains("doubt") | (
-        behaviour["change"] == "place changed"
-    )
-    assert (behaviour.loc[deaf, "label F1"] == 1.0).all()
-
-
-@pytest.mark.parametrize(("p", "q"), [(0.2, 0.7), (1.0, 0.5), (0.9, 0.0), (0.3, 0.3)])
-def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(
-    p: float, q: float
-) -> None:
-    a, b = np.clip([p, q], 0.01, 0.99)
-    scores = [
-        a * math.log(forecast) + (1 - a) * math.log(1 - forecast) for forecast in (a, b)
-    ]
-    assert divergence(p, q) == pytest.approx(
-        (scores[0] - scores[1]) / (0.98 * math.log(99))
-    )
-    assert divergence(1.0, 0.0) == pytest.approx(1.0)
-
-
-def test_two_empty_reports_agree_and_one_alone_does_not() -> None:
-    assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [
-        1.0,
-        0.0,
-        0.0,
-    ]
-
-
-def test_labels_are_those_that_read_gives() -> None:
-    claims = scoring._read_texts("texts", [REFERENCE])[0].labels
-    annotation: Annotation = lunguage_assets.read(REFERENCE)
-    stated_labels = annotation.labels[
-        annotation.labels["source"].isin(["stated", "denied"])
-    ]
-    assert sorted(claim.p for claim in claims) == sorted(stated_labels["p"])
+    assert scores.studies["findings"].isna().tolist() == [True, True, False, False]
+    assert scores.studies["findings"].tolist()[2:] == [0.0, 0.0]
+    reasons = ["nothing was read in either text"] * 2 + [""] * 2
+    assert scores.studies["reason"].tolist() == reasons
+    assert scores.corpus.loc["findings", "value"] == 0.0
 
 
 def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,23 +105,17 @@ def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_corpus_has_the_mean_of_its_studies_within_a_bootstrap_interval() -> None:
-    generated = [
-        REFERENCE,
-        REFERENCE.replace("left", "right"),
-        "FINDINGS: No pneumothorax.",
-    ] * 5
-    result = lunguage_assets.score([REFERENCE] * 15, generated)
-    assert result.corpus.loc["findings", "value"] == pytest.approx(
-        result.studies["findings"].mean()
-    )
-    low, high = result.corpus.loc["findings", ["low", "high"]]
-    error = result.studies["findings"].std(ddof=0) / math.sqrt(15)
-    assert result.corpus.loc["findings", "value"] - low == pytest.approx(
-        1.96 * error, rel=0.15
-    )
-    assert high - result.corpus.loc["findings", "value"] == pytest.approx(
-        1.96 * error, rel=0.15
-    )
+    scores = lunguage_assets.score([REFERENCE] * 15, GENERATED * 5)
+    value, low, high = scores.corpus.loc["findings"]
+    findings = scores.studies["findings"]
+    assert value == pytest.approx(findings.mean())
+    error = findings.std(ddof=0) / math.sqrt(15)
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.15)
+
+
+def test_one_pair_has_no_interval() -> None:
+    corpus = lunguage_assets.score([REFERENCE], GENERATED[:1]).corpus
+    assert corpus[["low", "high"]].isna().all(axis=None)
 
 
 def test_what_is_no_pair_is_refused() -> None:
@@ -253,11 +123,114 @@ def test_what_is_no_pair_is_refused() -> None:
         lunguage_assets.score([REFERENCE] * 2, [REFERENCE])
     with pytest.raises(InputError, match="generated, row 0: found a int"):
         lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
-    with pytest.raises(
-        InputError, match="references: found a str; expected a list of texts"
-    ):
+    with pytest.raises(InputError, match="references: found a str; expected a list"):
         lunguage_assets.score(REFERENCE, [REFERENCE])
+
+
+def chat(content: object) -> list[dict[str, object]]:
+    return [{"role": "assistant", "content": content}]
+
+
+@pytest.mark.parametrize(
+    "completions",
+    [
+        GENERATED,
+        [chat(report) for report in GENERATED],
+        [chat([{"type": "text", "text": report}]) for report in GENERATED],
+        [f"<think>A pneumothorax?</think>{report}" for report in GENERATED],
+    ],
+    ids=["texts", "messages", "parts", "thoughts"],
+)
+def test_completions_are_rewarded_as_trainers_give_them(completions: list[str]) -> None:
+    rewarded = lunguage_assets.reward_function(
+        completions=completions, reference=[REFERENCE] * 3, trainer_state=object()
+    )
+    assert rewarded == EXPECTED
+    assert all(type(value) is float for value in rewarded)
+
+
+def test_a_completion_without_text_is_a_report_that_says_nothing() -> None:
+    references = [REFERENCE] * 3
+    rewarded = lunguage_assets.reward_function([[], None, ""], reference=references)
+    assert rewarded == [0.0, 0.0, 0.0]
+
+
+def test_a_column_of_another_name_can_be_named() -> None:
+    reward = lunguage_assets.reward_function_of("impression")
+    columns = {"impression": [REFERENCE] * 3, "reference": ["Mass."] * 3}
+    assert reward(GENERATED, **columns) == EXPECTED
+    assert reward.__name__ == "lunguage_impression"
     with pytest.raises(
-        InputError, match="generated: found a NoneType; expected a list of texts"
+        InputError, match=r"\['impression'\]; expected one of reference"
     ):
-        lunguage_assets.rewards([REFERENCE], None)  # type: ignore[arg-type]
+        lunguage_assets.reward_function(GENERATED, impression=[REFERENCE] * 3)
+
+
+def test_the_benchmark_prints_tau_with_an_interval(
+    benchmark: ModuleType, tmp_path: Path
+) -> None:
+    file = tmp_path / "rated.csv"
+    rows = {
+        "reference": [REFERENCE] * 3 + ["Rib fracture."] * 2,
+        "gen": [*GENERATED, "Rib fracture.", "Clear lungs."],
+        "errors": [0, 2, 1, 0, 2],
+    }
+    pd.DataFrame(rows).to_csv(file, index=False)
+    rated = benchmark.read_rated(file, "reference", "gen", "errors")
+    findings = benchmark.agreement(rated, lower_is_better=True).iloc[0]
+    assert findings["low"] <= findings["tau"] <= findings["high"]
+    assert findings["tau"] > 0.8
+    with pytest.raises(InputError, match=r"no column \['candidate'\]"):
+        benchmark.read_rated(file, "reference", "candidate", "errors")
+    with pytest.raises(InputError, match="row 1, column 'gen': found no number"):
+        benchmark.read_rated(file, "reference", "gen", "gen")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("kind_of: [pneumothorax]}", "kind_of: [thorax]}", r"line \d+.*found thorax"),
+        ("  other_region: 0.3", "  other_region: 3", "other_region"),
+    ],
+)
+def test_a_wrong_file_of_significance_is_refused_by_its_field(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    content = resource("significance.yaml").read_text(encoding="utf-8")
+    assert content.count(before) == 1
+    file = tmp_path / "significance.yaml"
+    file.write_text(content.replace(before, after), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=problem):
+        load_significance(file)
+
+
+def test_the_weights_of_the_page_are_those_of_the_file() -> None:
+    levels = packaged_significance().content.levels
+    missing = [
+        level
+        for level, value in levels.items()
+        if f"| {level} | {value:g} |" not in PAGE
+    ]
+    assert missing == []
+
+
+def test_kinship_is_mutual_and_a_step_up_loses_less_than_two() -> None:
+    share = packaged_significance().name_share
+    assert share("opacity", "pneumonia") == share("pneumonia", "opacity")
+    one_step = share("consolidation", "opacity")
+    siblings = share("mass", "consolidation")
+    assert 0.0 < one_step < share("pneumonia", "opacity") < siblings
+    assert siblings < share("pneumothorax", "fracture") == 1.0
+
+
+def test_a_measured_size_is_its_largest_dimension_in_doublings() -> None:
+    millimetres = {
+        "6 mm": 6.0,
+        "0.6 cm": 6.0,
+        "2.1 x 1.4 cm": 21.0,
+        "2.3 cm, 1.8 cm": 23.0,
+        "multiple, 12 mm": 12.0,
+    }
+    read = {cell: 2.0 ** (measured_size(cell) or 0.0) for cell in millimetres}
+    assert read == pytest.approx(millimetres)
+    assert [measured_size(cell) for cell in ("small", "", "cm")] == [None] * 3
