@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
@@ -51,7 +52,6 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import digest
 from lunguage_assets.release.phrase_scale import phrase_scale
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 
 FOLDER = resource("people")

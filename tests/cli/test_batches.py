@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import re
-import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -23,7 +22,7 @@ from lunguage_assets.workspace.home import Home
 
 @pytest.fixture
 def home(finished: Finished, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(finished.home, tmp_path / "home"))
+    return finished.copied_to(tmp_path / "home")
 
 
 def partitions(home: Path, *added: str) -> list[str]:
@@ -33,6 +32,7 @@ def partitions(home: Path, *added: str) -> list[str]:
 
 
 def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
+    lunguage(home, "status")  # Dagster is told of the sources, once
     before = contents(home)
     status = lunguage(home, "status")
     for words in (
@@ -78,13 +78,12 @@ def test_a_ranker_whose_judges_were_paid_for_has_begun(
 
 
 def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
-    changed = "[implicit]\nmode = 'paper'\n[explicit]\nstep_limit = 17\nseed = 8\n"
-    settings = (home / "settings.toml").read_text().replace("[explicit]\n", "")
-    (home / "settings.toml").write_text(changed + settings.strip() + "\n")
+    for name in ("pathways.yaml", "blacklist.yaml"):
+        packaged = resource(name).read_text(encoding="utf-8")
+        (home / name).write_text(packaged + "# edited\n", encoding="utf-8")
     lines = lunguage(home, "status").stdout.splitlines()
-    (to_make,) = (line for line in lines if "release (panel)" in line)
-    assert to_make.endswith(" more")
-    assert to_make.count(" changed") == 1
+    (to_make,) = (line for line in lines if "expand (panel x first)" in line)
+    assert to_make.endswith("_file changed and 1 more")
     assert max(map(len, lines)) < 150
 
 
@@ -147,7 +146,7 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
         )
     printed = lunguage(home, "status").stdout
     assert re.findall("to make: (.*), ", printed) == ["release (panel)"]
-    assert "a batch or an analysis was removed" in printed
+    assert "a batch or an analysis changed" in printed
 
 
 def test_a_killed_removal_leaves_a_partition_that_the_next_removes(

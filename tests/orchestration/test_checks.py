@@ -226,13 +226,13 @@ def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
         ]
 
     assert ranked().passed
-    honest = explicit.rank_phrases
+    honest = explicit.ranked_phrases
 
     def moved(*arguments: Any) -> pd.DataFrame:
         frame = honest(*arguments)
         return frame.assign(mu=frame["mu"] + 1e-6)
 
-    monkeypatch.setattr(explicit, "rank_phrases", moved)
+    monkeypatch.setattr(explicit, "ranked_phrases", moved)
     failing = ranked()
     assert not failing.passed
     assert failing.severity is ERROR

@@ -98,7 +98,7 @@ def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
         raise ValueError(QUOTED)
 
     monkeypatch.setattr(redaction, "_data_classes", set())
-    monkeypatch.setattr(estimate, "extract_phrases", burst)
+    monkeypatch.setattr(estimate, "take_in", burst)
     home = tmp_path / "home"
     message = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
     assert message.returncode == 1

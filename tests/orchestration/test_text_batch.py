@@ -213,7 +213,13 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
         )
 
     started = tick()
-    text_home.register({"later": text_home.home.root.parent / "raw", "again": five})
+    later = text_home.home.root.parent / "later"
+    later.mkdir()
+    (later / "corpus.toml").write_text('name = "synthetic"\ndata_class = "synthetic"\n')
+    (later / "reports.csv").write_text(
+        'study_id,report\n50000777,"FINDINGS: Possible edema. No effusion."\n'
+    )
+    text_home.register({"later": later, "again": five})
     text_home.make(["report_texts"], "later")
     requested = tick(started.cursor)
     assert [

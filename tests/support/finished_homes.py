@@ -54,6 +54,14 @@ class Finished:
     deliveries: Path
     events: Path
 
+    def copied_to(self, folder: Path) -> Path:
+        """A copy of the home whose own Dagster instance knows the events."""
+        shutil.copytree(self.home, folder)
+        index = folder / "dagster" / "history" / "runs" / "index.db"
+        index.parent.mkdir(parents=True)
+        shutil.copyfile(self.events, index)
+        return folder
+
 
 @contextmanager
 def brief_analyses() -> Iterator[None]:

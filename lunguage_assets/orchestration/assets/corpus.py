@@ -359,7 +359,9 @@ def _by_structurer(
         (structurer,) = configuration.judges.structurers
         return {structurer: structured}
     # Dagster joins the keys in alphabetical order: report_batch, structurer.
-    return {key.split("|")[1]: frame for key, frame in structured.items()}
+    by_structurer = {key.split("|")[1]: frame for key, frame in structured.items()}
+    in_order = configuration.judges.structurers
+    return {key: by_structurer[key] for key in in_order if key in by_structurer}
 
 
 def _require_made(
