@@ -68,7 +68,7 @@ LOST = [
 MEASURES = ["findings", *LOST, "labels"]
 RATED_MEASURES = ("findings", "labels")
 RESAMPLES = 1000
-BEHAVIOURS_SHOWN = ("false finding", "place", "precision", "doubt added")
+BEHAVIOURS_SHOWN = ("place", "precision", "doubt added")
 """Of the ladders, on docs/score.md."""
 
 
