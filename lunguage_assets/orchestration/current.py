@@ -21,7 +21,7 @@ from lunguage_assets.orchestration.internals import StaleResolver
 from lunguage_assets.orchestration.partitions import partition_key
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.store import is_stored, partition_path
 from lunguage_assets.workspace.versions import current_version
 
 DATA_VERSION = "dagster/data_version"
@@ -110,11 +110,12 @@ class Current:
     def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
         """Whether what was materialised is still there.
 
-        A batch that was removed and delivered again has events, and no file; a person
-        may have deleted a release.
+        A batch that was removed and delivered again has events, and no file; a file may
+        be damaged, or of another schema; a person may have deleted a release.
         """
         if asset in TABLES:
-            return bool(partition_path(self._tables, asset, *keys).exists())
+            path = partition_path(self._tables, asset, *keys)
+            return is_stored(TABLES[asset], path)
         if asset == "release":
             version = current_version(self.releases.joinpath(*keys))
             return version is not None and version.is_dir()
