@@ -19,6 +19,15 @@ Account = Literal[
 """What became of a sentence. Every sentence of findings and impression has one."""
 
 
+UNANSWERED = "unanswered."
+"""How the ids of words begin that no cue answered for (`CueUse`).
+
+A mention that would be certain is tentative beside them: `unanswered.words` speak of
+doubt, denial or time and reached nothing, `unanswered.unknown` are in no word list.
+They stand in the column `cues` of its row with their characters, as cues do.
+"""
+
+
 class Span(NamedTuple):
     """Characters of a text, from `begin` up to, not including, `end`."""
 
@@ -117,6 +126,11 @@ class Mention:
     evidence: tuple[int, ...] = ()
     associate: tuple[int, ...] = ()
     cues: tuple[CueUse, ...] = ()
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether it is tentative only because words of its clause were not read."""
+        return any(use.cue.startswith(UNANSWERED) for use in self.cues)
 
 
 @dataclass(frozen=True, slots=True)

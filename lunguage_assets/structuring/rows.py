@@ -21,6 +21,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.structuring.contract import (
+    UNANSWERED,
     CueUse,
     Mention,
     SectionedReport,
@@ -329,6 +330,11 @@ def read_cues(cell: str) -> list[CueUse]:
         cue, range_ = entry.split(" ")
         uses.append(CueUse(cue, _read_span(range_)))
     return uses
+
+
+def is_unresolved(cell: str) -> bool:
+    """Whether a row, by its cell `cues`, is open by unread words alone."""
+    return UNANSWERED in cell
 
 
 def _entries_of(cell: str) -> list[str]:
