@@ -72,7 +72,7 @@ class Annotation:
 
     def __repr__(self) -> str:
         """Count only: the frames hold report text."""
-        counts = [f"{name}: {len(frame)}" for name, frame in self._frames().items()]
+        counts = [f"{name}: {len(frame)}" for name, frame in self.frames.items()]
         return f"Annotation({', '.join(counts)})"
 
     def _repr_html_(self) -> str:
@@ -83,11 +83,13 @@ class Annotation:
         studies = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
         first_rows = {
             name: frame[frame["study_id"].isin(studies)]
-            for name, frame in self._frames().items()
+            for name, frame in self.frames.items()
         }
-        return notebook_frame(Annotation(**first_rows), repr(self))
+        return notebook_frame(first_rows, repr(self))
 
-    def _frames(self) -> Frames:
+    @property
+    def frames(self) -> Frames:
+        """The frames by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

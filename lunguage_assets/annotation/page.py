@@ -9,18 +9,18 @@ in docs/read.md and keeps its version. What is shown of a report is chosen in
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report, shown_reports
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.row_words import printable
@@ -88,9 +88,9 @@ def read_page(
     )
 
 
-def notebook_frame(annotation: Annotation, counts: str) -> str:
+def notebook_frame(frames: Mapping[str, pd.DataFrame], counts: str) -> str:
     """Write the page of some reports in a frame of its own, with `counts` below it."""
-    page = escape(read_page(shown_reports(annotation)))
+    page = escape(read_page(shown_reports(frames)))
     # In a frame the page's styles leave the notebook alone; `sandbox` forbids it
     # scripts and forms.
     style = "width: 100%; height: 34rem; border: 0"
@@ -98,14 +98,14 @@ def notebook_frame(annotation: Annotation, counts: str) -> str:
     return f"{frame}<p>{escape(counts)}</p>"
 
 
-def json_document(annotation: Annotation) -> str:
+def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
     """Write the document, one line end at its end: `{"schema": ..., "reports": [...]}`.
 
     Every report holds its own rows, in the order of the frames; a missing value is
     null. Labels that the report does not mention are left out.
     """
     reports: list[Any] = []
-    for report, rows_by_frame in by_report(annotation):
+    for report, rows_by_frame in by_report(frames):
         mentioned: dict[str, list[Any]] = {}
         for name, rows in rows_by_frame.items():
             mentioned[name] = [

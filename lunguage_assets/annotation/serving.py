@@ -57,7 +57,10 @@ EXAMPLE = (
 )
 """An invented report, for those who have none at hand."""
 DOWNLOADS: Mapping[str, tuple[str, Callable[[Annotation], str]]] = {
-    "report.json": ("application/json", json_document),
+    "report.json": (
+        "application/json",
+        lambda annotation: json_document(annotation.frames),
+    ),
     "labels.csv": (
         "text/csv",
         lambda annotation: annotation.labels.to_csv(index=False),
@@ -173,7 +176,7 @@ def _answer(report: str, views: str, download: str, cues: Path | None) -> Respon
                     media_type=media_type,
                     headers={**HEADERS, "Content-Disposition": disposition},
                 )
-            reports = shown_reports(annotation)
+            reports = shown_reports(annotation.frames)
     except LunguageError as error:
         problem = str(error)
         status = 422

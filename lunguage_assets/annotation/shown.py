@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -33,9 +33,6 @@ from lunguage_assets.release.row_words import (
 )
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables.released import NO_FINDING
-
-if TYPE_CHECKING:
-    from lunguage_assets.annotation.annotation import Annotation
 
 Record = Mapping[Any, Any]
 PARTS = (
@@ -237,13 +234,18 @@ class ShownReport:
         return [self.by_id[finding_id] for finding_id in piece.rows]
 
 
-def shown_reports(annotation: Annotation) -> list[ShownReport]:
-    """Make the shown reports of an annotation, in their order."""
-    return [_shown(report, parts) for report, parts in by_report(annotation)]
+def shown_reports(frames: Mapping[str, pd.DataFrame]) -> list[ShownReport]:
+    """Make the shown reports of some frames, in their order.
+
+    Args:
+        frames: those of an `Annotation` by name, or such frames of stored tables;
+            `reports` is needed, and `PARTS` as far as there are rows of them.
+    """
+    return [_shown(report, parts) for report, parts in by_report(frames)]
 
 
 def by_report(
-    annotation: Annotation,
+    frames: Mapping[str, pd.DataFrame],
 ) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
     """Yield every row of `reports` with its rows of the other frames, in their order.
 
@@ -252,11 +254,14 @@ def by_report(
     # Grouped once: to search every frame for every report would be quadratic.
     groups_by_part: dict[str, dict[Any, list[Record]]] = {}
     for part in PARTS:
-        frame = getattr(annotation, part)
+        groups_by_part[part] = {}
+        if part not in frames:
+            continue
+        frame = frames[part]
         groups = frame.drop(columns="study_id").groupby(frame["study_id"], sort=False)
         rows_by_study = {study: rows.to_dict("records") for study, rows in groups}
         groups_by_part[part] = rows_by_study
-    for report in annotation.reports.to_dict("records"):
+    for report in frames["reports"].to_dict("records"):
         rows_by_part = {}
         for part, rows_by_study in groups_by_part.items():
             # A report may have no row of a part.

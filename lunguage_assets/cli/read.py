@@ -94,9 +94,9 @@ def _print_reports(
 
     annotation = annotate_files(files, views, cues)
     if as_json:
-        click.echo(json_document(annotation), nl=False)
+        click.echo(json_document(annotation.frames), nl=False)
         return
-    reports = shown_reports(annotation)
+    reports = shown_reports(annotation.frames)
     if html is not None:
         write_private(html, read_page(reports).encode("utf-8"))
         click.echo(f"{html} holds report text; it is readable by you only (mode 0600)")

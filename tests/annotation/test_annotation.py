@@ -274,7 +274,7 @@ def test_a_report_that_breaks_a_rule_stops_no_other(
         assert bad not in set(frame["study_id"])
     assert annotated.reports["study_id"].tolist() == [bad, good]
     pd.testing.assert_frame_equal(annotated.labels, alone.labels)
-    reports_shown = shown_reports(annotated)
+    reports_shown = shown_reports(annotated.frames)
     assert [
         row_set_aside["rule"] in " ".join(report.remarks) for report in reports_shown
     ] == [

@@ -106,7 +106,7 @@ def test_no_side_of_the_page_is_empty_while_the_other_runs_on(
     text: str, is_long_in: str, tmp_path: Path
 ) -> None:
     (tmp_path / "page.html").write_text(
-        read_page(shown_reports(lunguage_assets.read(text)))
+        read_page(shown_reports(lunguage_assets.read(text).frames))
     )
     with chromium(tmp_path / "profile", 1280, 900) as page:
         page.open((tmp_path / "page.html").as_uri(), "FINDINGS")

@@ -92,7 +92,7 @@ def test_an_example_is_read_and_what_was_read_can_be_taken_along(
     annotation = lunguage_assets.read(serving.EXAMPLE)
     assert files["labels.csv"].text == annotation.labels.to_csv(index=False)
     assert files["findings.csv"].text == annotation.findings.to_csv(index=False)
-    assert files["report.json"].text == json_document(annotation)
+    assert files["report.json"].text == json_document(annotation.frames)
     assert "attachment" in files["report.json"].headers["content-disposition"]
     assert {answer.headers["cache-control"] for answer in files.values()} == {
         "no-store"

@@ -36,7 +36,7 @@ HOSTILE = HEDGED.replace(
 
 
 def _shown(text: str) -> ShownReport:
-    (report,) = shown_reports(lunguage_assets.read(text))
+    (report,) = shown_reports(lunguage_assets.read(text).frames)
     return report
 
 
@@ -150,7 +150,7 @@ def test_frames_page_and_terminal_account_for_every_row(
     assert not set(stated) & set(out)
     assert annotation.findings["finding_id"].is_unique
     assert annotation.left_out["finding_id"].is_unique
-    (report_shown,) = shown_reports(annotation)
+    (report_shown,) = shown_reports(annotation.frames)
     on_page = re.search(
         r'<div class="text">(.*?)</div>\n<div class="legend">',
         read_page([report_shown]),
@@ -197,7 +197,7 @@ def test_no_script_of_a_report_runs(tmp_path: Path) -> None:
 
 
 def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
-    document = json.loads(json_document(lunguage_assets.read(HEDGED)))
+    document = json.loads(json_document(lunguage_assets.read(HEDGED).frames))
     assert document["schema"] == SCHEMA == "lunguage.read/2"
     (report,) = document["reports"]
     assert list(report) == [
@@ -218,7 +218,7 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
 
 def test_json_has_the_cues_of_a_row_with_their_characters() -> None:
     (report,) = json.loads(
-        json_document(lunguage_assets.read("There is no effusion."))
+        json_document(lunguage_assets.read("There is no effusion.").frames)
     )["reports"]
     (row,) = report["findings"]
     (cue,) = report["cues"]
