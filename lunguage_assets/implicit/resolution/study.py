@@ -25,7 +25,7 @@ from lunguage_assets.implicit.rows import (
     report_position,
     united_tokens,
 )
-from lunguage_assets.implicit.statements.contradictions import grouped
+from lunguage_assets.implicit.statements.contradictions import Key, grouped
 
 _STAGE = "resolve"
 
@@ -66,15 +66,16 @@ class StudyResolver:
 
     def run(self) -> list[Row]:
         """Resolve, and number the rows: stated ones first, children after parents."""
-        # What stands alone passes through (the printed algorithm would drop it).
-        contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
-        parents_first = sorted(
-            contested, key=lambda key: (self.rank_of(contested[key]), key)
-        )
-        for key in parents_first:
-            # A key before may have taken rows of this one away with their parent.
-            rows = [row for row in contested[key] if row.finding_id in self.living]
-            self.apply_rules(rows)
+        # "Loculated" and "no loculated" effusion first: what stays of the two meets
+        # the other effusions afterwards.
+        denied_kinds = {
+            key: rows
+            for key, rows in self.groups.items()
+            if key.kind and len({row.positive for row in rows}) > 1
+        }
+        self._resolve(denied_kinds)
+        left = grouped(self.living.values()) if denied_kinds else self.groups
+        self._resolve(left)
         for row in self.living.values():
             self.redirect_references(row)
         # Only now is it known which rows are left: a survivor may have been merged on.
@@ -82,6 +83,18 @@ class StudyResolver:
             if event["event"] == "merged":
                 event["survivor_id"] = self.survivor_id(event["finding_id"])
         return self.numbered()
+
+    def _resolve(self, groups: dict[Key, list[Row]]) -> None:
+        """Resolve the rows of each key, parents first."""
+        # What stands alone passes through (the printed algorithm would drop it).
+        contested = {key: rows for key, rows in groups.items() if len(rows) > 1}
+        parents_first = sorted(
+            contested, key=lambda key: (self.rank_of(contested[key]), key)
+        )
+        for key in parents_first:
+            # A key before may have taken rows of this one away with their parent.
+            rows = [row for row in contested[key] if row.finding_id in self.living]
+            self.apply_rules(rows)
 
     def survivor_id(self, finding_id: str) -> str | None:
         """Find the living row that stands for a row now; None without one."""

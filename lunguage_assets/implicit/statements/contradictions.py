@@ -4,8 +4,8 @@ It is one rule for sub-findings, conflicts and labels (implicit.md sections 2, 4
 denial contradicts a presence when its location contains the other's; no location
 contains every one. Two rows are about the same when they have one name, or mean one
 diagnosis: a heart of normal size denies cardiomegaly (`label_file.py`). What the report
-calls resolved is absent now. A denial denies no more than it says: neither "no large
-effusion" nor "no other effusion" denies one that the report states. Which words
+calls resolved is absent now. A denial denies no more than it says: "no large effusion"
+denies no effusion that the report states, unless it states a large one. Which words
 restrict what is denied, and how probable the finding is beside them, is data
 (`resources/statements.yaml`). What is done about a contradiction is not here
 (`resolution/`).
@@ -72,14 +72,26 @@ class QualifierWord(NamedTuple):
     word: str
 
 
-def qualifier_of(row: Row) -> Qualifier | None:
+def qualifying_word_of(row: Row) -> QualifierWord | None:
     """Find what restricts a denial to a kind of its finding; None of any other row."""
     if row.positive or row.cat == _DEVICE or not row.policy.reads_restrictions:
         return None
     if says_resolved(row.improved):
         return None
-    qualifying_word = qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
+    return qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
+
+
+def qualifier_of(row: Row) -> Qualifier | None:
+    """Find the qualifier of a restricted denial; None of any other row."""
+    qualifying_word = qualifying_word_of(row)
     return qualifying_word.qualifier if qualifying_word is not None else None
+
+
+def states_kind(row: Row, word: str) -> bool:
+    """Whether a presence is said to be of a kind, in its name or its attributes."""
+    return row.positive and any(
+        word in tokens(cell) for cell in (row.name, row.ent, *_DESCRIPTION_OF(row))
+    )
 
 
 def kind_denied(row: Row) -> str:
@@ -206,12 +218,12 @@ class Assertion(NamedTuple):
         # "The heart is large; its contour is normal."
         if are_along_other_axes([self.row], [presence.row]):
             return False
-        qualifier = qualifier_of(self.row)
-        if qualifier is not None:
+        restriction = qualifying_word_of(self.row)
+        if restriction is not None:
             # "No large effusion": one that is stated may be small. Of one that only a
             # pathway implies, some kinds of denial leave nothing.
-            denies_implied = qualifier.implied and presence.row.is_generated
-            if not denies_implied:
+            denies_implied = restriction.qualifier.implied and presence.row.is_generated
+            if not denies_implied and not states_kind(presence.row, restriction.word):
                 return False
         return bool(anatomy().covers(self.location, presence.location))
 
@@ -330,7 +342,7 @@ def are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bo
 def key_of(row: Row) -> Key:
     """Build the key of a row inside its study.
 
-    A denial of a kind has a key of its own, because it disputes no statement.
+    A denial of a kind has a key of its own, because it leaves its finding open.
     """
     # "Right lung base" and "base of the right lung" are one location.
     if row.policy.keys_by_anatomy:
@@ -343,12 +355,14 @@ def key_of(row: Row) -> Key:
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     """Group rows by key.
 
-    The denials of a part of the body ("contour normal") have a key of their own beside
-    presences along other axes ("enlarged"). In mode `paper` they contradict each other.
+    What is stated of a kind that is denied is of the key of its denial. The denials of
+    a part of the body ("contour normal") have a key of their own beside presences along
+    other axes ("enlarged"). In mode `paper` they contradict each other.
     """
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key_of(row), []).append(row)
+    _join_stated_kinds(groups)
     for key, members in list(groups.items()):
         if not members[0].policy.keys_by_axes:
             continue
@@ -359,3 +373,21 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
             groups[key] = presences
             groups[key._replace(kind=" ".join(sorted(axes)))] = denials
     return groups
+
+
+def _join_stated_kinds(groups: dict[Key, list[Row]]) -> None:
+    """Move presences to the denial of their kind: "loculated", "no loculated"."""
+    for key, denials in list(groups.items()):
+        stated = groups.get(key._replace(kind=""))
+        if not key.kind or not stated:
+            continue
+        restrictions = filter(None, map(qualifying_word_of, denials))
+        words = {restriction.word for restriction in restrictions}
+        of_kind = [row for row in stated if any(states_kind(row, w) for w in words)]
+        if not of_kind:
+            continue
+        denials += of_kind
+        left = [row for row in stated if row not in of_kind]
+        groups[key._replace(kind="")] = left
+        if not left:
+            del groups[key._replace(kind="")]

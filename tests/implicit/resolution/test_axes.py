@@ -115,3 +115,24 @@ def test_both_rows_of_two_sentences_stay() -> None:
     text = "FINDINGS: The aorta is tortuous. No effusion.\n\nIMPRESSION: The aorta is not dilated."
     rows = lunguage_assets.read(text).findings
     assert rows.loc[rows["name"] == "aorta", "status"].tolist() == ["dp", "dn"]
+
+
+def test_a_denied_kind_contradicts_the_same_kind_and_no_other() -> None:
+    denied = "IMPRESSION: No loculated effusion."
+    kind = f"FINDINGS: A loculated effusion is seen.\n\n{denied}"
+    free = f"FINDINGS: A layering effusion is seen.\n\n{denied}"
+    assert lunguage_assets.read(kind).findings.empty
+    assert lunguage_assets.read(free).findings["status"].tolist() == ["dp", "dn"]
+    # What else is said of the finding stays, and doubt loses to a denial.
+    beside = "FINDINGS: Loculated effusion. An effusion is layering.\n\n" + denied
+    assert lunguage_assets.read(beside).findings["status"].tolist() == ["dp"]
+    doubted = f"FINDINGS: Possible loculated effusion.\n\n{denied}"
+    assert lunguage_assets.read(doubted).findings["status"].tolist() == ["dn"]
+
+
+def test_a_denied_exacerbation_is_denied_for_certain() -> None:
+    text = "IMPRESSION: No acute exacerbation of heart failure."
+    reading = lunguage_assets.read(text)
+    assert reading.findings[["status", "prob"]].to_numpy().tolist() == [["dn", 0.0]]
+    of_label = reading.labels[reading.labels["label"] == "congestive heart failure"]
+    assert of_label["p_source"].tolist() == ["qualifier"]
