@@ -31,9 +31,8 @@ def land(configuration: Configuration, now: bool) -> None:
     Puts aside what cannot be used, and then ends with status 1. The sensor `landing`,
     when it runs, or the job `ingest` then ingests the batches.
     """
-    from lunguage_assets.workspace.landed_delivery import QUARANTINE
+    from lunguage_assets.workspace.landing import QUARANTINE, landing_folder, summary
     from lunguage_assets.workspace.landing import land as land_once
-    from lunguage_assets.workspace.landing import landing_folder
 
     home = configuration.home
     settings = configuration.settings.landing
@@ -43,14 +42,13 @@ def land(configuration: Configuration, now: bool) -> None:
             "no landing folder is named. Set LUNGUAGE_LANDING, or write url in "
             "[landing] of settings.toml."
         )
-    landed = land_once(home, folder, stable_s=None if now else settings.stable_s)
-    if landed.of("registered") or landed.of("skipped"):
-        add_partitions(configuration, home.registered())
-    for state, name, message in landed.outcomes:
-        if message:
-            click.echo(f"{state:<13}{name}: {message}")
-    click.echo(landed.summary)
-    quarantined = landed.of("quarantined")
+    outcomes = land_once(home, folder, stable_s=None if now else settings.stable_s)
+    add_partitions(configuration, home.registered())
+    for outcome in outcomes:
+        if outcome.message:
+            click.echo(f"{outcome.state:<13}{outcome.name}: {outcome.message}")
+    click.echo(summary(outcomes))
+    quarantined = [outcome for outcome in outcomes if outcome.state == "quarantined"]
     if quarantined:
         raise LunguageError(
             f"{len(quarantined)} deliveries cannot be used: see REASON.txt in "

@@ -95,7 +95,7 @@ def is_utf_8(name: str) -> bool:
 
 
 def content_hash(delivery: Delivery) -> str:
-    """Hash names and bytes of the delivered files (sha256).
+    """Hash the delivered files (sha256), and names of those beside the findings.
 
     Of raw reports what is read from them is hashed: how they are packed does not count.
     """
@@ -105,7 +105,9 @@ def content_hash(delivery: Delivery) -> str:
     for path in delivery.tables:
         # Without the sizes the same bytes, divided otherwise, could be the same files.
         size = path.stat().st_size
-        digest.update(f"{path.name}\0{size}\0".encode())
+        # The same findings under another name are the same batch.
+        name = f"Lunguage{path.suffix}" if path == delivery.findings else path.name
+        digest.update(f"{name}\0{size}\0".encode())
         with path.open("rb") as stream:
             while block := stream.read(_BLOCK):
                 digest.update(block)

@@ -7,9 +7,7 @@ stay out of ticks, logs and tags: they may name patients.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
@@ -19,12 +17,12 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.landed_delivery import QUARANTINE
 from lunguage_assets.workspace.landing import (
-    PassReport,
+    QUARANTINE,
     land,
+    landed_before,
     landing_folder,
-    load_record,
+    summary,
 )
 
 JOB_OF_KIND: Mapping[str, str] = {"findings": "ingest", "text": "read_reports"}
@@ -34,8 +32,6 @@ SECONDS_PER_TICK = 20.0
 """After this time a pass begins no further delivery: Dagster waits 60 seconds for a
 tick.
 """
-
-REQUESTS_PER_TICK = 100
 
 HOW_TO_CONFIGURE = (
     "No landing folder is configured. Write into settings.toml in the home: [landing] "
@@ -48,7 +44,6 @@ def landing_sensor(
     home: Home,
     settings: LandingSettings,
     jobs: Sequence[dg.UnresolvedAssetJobDefinition],
-    clock: Callable[[], float] = time.time,
 ) -> dg.SensorDefinition:
     """Return the sensor; it runs from the start when there is a landing folder.
 
@@ -56,7 +51,6 @@ def landing_sensor(
         home: that registers the batches.
         settings: where deliveries are put, and how long they must have been still.
         jobs: the first jobs of batches (`JOB_OF_KIND`).
-        clock: of the pass, in seconds since 1970.
     """
     has_folder = landing_folder(home, settings) is not None
 
@@ -73,13 +67,19 @@ def landing_sensor(
             folder = landing_folder(home, settings)
             if folder is None:
                 return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
-            report = land(home, folder, settings.stable_s, SECONDS_PER_TICK, clock)
+            outcomes = land(home, folder, settings.stable_s, SECONDS_PER_TICK)
         # It says itself what to do; a tick that fails would hide the message.
         except LunguageError as error:
             context.log.error(str(error))
             return request_runs(home, context.cursor, str(error))
-        log_report(context, report, folder)
-        return request_runs(home, context.cursor, report.summary)
+        # In numbers, and with keys of batches alone: a name may be a patient's.
+        for outcome in outcomes:
+            if outcome.state in ("registered", "skipped"):
+                context.log.info(f"{outcome.state}: {outcome.message}")
+            if outcome.state == "quarantined":
+                reasons = folder / QUARANTINE
+                context.log.warning(f"quarantined: see REASON.txt in {reasons}")
+        return request_runs(home, context.cursor, summary(outcomes))
 
     return landing
 
@@ -95,51 +95,29 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         cursor: number of the last batch that a run was requested for.
         skip_reason: shown where there is nothing to request.
     """
-    last_number = int(cursor) if cursor and cursor.isdecimal() else 0
-    kind_by_batch = {batch.key: batch.kind for batch in home.registered()}
-    # A batch in the record may be an intention: registered only by the next pass.
-    new_batches = sorted(
-        (number, key, sha256)
-        for key, (number, sha256) in load_record(home).batches.items()
-        if number > last_number and key in kind_by_batch
-    )[:REQUESTS_PER_TICK]
+    last_number = int(cursor) if cursor and cursor.isdecimal() else -1
+    landed_keys = {
+        key for landed in landed_before(home).values() for key in landed.batches
+    }
+    new_batches = [
+        batch
+        for batch in home.registered()
+        if batch.number > last_number and batch.key in landed_keys
+    ]
     if not new_batches:
         return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
     run_requests = [
         dg.RunRequest(
-            # With the number: a batch that was removed and delivered again is new.
-            f"{key}-{sha256[:16]}-{number}",
-            job_name=JOB_OF_KIND[kind_by_batch[key]],
-            partition_key=key,
+            # With the number: a batch that was removed and registered again is new.
+            f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
+            job_name=JOB_OF_KIND[batch.kind],
+            partition_key=batch.key,
         )
-        for number, key, sha256 in new_batches
+        for batch in new_batches
     ]
-    keys = [key for _, key, _ in new_batches]
-    newest_number, _, _ = new_batches[-1]
+    keys = [batch.key for batch in new_batches]
     return dg.SensorResult(
         run_requests=run_requests,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request(keys)],
-        cursor=str(newest_number),
+        cursor=str(new_batches[-1].number),
     )
-
-
-def log_report(
-    context: dg.SensorEvaluationContext, report: PassReport, folder: Path
-) -> None:
-    """Log what a pass did, in numbers where a name may belong to a patient.
-
-    Args:
-        context: of the tick.
-        report: of the pass.
-        folder: the landing folder.
-    """
-    for registered in report.of("registered").values():
-        context.log.info(f"registered: {registered}")
-    for skipped in report.of("skipped").values():
-        context.log.info(f"skipped: {skipped}")
-    quarantined = len(report.of("quarantined"))
-    if quarantined:
-        context.log.warning(
-            f"{quarantined} quarantined: see REASON.txt in {folder / QUARANTINE}"
-        )
-    context.log.info(report.summary)

@@ -97,6 +97,7 @@ class Removal:
     """A removed batch: what it was, who removed it, and when (ISO, UTC)."""
 
     key: str
+    number: int
     sha256: str
     who: str
     when: str
@@ -427,7 +428,10 @@ class Home:
         batch_by_key = {batch.key: batch for batch in batches}
         # The oldest one, where the same content was registered under two keys.
         batch_by_content = {batch.sha256: batch for batch in reversed(batches)}
-        number = 1 + max((batch.number for batch in batches), default=-1)
+        # A number of a removed batch is not given again: who remembers it, as the
+        # landing sensor does, would take the new batch for the old one.
+        numbers = [batch.number for batch in (*batches, *self.removed())]
+        number = 1 + max(numbers, default=-1)
         registrations: list[Registration] = []
         for key, part in zip(keys, parts, strict=True):
             sha256 = content_hash(part)
@@ -508,7 +512,9 @@ class Home:
                 queue.unlink(missing_ok=True)
             when = datetime.now(UTC).isoformat(timespec="seconds")
             removals = self.removed()
-            removals.append(Removal(key, batch.sha256, getpass.getuser(), when))
+            removals.append(
+                Removal(key, batch.number, batch.sha256, getpass.getuser(), when)
+            )
             self._write_json(_REMOVALS, [asdict(removal) for removal in removals])
             (self.batches / key).rename(self._hidden_folder(key))
             self._clear_abandoned()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.landing import PassReport, land
+from lunguage_assets.workspace.landing import land
 
 COLUMNS = [
     "subject_id",
@@ -105,39 +103,17 @@ class Landing:
 
     root: Path
     home: Home
-    now: float = field(default_factory=time.time)
 
     def drop(self, name: str, content: bytes | str) -> None:
-        """Write a file at the time that the test has set."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.utime(path, (self.now, self.now))
 
-    def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> PassReport:
-        """One pass, `after_s` later."""
-        self.now += after_s
-        return land(self.home, self.root, seconds=seconds, clock=lambda: self.now)
-
-    def settle(self) -> PassReport:
-        """A pass when what lies there is old enough."""
-        return self.land(after_s=60.0)
+    def land(self, stable_s: float | None = None) -> dict[str, tuple[str, str]]:
+        """State and message of each delivery after one pass."""
+        outcomes = land(self.home, self.root, stable_s)
+        return {name: (state, message) for name, state, message in outcomes}
 
     @property
-    def files(self) -> set[str]:
-        paths = (path for path in self.root.rglob("*") if not path.is_dir())
-        return {path.relative_to(self.root).as_posix() for path in paths}
-
-    @property
-    def batches(self) -> dict[str, set[str]]:
-        """Studies of every registered batch."""
-        studies_by_batch = {}
-        for batch in self.home.registered():
-            path = self.home.delivery(batch.key).findings
-            table = (
-                pd.read_parquet(path)
-                if path.suffix == ".parquet"
-                else pd.read_csv(path, dtype=str)
-            )
-            studies_by_batch[batch.key] = set(table["study_id"])
-        return studies_by_batch
+    def batches(self) -> list[str]:
+        return [batch.key for batch in self.home.registered()]

@@ -29,11 +29,10 @@ class Daemon:
     cursor: str | None = None
     asked: list[dg.RunRequest] = field(default_factory=list)
 
-    def tick(self, after_s: float = 0.0) -> str:
+    def tick(self) -> str:
         """Evaluate the sensor as the daemon does; what it says when it asks for
         nothing.
         """
-        self.landing.now += after_s
         context = dg.SensorEvaluationContext(
             instance_ref=self.instance.get_ref(),
             instance=self.instance,
@@ -45,9 +44,8 @@ class Daemon:
         )
         sensor = landing_sensor(
             self.landing.home,
-            LandingSettings(),
+            LandingSettings(stable_s=0.0),
             self.definitions.jobs,
-            lambda: self.landing.now,
         )
         with context:
             data = sensor.evaluate_tick(context)
@@ -58,10 +56,6 @@ class Daemon:
                 request.partitions_def_name, request.partition_keys
             )
         return data.skip_message or ""
-
-    @property
-    def keys(self) -> list[str | None]:
-        return [request.partition_key for request in self.asked]
 
 
 @pytest.fixture(scope="module")
@@ -98,70 +92,43 @@ def daemon(
     return Daemon(on_disk, instance, definitions)
 
 
-def test_many_deliveries_are_each_requested_once_over_several_ticks(
+def test_a_batch_is_requested_once_also_after_an_interrupted_tick(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "REQUESTS_PER_TICK", 12)
-    for number in range(30):
-        daemon.landing.drop(f"night-{number:03}.csv", csv(number))
-    assert daemon.tick() == "Landing folder: 30 waiting."
-    for requests in (12, 24, 30):
-        daemon.tick(after_s=60.0)
-        assert len(daemon.asked) == requests
-    expected = [f"night-{number:03}" for number in range(30)]
-    assert sorted(map(str, daemon.keys)) == expected
-    assert sorted(daemon.landing.batches) == expected
-    assert len({request.run_key for request in daemon.asked}) == 30
-    assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(
-        expected
-    )
-    assert daemon.tick() == "Landing folder: 30 landed before."
-    assert len(daemon.cursor or "") < 30
+    for number in range(3):
+        daemon.landing.drop(f"night-{number}.csv", csv(number))
 
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
 
-def test_a_batch_of_an_interrupted_tick_is_requested_by_the_next(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    daemon.landing.drop("a.csv", csv(1))
-    daemon.landing.drop("a.csv.done", "")
     with monkeypatch.context() as patch:
-        patch.setattr(
-            module, "request_runs", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
+        patch.setattr(module, "request_runs", interrupted)
         with pytest.raises(KeyboardInterrupt):
             daemon.tick()
-    assert list(daemon.landing.batches) == ["a"]
+    assert daemon.tick() == ""
+    expected = {f"night-{number}" for number in range(3)}
+    assert {request.partition_key for request in daemon.asked} == expected
+    assert expected <= {*daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)}
+    assert daemon.tick() == "Landing folder: 3 landed before."
+    # A batch that was removed and other content under its name is asked for, too.
+    daemon.landing.home.remove("night-2")
+    daemon.landing.drop("night-2.csv", csv(9))
     daemon.tick()
-    daemon.tick()
-    assert daemon.keys == ["a"]
+    assert len({request.run_key for request in daemon.asked}) == 4
 
 
 def test_file_names_and_report_words_are_in_no_tick_or_log(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    lines: list[str] = []
-    log_report = module.log_report
-
-    def listening(context: dg.SensorEvaluationContext, *arguments: object) -> None:
-        for level in ("info", "warning", "error"):
-            monkeypatch.setattr(context.log, level, lines.append)
-        log_report(context, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(module, "log_report", listening)
-    contents = {
-        "Mrs Quillfeather.csv": csv(1),
-        "Quillfeather.csv": csv(1),
-        "Quillfeather bad.csv": b"x,y\n1,2\n",
-        "Quillfeather.xlsx": b"",
-    }
-    for name, content in contents.items():
-        daemon.landing.drop(name, content)
-    lines.append(daemon.tick())
-    lines.append(daemon.tick(after_s=60.0))
+    daemon.landing.drop("Mrs Quillfeather.csv", csv(1))
+    daemon.landing.drop("Quillfeather.csv", csv(1))
+    daemon.landing.drop("Quillfeather bad.csv", b"x,y\n1,2\n")
+    said = daemon.tick() + daemon.tick()
+    printed = capfd.readouterr()
+    tags = str([request.tags for request in daemon.asked])
+    output = " ".join([said, printed.out, printed.err, tags])
     # The key of a batch is made of its file's name: it is the one thing that is told.
-    output = " ".join(
-        [*lines, *(str(request.tags) for request in daemon.asked)]
-    ).replace("mrs-quillfeather", "")
+    output = output.replace("mrs-quillfeather", "")
     assert "quarantined" in output
     assert "same content as batch" in output
     assert "uillfeather" not in output
