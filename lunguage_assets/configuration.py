@@ -221,6 +221,7 @@ class Configuration:
             prompts=self.prompts,
             progress=progress,
             bill=bill,
+            is_position_drawn=self.settings.explicit.position == "coin",
         )
 
     def open_judge(

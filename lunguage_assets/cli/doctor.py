@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--ask",
     is_flag=True,
-    help="Ask each language model one invented question: a paid call each.",
+    help="Ask each language model thirty invented pairs, in both orders: paid calls.",
 )
 @configured()
 def doctor(configuration: Configuration, ask: bool) -> None:
@@ -126,16 +126,21 @@ def _examined_home(
 def _asked_judges(
     configuration: Configuration, data_class: DataClass, today: date
 ) -> list[Diagnosis]:
-    """Ask every language model that nothing refuses one invented question, paid."""
-    from lunguage_assets.judges.examination import ask_once, examine_judges
+    """Put every language model that nothing refuses on trial, after saying the cost."""
+    from lunguage_assets.judges.examination import (
+        examine_judges,
+        price_of_trial,
+        try_judge,
+    )
 
     judges = configuration.judges
     context = replace(configuration.judge_context(), data_class=data_class)
     answers: list[Diagnosis] = []
-    for key in judges.models:
+    for key, config in judges.models.items():
         examined = examine_judges(judges, data_class, today, os.environ, only={key})
         # A refusal was listed above; to ask would only repeat it.
         is_refused = any(diagnosis.severity == "refusal" for diagnosis in examined)
         if not is_refused:
-            answers.append(ask_once(key, judges, context))
+            click.echo(price_of_trial(key, config, configuration.prompts), err=True)
+            answers += try_judge(key, judges, context)
     return answers

@@ -17,7 +17,7 @@ from lunguage_assets.explicit.distilled.scorer import (
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import JudgeContext, open_asker
+from lunguage_assets.judges.opening import JudgeContext, open_model_judge
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -40,8 +40,7 @@ def open_judge(
     slot = configuration.judge_config(key)
     if isinstance(slot, OfflineJudgeConfig):
         return offline_judge(key, slot)
-    asker = open_asker(key, slot, context)
-    return ModelJudge(asker, load_prompts(context.prompts), slot.mode)
+    return open_model_judge(key, slot, context)
 
 
 def judge_identity(
@@ -61,7 +60,9 @@ def judge_identity(
     # Whether a table is stale is asked often: no ledger is opened for it, and of a
     # distilled model only the name of its file is read.
     if not isinstance(slot, OfflineJudgeConfig):
-        return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
+        return ModelJudge.identity_of(
+            slot.binding, load_prompts(prompts), slot.mode, slot.asked_order
+        )
     if slot.provider == "distilled":
         return scorer_identity(scorer_file(Path(slot.folder).expanduser()))
     return offline_judge(key, slot).identity

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from datetime import date
+from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.asking.limits import output_limit
+from lunguage_assets.judges.asking.limits import (
+    estimated_input_tokens,
+    output_limit,
+    shown_usd,
+)
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import Diagnosis, preflight
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import JudgeContext, open_asker, provider_of
-from lunguage_assets.judges.protocol import MASK, ComparisonQuestion
+from lunguage_assets.judges.model_judge import load_prompts
+from lunguage_assets.judges.opening import (
+    JudgeContext,
+    open_model_judge,
+    provider_of,
+)
+from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.settings import DataClass
 
 STRUCTURING_TOKENS = 3000
@@ -97,12 +105,38 @@ def _examine_structurer(key: str, config: LLMJudgeConfig) -> list[Diagnosis]:
     return [Diagnosis("warning", message)]
 
 
-def ask_once(
-    key: str, configuration: JudgesConfiguration, context: JudgeContext
-) -> Diagnosis:
-    """Ask a language model which of two invented sentences is surer.
+def price_of_trial(key: str, config: LLMJudgeConfig, prompts: Path | None) -> str:
+    """Say what the trial of a judge costs at most, before it is asked.
 
-    It is a call of its own each time, tried once, paid and in the ledger.
+    Args:
+        key: of the judge.
+        config: its table.
+        prompts: the user's own prompt templates, or None for the bundled ones.
+    """
+    templates = load_prompts(prompts)
+    calls = 2 * len(trial_questions())
+    dollars = "a cost that is not known, as it has no price or no limit on output"
+    most_output = output_limit(config.binding)
+    if config.price is not None and most_output is not None:
+        input_tokens = sum(
+            estimated_input_tokens(templates.comparison(question).prompt)
+            for question in trial_questions()
+        )
+        usd = config.price.cost(2 * input_tokens, calls * most_output)
+        dollars = f"at most {shown_usd(usd)} where every answer is readable"
+    return (
+        f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "
+        f"{dollars}; what the ledger has is not asked again"
+    )
+
+
+def try_judge(
+    key: str, configuration: JudgesConfiguration, context: JudgeContext
+) -> list[Diagnosis]:
+    """Put a language model on trial, and show what it answered wrongly.
+
+    The thirty pairs are invented, so that their text may be shown. The same trial
+    stands in front of a run's first paid comparisons.
 
     Args:
         key: of the judge.
@@ -110,23 +144,23 @@ def ask_once(
         context: of a run.
     """
     config = configuration.models[key]
-    limits = config.limits.model_copy(update={"failures_per_request": 1})
-    asker = open_asker(key, config.model_copy(update={"limits": limits}), context)
-    judge = ModelJudge(asker, load_prompts(context.prompts), config.mode)
-    question = ComparisonQuestion(
-        sentence_1=f"Probable {MASK}.",
-        sentence_2=f"{MASK} is unlikely.",
-        # A replicate that was never asked: the ledger cannot answer it.
-        replicate=time.time_ns(),
-    )
-    started = time.time()
     try:
-        (answer,) = judge.compare([question])
+        trial = open_model_judge(key, config, context).trial()
     except LunguageError as error:
-        return Diagnosis("refusal", str(error))
-    seconds = time.time() - started
-    message = f"judge {key!r} was asked, and answered in {seconds:.1f} s: {answer}"
-    # "Probable" is surer than "is unlikely".
-    if answer == "sentence_1":
-        return Diagnosis("ok", message)
-    return Diagnosis("warning", message)
+        return [Diagnosis("refusal", str(error))]
+    message = f"judge {key!r}: {trial.verdict}"
+    diagnoses = [
+        Diagnosis(
+            "warning",
+            f"judge {key!r}: {question.sentence_1!r} is surer than "
+            f"{question.sentence_2!r}; answered {first}, and {second} in the other "
+            "order",
+        )
+        for question, first, second in trial.wrong
+    ]
+    if trial.is_passed:
+        return [Diagnosis("ok", message), *diagnoses]
+    if config.let_in:
+        message += f"; let in by the judges file: {config.let_in}"
+        return [Diagnosis("warning", message), *diagnoses]
+    return [Diagnosis("refusal", f"{message}. It gives no p"), *diagnoses]

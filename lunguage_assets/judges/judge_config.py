@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
+from lunguage_assets.judges.requests import Mode, ModelBinding, Order, Prompt, Request
 from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "distilled", "lexicon"]
@@ -198,6 +198,8 @@ class LLMJudgeConfig(TomlTable):
     )
     aliases: tuple[str, ...] = ()
     mode: Mode = "text"
+    order: Order | None = None
+    let_in: str = ""
     base_url: str = ""
     base_url_env: str = Field(default="", pattern=_VARIABLE)
     api_key_env: str = Field(default="", pattern=_VARIABLE)
@@ -229,6 +231,23 @@ class LLMJudgeConfig(TomlTable):
             parameters=tuple(sorted(parameters.items())),
             aliases=self.aliases,
         )
+
+    @property
+    def asked_order(self) -> Order:
+        """Whether a pair is asked once or in both orders.
+
+        Unless said, both where a call costs nothing: small models, which run in this
+        process or on this machine, are the ones that prefer a position.
+        """
+        if self.order is not None:
+            return self.order
+        is_local = self.provider == "transformers" or on_this_machine(self.base_url)
+        return "both" if is_local else "one"
+
+    @property
+    def answers_each(self) -> int:
+        """How many answers a comparison takes."""
+        return 2 if self.asked_order == "both" else 1
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
         """Whether what is sent goes to somebody else.
@@ -312,10 +331,14 @@ def bound_to(config: JudgeConfig) -> dict[str, Any]:
     if not isinstance(config, LLMJudgeConfig):
         return {"provider": config.provider}
     without_question = Request("compare", Prompt("", ""), config.mode)
-    return {
+    described = {
         "provider": config.provider,
         "model": config.model,
         "mode": config.mode,
+        "order": config.asked_order,
         "parameters": dict(config.binding.parameters),
         "sha256": request_key(config.binding, without_question),
     }
+    if config.let_in:
+        described["let_in"] = config.let_in
+    return described

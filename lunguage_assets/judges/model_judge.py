@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -30,8 +32,17 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
+from lunguage_assets.judges.requests import Mode, ModelBinding, Order, Prompt, Request
+from lunguage_assets.judges.trust import (
+    FIRST_LOOK,
+    Trial,
+    require_fit,
+    swapped,
+    trial_questions,
+)
 from lunguage_assets.packaged_data import resource
+
+T = TypeVar("T")
 
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
@@ -168,24 +179,50 @@ def _listed(placeholders: set[str] | frozenset[str]) -> str:
 
 
 class ModelJudge:
-    """A language model as a judge; several threads may ask at once.
+    """A language model as a judge, in one step of a run.
+
+    Its answers are counted by position; one that does not judge is stopped
+    (`trust.py`).
 
     Args:
         asker: asks the model.
         prompts: the templates.
         mode: how the model answers a comparison.
+        order: whether a pair is asked once or in both orders.
+        let_in: why it may be one-sided; empty: it may not.
+        has_trial: whether it answers the thirty pairs before it is first paid.
+        is_position_drawn: whether questions show their sentences in a random order:
+            else the share of first-shown answers says nothing of the judge.
     """
 
-    def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        prompts: Prompts,
+        mode: Mode = "text",
+        *,
+        order: Order = "one",
+        let_in: str = "",
+        has_trial: bool = False,
+        is_position_drawn: bool = True,
+    ) -> None:
         self.key = asker.key
-        self.identity = self.identity_of(asker.binding, prompts, mode)
+        self.identity = self.identity_of(asker.binding, prompts, mode, order)
         self.interrupt = asker.interrupt
         self._asker = asker
         self._prompts = prompts
         self._mode = mode
+        self._order = order
+        self._is_let_in = bool(let_in)
+        self._needs_trial = has_trial
+        self._shows_position = is_position_drawn or order == "both"
+        self._extracted = 0
+        self._answers = Progress(asker.key)
 
     @staticmethod
-    def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
+    def identity_of(
+        binding: ModelBinding, prompts: Prompts, mode: Mode, order: Order = "one"
+    ) -> str:
         """Name what changes the answers of a judge, without opening it.
 
         It is everything in a ledger key but the question.
@@ -194,12 +231,14 @@ class ModelJudge:
             binding: the model.
             prompts: the templates.
             mode: how the model answers a comparison.
+            order: whether a pair is asked once or in both orders.
         """
         # Once for each question: they had versions of their own before the first
         # release, and results are bound to this form.
         versions = json.dumps([prompts.version, prompts.version])
         without_question = Request("compare", Prompt("", "", versions), mode, LABELS)
-        return model_identity(binding, mode, request_key(binding, without_question))
+        identity = model_identity(binding, mode, request_key(binding, without_question))
+        return identity if order == "one" else f"{identity}/both"
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -207,25 +246,141 @@ class ModelJudge:
         """Name the hedging phrases of each question, in the questions' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of many answers can be read; what
-                was answered is in the ledger.
+            LunguageError: see `Asker.ask`, or too few answers can be read; what was
+                answered is in the ledger.
         """
-        requests = [self._prompts.extraction(question) for question in questions]
-        phrase_lists = self._asker.ask(requests, parse_phrase_list)
-        self._asker.require_readable(phrase_lists)
-        return [
-            ExtractionAnswer(tuple(phrases or ()), valid=phrases is not None)
-            for phrases in phrase_lists
-        ]
+        answers: list[ExtractionAnswer] = []
+        for some in _looked_at(questions, self._extracted):
+            requests = [self._prompts.extraction(question) for question in some]
+            phrase_lists = self._asker.ask(requests, parse_phrase_list)
+            self._extracted += len(some)
+            self._asker.require_readable(phrase_lists)
+            answers += [
+                ExtractionAnswer(tuple(phrases or ()), valid=phrases is not None)
+                for phrases in phrase_lists
+            ]
+        return answers
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """Choose a sentence for each question; order and errors as in `extract`."""
-        requests = [
-            self._prompts.comparison(question, self._mode) for question in questions
-        ]
-        choices = self._asker.ask(requests, choice_of)
-        self._asker.require_readable(choices)
-        return [cast(Choice, choice or "invalid") for choice in choices]
+        """Choose a sentence for each question; order and errors as in `extract`.
+
+        Raises:
+            UnfitJudge: its answers do not depend on what the sentences say.
+        """
+        if self._needs_trial and questions:
+            # Whatever the ledger answers costs nothing, and asks for no trial.
+            self._needs_trial = not self._asker.has_answered(self._requests(questions))
+        if self._needs_trial and questions:
+            trial = self.trial()
+            self._needs_trial = False
+            if not self._is_let_in:
+                trial.require_passed(self.key)
+        choices: list[Choice] = []
+        for some in _looked_at(
+            questions, self._answers.decided, 2 if self._order == "both" else 1
+        ):
+            choices += self._choose(some)
+            if self._shows_position and not self._is_let_in:
+                require_fit(self.key, self._answers)
+        return choices
+
+    def trial(self) -> Trial:
+        """Ask the thirty pairs in both orders; asked before, the ledger answers."""
+        questions = trial_questions()
+        shown = [*questions, *map(swapped, questions)]
+        choices = self._asker.ask(list(map(self._request, shown)), choice_of)
+        in_order, turned = choices[: len(questions)], choices[len(questions) :]
+        wrong: list[tuple[ComparisonQuestion, Choice, Choice]] = []
+        for question, first, second in zip(questions, in_order, turned, strict=True):
+            if (first, second) != ("sentence_1", "sentence_2"):
+                wrong.append((question, first or "invalid", second or "invalid"))
+        answers = _counted(self.key, questions, in_order, turned)
+        return Trial(answers, sum(choice is None for choice in choices), wrong)
+
+    def _request(self, question: ComparisonQuestion) -> Request:
+        return self._prompts.comparison(question, self._mode)
+
+    def _requests(self, questions: Sequence[ComparisonQuestion]) -> list[Request]:
+        """List what is asked about questions: in both orders, all turned ones last."""
+        shown = list(questions)
+        if self._order == "both":
+            shown += map(swapped, questions)
+        return list(map(self._request, shown))
+
+    def _choose(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+        answers = self._asker.ask(self._requests(questions), choice_of)
+        self._asker.require_readable(answers)
+        in_order = answers[: len(questions)]
+        turned = answers[len(questions) :] or [None] * len(questions)
+        choices: list[Choice] = []
+        for first, second in zip(in_order, turned, strict=True):
+            choice = first or "invalid"
+            # Unequal answers are a draw, and a draw is no match.
+            if self._order == "both" and second != _OTHER.get(choice):
+                choice = "invalid"
+            choices.append(choice)
+        counted = _counted(self.key, questions, in_order, turned)
+        self._answers += counted
+        self._asker.report(counted)
+        return choices
+
+
+_OTHER: Mapping[Choice, Choice] = {
+    "sentence_1": "sentence_2",
+    "sentence_2": "sentence_1",
+}
+
+
+def _counted(
+    judge: str,
+    questions: Sequence[ComparisonQuestion],
+    in_order: Sequence[Choice | None],
+    turned: Sequence[Choice | None],
+) -> Progress:
+    """Count answers by position, and by whether they agree in both orders.
+
+    Args:
+        judge: its key.
+        questions: that were asked.
+        in_order: an answer to each; None: it cannot be read.
+        turned: an answer to each where its other sentence is shown first; None: it was
+            not asked, or cannot be read.
+    """
+    decided: list[Choice] = []
+    pairs = 0
+    agreed = 0
+    for question, first, second in zip(questions, in_order, turned, strict=True):
+        # Between identical sentences any answer is right.
+        if question.sentence_1 == question.sentence_2:
+            continue
+        decided += [answer for answer in (first, second) if answer is not None]
+        if first is not None and second is not None:
+            pairs += 1
+            agreed += second == _OTHER[first]
+    first_shown = decided.count("sentence_1")
+    return Progress(
+        judge, decided=len(decided), first=first_shown, pairs=pairs, agreed=agreed
+    )
+
+
+def _looked_at(
+    questions: Sequence[T], answered: int, answers_each: int = 1
+) -> Iterator[Sequence[T]]:
+    """Cut questions where a judge is looked at: after 40 answers, 400, and so on.
+
+    Args:
+        questions: that are asked.
+        answered: how many answers there were before.
+        answers_each: how many a question gets.
+    """
+    look = FIRST_LOOK
+    while questions:
+        while look <= answered:
+            look *= 10
+        count = math.ceil((look - answered) / answers_each)
+        yield questions[:count]
+        questions = questions[count:]
+        answered += count * answers_each
 
 
 def choice_of(text: str) -> Choice | None:

@@ -20,6 +20,7 @@ from lunguage_assets.judges.data_policy import preflight, require
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.providers.endpoints import resolve_endpoint
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.providers.sdks import SDKS
@@ -38,6 +39,7 @@ class JudgeContext:
         prompts: the user's own prompt templates, or None for the bundled ones.
         progress: told what every recorded attempt adds.
         bill: on which calls are charged in the ledger; None: on nobody's.
+        is_position_drawn: whether a coin decides which sentence is shown first.
     """
 
     data_class: DataClass
@@ -46,6 +48,31 @@ class JudgeContext:
     prompts: Path | None = None
     progress: Callable[[Progress], None] = announce
     bill: Bill | None = None
+    is_position_drawn: bool = True
+
+
+def open_model_judge(
+    key: str, config: LLMJudgeConfig, context: JudgeContext
+) -> ModelJudge:
+    """Open a language model as a judge, which answers its trial before it is paid.
+
+    Args:
+        key: of the judge.
+        config: its table.
+        context: of the run.
+
+    Raises:
+        ConfigurationError: unusable prompt templates.
+    """
+    return ModelJudge(
+        open_asker(key, config, context),
+        load_prompts(context.prompts),
+        config.mode,
+        order=config.asked_order,
+        let_in=config.let_in,
+        has_trial=True,
+        is_position_drawn=context.is_position_drawn,
+    )
 
 
 def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker:

@@ -18,6 +18,9 @@ Ledgers say `stage`.
 Mode = Literal["text", "enum"]
 """How a model answers: freely, or constrained to labels or a schema."""
 
+Order = Literal["one", "both"]
+"""Whether a pair of sentences is asked about once, or in both orders."""
+
 FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected",
     "authentication", "malformed",

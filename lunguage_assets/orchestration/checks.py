@@ -27,6 +27,7 @@ from lunguage_assets.explicit.distilled.learning import shortcomings
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.trust import doubt, share_of
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.quality.suites import (
     Examined,
@@ -233,6 +234,12 @@ def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckRe
 # Judges
 
 
+_ASK_BOTH_WAYS = (
+    'The judge prefers a position. Let it be asked in both orders (order = "both" in '
+    "a table with a new key of the judges file), or choose another model."
+)
+
+
 @named_check
 def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
@@ -244,16 +251,37 @@ def answers_usable(
     unusable = sum(judge.unusable for judge in totals)
     allowed = configuration.settings.checks.unusable_share
     rows = [
-        (judge.judge, judge.replies, judge.unusable, judge.void) for judge in totals
+        (
+            judge.judge,
+            judge.replies,
+            judge.unusable,
+            judge.void,
+            str(share_of(judge.first, judge.decided)) if judge.decided else "",
+            f"{judge.agreed:,} of {judge.pairs:,}" if judge.pairs else "",
+        )
+        for judge in totals
+    ]
+    doubts = [
+        f"judge {judge.judge!r}: {doubt(judge)}" for judge in totals if doubt(judge)
     ]
     metadata = {
         "replies": replies,
         "unusable": unusable,
         "allowed_share": allowed,
         "report": markdown(
-            ["judge", "replies", "of no use", "questions without an answer"], rows
+            [
+                "judge",
+                "replies",
+                "of no use",
+                "questions without an answer",
+                "share of first-shown answers",
+                "the same answer in both orders",
+            ],
+            rows,
         ),
     }
+    if unusable <= allowed * replies and doubts:
+        return check_result(False, metadata, _ASK_BOTH_WAYS, "; ".join(doubts))
     if unusable <= allowed * replies:
         return check_result(True, metadata)
     remedy = (

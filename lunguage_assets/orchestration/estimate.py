@@ -39,6 +39,7 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Prompt
+from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.run import Runner
@@ -258,6 +259,17 @@ class _Counter:
             *self._about_phrases(),
             *self._about_sentences(),
         ]
+        # Before its first comparison a judge answers its trial, in both orders.
+        compared = {
+            questions.key: questions
+            for questions in asked
+            if questions.task == "compare"
+        }
+        trial_calls = exactly(2 * len(trial_questions()))
+        asked += [
+            questions._replace(stage="trial", number=trial_calls, rounds=1.0)
+            for questions in compared.values()
+        ]
         answered = _answered(statistics)
         for questions in asked:
             key = questions.key, questions.task
@@ -374,6 +386,7 @@ class _Counter:
         model = self._judges.models[judge]
         question = ComparisonQuestion(EXAMPLE, EXAMPLE)
         prompt: Prompt = prompts.comparison(question, model.mode).prompt
+        number = number.times(exactly(model.answers_each))
         return Questions(stage, judge, model, number, 0.0, prompt, LABEL_TOKENS, rounds)
 
     def _bounds_of_steps(self) -> tuple[float, float]:
@@ -410,6 +423,8 @@ class _Counter:
     def _used(self, questions: Questions) -> float:
         """Count the answers of a judge that are in stored tables which stay."""
         task = questions.task
+        if questions.stage == "trial":
+            return 0.0
         if task == "structure":
             return sum(
                 batch.reports
@@ -424,12 +439,13 @@ class _Counter:
                 if not self._needs("extract_hedges", questions.key, batch.key)
                 and self._is_stored("hedge_phrases", questions.key, batch.key)
             )
-        used = 0.0
+        used = 2.0 * len(trial_questions())
+        each = self._judges.models[questions.key].answers_each
         if not self._needs("compare", questions.key) and self._is_stored(
             "comparison_matches", questions.key
         ):
             matches = stored_table(self._tables, "comparison_matches", questions.key)
-            used += len(matches)
+            used += each * len(matches)
         for batch in self._kind_by_batch:
             is_stored = self._is_stored("fitted_probabilities", self._ranker, batch)
             if is_stored and not self._needs("refit", self._ranker, batch):
@@ -437,7 +453,7 @@ class _Counter:
                     self._tables, "fitted_probabilities", self._ranker, batch
                 )
                 steps = fitted.drop_duplicates("sentence_key")["steps"]
-                used += sum(
+                used += each * sum(
                     answers_per_judge(
                         count, self._settings.panel_steps, len(self._members)
                     )

@@ -83,7 +83,7 @@ params = { max_tokens = 50 }
 """
 
 
-def test_doctor_asks_each_language_model_once_and_tells_its_answer(
+def test_doctor_puts_each_language_model_on_trial_and_tells_its_verdict(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
@@ -94,9 +94,15 @@ def test_doctor_asks_each_language_model_once_and_tells_its_answer(
         assert lunguage(tmp_path, "doctor", **environment).returncode == 0
         assert not server.calls
         asking = lunguage(tmp_path, "doctor", "--ask", **environment)
-        assert "judge 'mine-1' was asked, and answered" in asking.stdout, asking.stderr
-        assert len(server.calls) == 1
-    down = lunguage(tmp_path, "doctor", "--ask", **environment)
+        assert "judge 'mine-1': 60 calls" in asking.stderr
+        assert "judge 'mine-1': 30 of 30 pairs right" in asking.stdout, asking.stderr
+        assert len(server.calls) == 60
+    with LoopbackServer(answer=lambda call: "sentence_1") as one_sided:
+        file.write_text(packaged + MINE.replace("ADDRESS", one_sided.openai_url))
+        refused = lunguage(tmp_path / "other", "doctor", "--ask", **environment)
+        assert refused.returncode == 1
+        assert "'<finding> is certain.' is surer than" in refused.stdout
+    down = lunguage(tmp_path / "third", "doctor", "--ask", **environment)
     assert down.returncode == 1
     assert "Connection refused" in down.stdout
 

@@ -36,6 +36,7 @@ from loopback_wire import body_of, error_body, read_call
 from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.trust import swapped, trial_questions
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
@@ -150,6 +151,14 @@ def failing_share(
 _COMPARE = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
 _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNORECASE)
 _CUES = CuesJudge.bundled("loopback")
+_TRIAL = {
+    (shown.sentence_1, shown.sentence_2): label
+    for question in trial_questions()
+    for shown, label in (
+        (question, "sentence_1"),
+        (swapped(question), "sentence_2"),
+    )
+}
 _LEXICON = LexiconJudge.bundled("loopback")
 
 
@@ -158,6 +167,8 @@ def judge_like(call: Call) -> str:
     deterministic.
     """
     compared = _COMPARE.findall(call.user)
+    if compared and compared[-1] in _TRIAL:
+        return _TRIAL[compared[-1]]
     if compared:
         return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0])
     extractions = _EXTRACT.findall(call.user)

@@ -138,10 +138,32 @@ def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str
     if unplayed:
         return f"no valid match of the anchor phrase {_names(unplayed)}"
     try:
-        calibrate(ranked, anchors)
+        line = calibrate(ranked, anchors)
     except CalibrationError as error:
         return error.reason
-    return ""
+    return _closeness(line, [anchor.phrase for anchor in anchors])
+
+
+def _closeness(line: Calibration, phrases: Sequence[str]) -> str:
+    """Say that the outer anchors lie closer than their uncertainty; empty: they don't.
+
+    A line through such anchors has a slope of chance: any score becomes any p.
+    """
+    lowest = int(np.argmin(line.anchor_mu))
+    highest = int(np.argmax(line.anchor_mu))
+    distance = float(line.anchor_mu[highest] - line.anchor_mu[lowest])
+    variances = line.anchor_mu_variance[[lowest, highest]]
+    uncertainty = Z95 * math.sqrt(float(variances.sum()))
+    if distance > uncertainty:
+        return ""
+    outer = ", ".join(
+        f"{shown_phrase(phrases[anchor])!r} {line.anchor_mu[anchor]:.2f}"
+        for anchor in (lowest, highest)
+    )
+    return (
+        f"the anchors lie closer than their uncertainty ({outer}: "
+        f"{distance:.2f} apart, expected more than {uncertainty:.2f})"
+    )
 
 
 def ranked_phrases(ranking: pd.DataFrame) -> pd.DataFrame:

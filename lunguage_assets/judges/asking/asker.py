@@ -20,6 +20,7 @@ from lunguage_assets.judges.asking.model_call import MeteredModel
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.asking.request_batch import GRACE_S, Parse, RequestBatch
 from lunguage_assets.judges.judge_config import Limits, Price
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Provider, Request
@@ -28,6 +29,9 @@ T = TypeVar("T")
 
 MIN_ANSWERS_TO_JUDGE = 10
 """Answers of which one at least can be read, if the model is any use."""
+
+ANSWERS_TO_COUNT = 40
+"""Answers of which half can be read."""
 
 
 class NothingReadable(LunguageError):
@@ -120,6 +124,15 @@ class Asker:
         finally:
             self._running.discard(future)
 
+    def has_answered(self, requests: Sequence[Request]) -> bool:
+        """Whether the ledger has the answers of all requests: none would be sent."""
+        keys = {request_key(self.binding, request) for request in requests}
+        return len(self._model.ledger.settled(list(keys))) == len(keys)
+
+    def report(self, progress: Progress) -> None:
+        """Tell whoever follows the asking what was counted in its answers."""
+        self._progress(progress)
+
     def interrupt(self) -> None:
         """End what other threads are asking.
 
@@ -134,14 +147,20 @@ class Asker:
         """Count the answers that could be read, of all that this asker got.
 
         Raises:
-            NothingReadable: there are many, and none could.
+            NothingReadable: of ten none could, or of forty fewer than half.
         """
         self._answer_count += len(values)
         self._readable_count += sum(value is not None for value in values)
-        if self._answer_count >= MIN_ANSWERS_TO_JUDGE and not self._readable_count:
+        least = 0.0
+        if self._answer_count >= MIN_ANSWERS_TO_JUDGE:
+            least = 1.0
+        if self._answer_count >= ANSWERS_TO_COUNT:
+            least = self._answer_count / 2
+        if self._readable_count < least:
+            readable = self._readable_count or "none"
             raise NothingReadable(
-                f"judge {self.key!r}: of {self._answer_count} answers none can be "
-                "read; expected what the prompts ask for. Look at its model, mode, "
+                f"judge {self.key!r}: of {self._answer_count} answers {readable} can "
+                "be read; expected what the prompts ask for. Look at its model, mode, "
                 "parameters and prompts, or leave it out of the preset. Where its "
                 "service was at fault, name another $LUNGUAGE_LEDGER: this one keeps "
                 "the answers."

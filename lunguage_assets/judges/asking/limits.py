@@ -78,6 +78,14 @@ def _count_characters(prompt: Prompt) -> _Characters:
     return _Characters(ascii_count, len(text) - ascii_count)
 
 
+def shown_usd(usd: float) -> str:
+    """Write US dollars with the digits that a small sum needs: $0.006, not $0.01."""
+    if usd >= 1.0 or usd == 0.0:
+        return f"${usd:,.2f}"
+    digits = 1 - math.floor(math.log10(usd))
+    return f"${usd:.{digits}f}"
+
+
 def output_limit(binding: ModelBinding) -> int | None:
     """Find how many output tokens a judge's parameters allow; None: they do not say."""
     limits = _output_limits(dict(binding.parameters))
@@ -145,10 +153,11 @@ class Budget:
             )
         if self.spent_usd + worst_usd > self.ceiling_usd:
             raise BudgetExceeded(
-                f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent "
-                f"in this run, and the next call of judge {judge!r} could cost up to "
-                f"${worst_usd:.4f}. All answers are kept; run again with a higher "
-                "budget, and only the rest is asked."
+                f"budget of {shown_usd(self.ceiling_usd)}: "
+                f"{shown_usd(self.spent_usd)} are spent in this run, and the next call "
+                f"of judge {judge!r} could cost up to {shown_usd(worst_usd)}. All "
+                "answers are kept; run again with a higher budget, and only the rest "
+                "is asked."
             )
         # Calls in flight hold more than they will cost: whoever waits for them may go
         # after all.

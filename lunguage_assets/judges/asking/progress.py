@@ -77,6 +77,10 @@ class Progress:
         invalid_before: replies that cannot be used to questions of which the ledger had
             the answer.
         void: questions that are settled as invalid for good.
+        decided: answers that chose one of two sentences that differ.
+        first: of these, the sentence that was shown first.
+        pairs: of sentences that were compared in both orders.
+        agreed: of these, with the same sentence in both.
         rounds: batches in which questions came; only of a sum.
         seconds: since the judge was first asked; only of a sum.
     """
@@ -94,6 +98,10 @@ class Progress:
     retried: int = 0
     invalid_before: int = 0
     void: int = 0
+    decided: int = 0
+    first: int = 0
+    pairs: int = 0
+    agreed: int = 0
     rounds: int = 0
     seconds: float = 0.0
 

@@ -178,3 +178,16 @@ def test_a_ranking_that_cannot_be_mapped_says_why(
         with pytest.raises(MethodError, match="anchor_ratings") as caught:
             calibrate(own_ranking, published_anchors())
         assert reason in str(caught.value)
+
+
+def test_anchors_closer_than_their_uncertainty_give_no_probabilities() -> None:
+    anchors = published_anchors()
+    low, high = sorted(anchors, key=lambda anchor: anchor.probability)
+    near = {low.phrase: 24.0, "possible": 25.0, high.phrase: 26.0}
+
+    def problem(mu_sd: float) -> str:
+        ranked = ranking(near, mu_sd).assign(ruler="own", n_matches=9)
+        return calibration_problem(ranked, anchors)
+
+    assert problem(0.5) == ""
+    assert "2.00 apart, expected more than 2.77" in problem(1.0)
