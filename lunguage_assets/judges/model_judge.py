@@ -288,7 +288,8 @@ class ModelJudge:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
         questions = trial_questions()
         shown = [*questions, *map(swapped, questions)]
-        choices = self._asker.ask(list(map(self._request, shown)), choice_of)
+        requests = list(map(self._request, shown))
+        choices: list[Choice | None] = self._asker.ask(requests, choice_of)
         in_order, turned = choices[: len(questions)], choices[len(questions) :]
         wrong: list[tuple[ComparisonQuestion, Choice, Choice]] = []
         for question, first, second in zip(questions, in_order, turned, strict=True):
@@ -308,13 +309,14 @@ class ModelJudge:
         return list(map(self._request, shown))
 
     def _choose(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        answers = self._asker.ask(self._requests(questions), choice_of)
+        requests = self._requests(questions)
+        answers: list[Choice | None] = self._asker.ask(requests, choice_of)
         self._asker.require_readable(answers)
         in_order = answers[: len(questions)]
         turned = answers[len(questions) :] or [None] * len(questions)
         choices: list[Choice] = []
         for first, second in zip(in_order, turned, strict=True):
-            choice = first or "invalid"
+            choice: Choice = first or "invalid"
             # Unequal answers are a draw, and a draw is no match.
             if self._order == "both" and second != _OTHER.get(choice):
                 choice = "invalid"

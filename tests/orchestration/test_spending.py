@@ -140,7 +140,7 @@ def of_no_use(small: SmallHome) -> dg.AssetCheckEvaluation:
 def test_a_check_warns_of_paid_replies_that_cannot_be_used(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    server.plan(*[Act("nonsense")] * 30)
+    server.plan(*[Act()] * 60, *[Act("nonsense")] * 30)
     asking.runner().run(COMPARE)
     check = of_no_use(asking)
     ledger = paid(asking)
@@ -152,7 +152,7 @@ def test_a_check_warns_of_paid_replies_that_cannot_be_used(
 def test_the_check_warns_again_where_the_ledger_has_the_replies(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    server.plan(*[Act("nonsense")] * 30)
+    server.plan(*[Act()] * 60, *[Act("nonsense")] * 30)
     for _ in range(2):
         asking.runner().run(COMPARE, rebuild=True)
         assert str(of_no_use(asking).description).startswith("30 of ")
