@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.algorithm import fit_sentences
 from lunguage_assets.explicit.fit.posterior import panel_posterior
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.fit.reference import ReferenceScale

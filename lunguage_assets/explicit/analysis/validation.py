@@ -19,13 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.fit_state import (
-    FitState,
-    Outcome,
-    Outcomes,
-    Stop,
-    choose_opponents,
-)
+from lunguage_assets.explicit.fit.algorithm import NO_OPPONENT, STEP_LIMIT, Fits
+from lunguage_assets.explicit.fit.fit_panel import Outcome, Outcomes
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.ranking import is_published_scale
 from lunguage_assets.randomness import (
@@ -256,14 +251,14 @@ class _Refit(NamedTuple):
             product would have ended each fit, shape (fits,).
         """
         size = len(self.plan.seed)
-        fits = FitState.start(size, len(self.phrase_hashes), len(self.judge_hashes))
+        fits = Fits(size, self.reference, len(self.judge_hashes))
         rank_by_step = np.zeros((size, STEPS), dtype=np.int64)
         stopped = np.zeros(size, dtype=np.int64)
         while len(active := fits.running()):
-            step = fits.steps[active] + fits.void[active]
+            step = fits.tried[active]
             opponent = self._opponents(active, fits, step)
             outcomes = self._draw_outcomes(active, fits, step, opponent)
-            fits.play(active, opponent, outcomes, self.reference)
+            fits.play(active, opponent, outcomes)
             limit = self.plan.opponent_limit[active]
             fits.end(active, limit, STEPS, _NO_PATIENCE_LIMIT)
             played = active[fits.steps[active] > 0]
@@ -273,7 +268,7 @@ class _Refit(NamedTuple):
             would_stop = (
                 (fits.stable[active] >= settings.patience)
                 | (fits.steps[active] >= settings.step_limit)
-                | np.isin(fits.stop[active], (Stop.NO_OPPONENT, Stop.STEP_LIMIT))
+                | np.isin(fits.stop[active], (NO_OPPONENT, STEP_LIMIT))
             )
             first_stop = active[would_stop & (stopped[active] == 0)]
             stopped[first_stop] = fits.steps[first_stop]
@@ -282,9 +277,9 @@ class _Refit(NamedTuple):
         steps = np.minimum(np.arange(STEPS), last_step)
         return np.take_along_axis(rank_by_step, steps, axis=1), stopped
 
-    def _opponents(self, active: Integers, fits: FitState, step: Integers) -> Integers:
+    def _opponents(self, active: Integers, fits: Fits, step: Integers) -> Integers:
         limit = self.plan.opponent_limit
-        opponent = choose_opponents(active, fits, self.reference, limit[active]).phrase
+        opponent, _ = fits.opponents(active, limit[active])
         is_random = self.plan.is_random[active]
         if is_random.any():
             # Any phrase that may still be played, with equal chances.
@@ -297,7 +292,7 @@ class _Refit(NamedTuple):
         return opponent
 
     def _draw_outcomes(
-        self, active: Integers, fits: FitState, step: Integers, opponent: Integers
+        self, active: Integers, fits: Fits, step: Integers, opponent: Integers
     ) -> Outcomes:
         """Draw a recorded answer of every judge that plays, shape (plays, judges)."""
         # Every judge draws a comparison of its own, as it plays its own sentence of the

@@ -1,20 +1,20 @@
 """Asks a panel of judges about the plays of a fit.
 
 Step 2 of section 5 of docs/method/explicit.md: who plays, which example of the opponent
-it is shown, and on which side. What follows from the answers is in `fit_state.py`.
+it is shown, and on which side. What follows from the answers is in `algorithm.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.fit_state import Outcome, Outcomes
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -38,6 +38,18 @@ from lunguage_assets.settings import ExplicitSettings
 _EXAMPLE = 0
 _COIN = 1
 _LONE_JUDGE = 2
+
+
+class Outcome(IntEnum):
+    """What a judge said of a sentence and its opponent; valid from `LOST` on."""
+
+    NOT_ASKED = -2
+    INVALID = -1
+    LOST = 0
+    WON = 1
+
+
+Outcomes = NDArray[np.int8]
 
 _OUTCOME_IF_FIRST = {
     "sentence_1": Outcome.WON,

@@ -1,14 +1,12 @@
 """Fits every tentative finding into the reference scale and reads its probability off.
 
-Section 5 of docs/method/explicit.md. A sentence's steps follow one another, but
-sentences are independent: every round chooses all opponents at once (`fit_state.py`),
-asks each judge once for all sentences (`fit_panel.py`), and updates all scores. From a
-score to a probability: `probability.py`.
+Section 5 of docs/method/explicit.md, from tables to tables: the algorithm is in
+`algorithm.py`; from a score to a probability: `probability.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +14,13 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.fit_log import Round, log_table
-from lunguage_assets.explicit.fit.fit_panel import FitPanel
-from lunguage_assets.explicit.fit.fit_state import (
-    STOP_LABELS,
-    FitState,
-    Stop,
-    choose_opponents,
+from lunguage_assets.explicit.fit.algorithm import (
+    NO_ANSWERS,
+    Fits,
+    Round,
+    fit_sentences,
 )
+from lunguage_assets.explicit.fit.fit_panel import Outcome
 from lunguage_assets.explicit.fit.posterior import panel_posterior
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
@@ -35,14 +32,23 @@ from lunguage_assets.explicit.fit.probability import (
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.judges.asking.progress import Fitting, announce
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.scoring import Scorer
+from lunguage_assets.randomness import Integers
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG
 
 SENTENCES_AT_ONCE = 20_000
 """Sentences whose fits advance together; memory follows from it, results do not."""
+_SENTENCES_READ_AT_ONCE = 1_000
+"""By one judge after the other: what was read of a sentence is still remembered."""
+
+_OUTCOME_WORDS = {
+    Outcome.WON: "won",
+    Outcome.LOST: "lost",
+    Outcome.INVALID: "invalid",
+}
 
 
 class FitTables(NamedTuple):
@@ -50,6 +56,13 @@ class FitTables(NamedTuple):
 
     probabilities: pd.DataFrame
     log: pd.DataFrame
+
+
+class _FittedSentences(NamedTuple):
+    """Scores by sentence key, and the log of their fits."""
+
+    scores: pd.DataFrame
+    log: pa.Table
 
 
 def fit_pairs(
@@ -107,100 +120,122 @@ def fit_pairs(
     masked = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
     key_by_row = masked.map(sentence_key)
     sentence_by_key = dict(zip(key_by_row, masked, strict=True))
-    # Sentences of one wording have one fit, which all their pairs share.
     scores = [] if scored is None else [scored]
     logs = []
-    for chunk in _unscored_chunks(sentence_by_key, scored):
-        rounds: list[Round] | None = [] if settings.fit_log else None
-        sentences = [sentence_by_key[key] for key in chunk]
-        fits = fit_sentences(sentences, reference, panel, settings, rounds)
-        scores.append(_scores(chunk, fits, reference))
-        if rounds is not None:
-            judges = [judge.key for judge in panel]
-            logs.append(log_table(rounds, chunk, judges, reference.phrases))
-    pairs = pd.DataFrame(
-        {
-            "finding_id": rows["finding_id"].tolist(),
-            "study_id": rows["study_id"].tolist(),
-            "phrases": [phrases_by_finding[key] for key in rows["finding_id"]],
-            "sentence_key": key_by_row.reindex(rows.index).fillna("").tolist(),
-            "same_name_in_sentence": rows["same_name_in_sentence"].tolist(),
-        }
+    unscored = sorted(sentence_by_key.keys() - set(*[frame.index for frame in scores]))
+    # One time at least, so that there is a frame of scores.
+    for start in range(0, max(len(unscored), 1), SENTENCES_AT_ONCE):
+        keys = unscored[start : start + SENTENCES_AT_ONCE]
+        sentences = {key: sentence_by_key[key] for key in keys}
+        fitted = _fit(sentences, reference, panel, settings)
+        scores.append(fitted.scores)
+        logs.append(fitted.log)
+    pairs = rows[["finding_id", "study_id", "same_name_in_sentence"]].assign(
+        phrases=rows["finding_id"].map(phrases_by_finding),
+        sentence_key=key_by_row.reindex(rows.index).fillna(""),
     )
-    scored_pairs = pairs.join(pd.concat(scores), on="sentence_key")
-    log = FIT_LOG.frame()
-    if logs:
-        log = FIT_LOG.from_arrow(pa.concat_tables(logs))
-    return FitTables(_with_probabilities(scored_pairs, ranking, calibration), log)
+    # Sentences of one wording have one fit, which all their pairs share.
+    pairs = pairs.join(pd.concat(scores), on="sentence_key")
+    log = FIT_LOG.from_arrow(pa.concat_tables(logs))
+    return FitTables(_with_probabilities(pairs, ranking, calibration), log)
 
 
-def _unscored_chunks(
-    sentence_by_key: Mapping[str, str], scored: pd.DataFrame | None
-) -> Iterator[list[str]]:
-    """Divide the keys of the sentences that are to be fitted."""
-    keys = sorted(sentence_by_key)
-    if scored is not None:
-        keys = sorted(sentence_by_key.keys() - set(scored.index))
-    elif not keys:
-        yield []  # so that there is a frame of scores, if an empty one
-    for start in range(0, len(keys), SENTENCES_AT_ONCE):
-        yield keys[start : start + SENTENCES_AT_ONCE]
-
-
-def fit_sentences(
-    sentences: Sequence[str],
+def _fit(
+    sentences: dict[str, str],
     reference: ReferenceScale,
     panel: Sequence[Judge],
     settings: ExplicitSettings,
-    log: list[Round] | None = None,
-) -> FitState:
-    """Fit distinct masked sentences, with one call per judge and round.
+) -> _FittedSentences:
+    """Fit sentences, by their keys."""
+    keys = list(sentences)
+    texts = list(sentences.values())
+    fit_of_sentence = _fit_numbers(texts, panel)
+    _, first_sentence = np.unique(fit_of_sentence, return_index=True)
+    rounds: list[Round] = []
+    fits = fit_sentences(
+        [texts[number] for number in first_sentence.tolist()],
+        reference,
+        panel,
+        settings,
+        rounds if settings.fit_log else None,
+    )
+    scores = _scores(fits, reference).iloc[fit_of_sentence]
+    log = log_table(rounds, keys, fit_of_sentence, panel, reference)
+    return _FittedSentences(scores.set_index(pd.Index(keys, dtype="str")), log)
+
+
+def _fit_numbers(sentences: Sequence[str], panel: Sequence[Judge]) -> Integers:
+    """Number the fits, from 0 on, and say of each sentence which is its own.
+
+    A panel of scorers plays by the scores and the step alone (`FitPanel`), so sentences
+    of the same scores have one fit.
+    """
+    scorers = [judge for judge in panel if isinstance(judge, Scorer)]
+    if len(scorers) < len(panel) or not sentences:
+        return np.arange(len(sentences))
+    blocks = []
+    for start in range(0, len(sentences), _SENTENCES_READ_AT_ONCE):
+        block = sentences[start : start + _SENTENCES_READ_AT_ONCE]
+        blocks.append(pd.DataFrame([scorer.scores(block)[0] for scorer in scorers]).T)
+    scores = pd.concat(blocks, ignore_index=True)
+    same_scores = scores.groupby(list(scores), dropna=False, sort=False)
+    return same_scores.ngroup().to_numpy(dtype=np.int64)
+
+
+def log_table(
+    rounds: Sequence[Round],
+    keys: Sequence[str],
+    fit_of_sentence: Integers,
+    panel: Sequence[Judge],
+    reference: ReferenceScale,
+) -> pa.Table:
+    """Make an Arrow table of `FIT_LOG` from the rounds of fits.
 
     Args:
-        sentences: masked sentences.
-        reference: the phrases that they play.
-        panel: judges, in the order in which their answers are used.
-        settings: options of the fit (N is `opponent_limit`, K is `panel_steps`).
-        log: every round is added to it.
-
-    Returns:
-        The fits, all ended.
+        rounds: in the order in which they were played.
+        keys: of the sentences, in the order of the result.
+        fit_of_sentence: number of the fit of each.
+        panel: the judges.
+        reference: the phrases.
     """
-    fits = FitState.start(len(sentences), len(reference.mu), len(panel))
-    fit_panel = FitPanel(sentences, reference, panel, settings)
-    while len(active := fits.running()):
-        opponents = choose_opponents(active, fits, reference, settings.opponent_limit)
-        step = fits.steps[active] + fits.void[active]
-        # Steps without a valid answer do not use up the whole panel's share of K steps.
-        is_whole_panel = fits.steps[active] < settings.panel_steps
-        outcomes = fit_panel.ask(active, opponents.phrase, step, is_whole_panel)
-        fits.play(active, opponents.phrase, outcomes, reference)
-        if log is not None:
-            log.append(
-                Round(
-                    sentence=active,
-                    step=step,
-                    opponent=opponents.phrase,
-                    draw_probability=opponents.draw,
-                    outcomes=outcomes,
-                    mu=fits.mu[active],
-                    sigma=np.sqrt(fits.variance[active]),
-                    rank=fits.rank[active],
-                )
-            )
-        fits.end(
-            active, settings.opponent_limit, settings.step_limit, settings.patience
-        )
-        running = len(fits.running())
-        steps_played = int(step.max()) + 1
-        announce(Fitting(running, len(sentences), steps_played))
-    return fits
+    if not rounds:
+        return FIT_LOG.arrow.empty_table()
+    plays = Round._make(map(np.concatenate, zip(*rounds, strict=True)))
+    # Rounds are in the order of steps; the log has each sentence's steps together.
+    order = np.lexsort((plays.step, plays.sentence))
+    steps_of_fit = np.bincount(plays.sentence)
+    first_of_fit = np.cumsum(steps_of_fit) - steps_of_fit
+    steps = steps_of_fit[fit_of_sentence]
+    step = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
+    order = order[np.repeat(first_of_fit[fit_of_sentence], steps) + step]
+    # A few combinations make up millions of plays: each is put into words once.
+    distinct, texts = np.unique(plays.outcomes, axis=0, return_inverse=True)
+    answers = [_answers_text(outcomes, panel) for outcomes in distinct.tolist()]
+    columns = {
+        "sentence_key": pa.array(keys).take(np.repeat(np.arange(len(keys)), steps)),
+        "step": step,
+        "opponent": pa.array(reference.phrases).take(plays.opponent[order]),
+        "draw_probability": plays.draw_probability[order],
+        "answers": pa.array(answers).take(texts.ravel()[order]),
+        "mu": plays.mu[order],
+        "sigma": plays.sigma[order],
+        "rank": plays.rank[order],
+    }
+    return pa.table(columns).cast(FIT_LOG.arrow)
 
 
-def _scores(
-    keys: Sequence[str], fits: FitState, reference: ReferenceScale
-) -> pd.DataFrame:
-    """Make a row per sentence key; no score where the fit was given up.
+def _answers_text(outcomes: Sequence[int], panel: Sequence[Judge]) -> str:
+    """Write 'judge=won' for every judge that was asked, in panel order."""
+    answers = zip(panel, map(Outcome, outcomes), strict=True)
+    return " ".join(
+        f"{judge.key}={_OUTCOME_WORDS[outcome]}"
+        for judge, outcome in answers
+        if outcome != Outcome.NOT_ASKED
+    )
+
+
+def _scores(fits: Fits, reference: ReferenceScale) -> pd.DataFrame:
+    """Make a row per fit; no score where it was given up.
 
     `mu`, `sigma` and `rank` are the filter's, from which p follows. `mu_centre` and
     `mu_sd` are of the score given all answers, from which the interval follows
@@ -213,15 +248,15 @@ def _scores(
             "sigma": np.sqrt(fits.variance),
             "mu_centre": posterior.mean,
             "mu_sd": posterior.sd,
-        },
-        pd.Index(list(keys), dtype="str"),
-    ).assign(rank=pd.array(fits.rank, dtype="Int64"))
-    scores.loc[fits.stop == Stop.NO_ANSWERS] = None
+            "rank": pd.array(fits.rank, dtype="Int64"),
+        }
+    )
+    scores.loc[fits.stop == NO_ANSWERS] = None
     return scores.assign(
-        steps=fits.steps + fits.void,
-        answers=fits.answers,
+        steps=fits.tried,
+        answers=(fits.won + fits.lost).sum(axis=(1, 2), dtype=np.int64),
         invalid_answers=fits.invalid,
-        stop=[STOP_LABELS[Stop(stop)] for stop in fits.stop.tolist()],
+        stop=fits.stop,
     )
 
 
@@ -229,40 +264,29 @@ def _with_probabilities(
     pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration
 ) -> pd.DataFrame:
     """Make the `FITTED_PROBABILITIES` frame of pairs with their scores."""
-    p, low, high = probability(
-        pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"]
+    pairs = pairs.reset_index(drop=True).assign(
+        ruler=ranking["ruler"].iloc[0],
+        ranking_version=ranking["ranking_version"].iloc[0],
+        p_source="fitted",
+        stop=pairs["stop"].fillna("not located").tolist(),
     )
-    source = np.full(len(pairs), "fitted", dtype=object)
-    mu_by_phrase = ranking.set_index("phrase")["mu"].to_dict()
+    of_fit = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])
+    for name, values in zip(("p", "p_low", "p_high"), of_fit, strict=True):
+        pairs[name] = values
+    counts = ["steps", "answers", "invalid_answers"]
+    pairs[counts] = pairs[counts].fillna(0).astype("int64")
+    mu_by_phrase = ranking.set_index("phrase")["mu"]
     # Without a score, p is that of the phrases' mean mu, with TrueSkill's beta as its
     # error; without a ranked phrase it is unknown (section 5).
     for row in np.flatnonzero(pairs["mu"].isna()).tolist():
-        phrases = pairs["phrases"].iloc[row]
-        mus = [mu_by_phrase[phrase] for phrase in phrases if phrase in mu_by_phrase]
-        if mus:
-            mean_mu = sum(mus) / len(mus)
-            by_phrases = probability(mean_mu, trueskill.BETA, calibration)
-            p[row], low[row], high[row] = by_phrases
-            source[row] = "phrase"
-        else:
-            p[row] = 0.5
-            low[row] = 0.0
-            high[row] = 1.0
-            source[row] = "none"
-    counted = {
-        name: pairs[name].fillna(0).astype("int64")
-        for name in ("steps", "answers", "invalid_answers")
-    }
-    frame = pairs.assign(
-        **counted,
-        stop=pairs["stop"].fillna("not located"),
-        p=p,
-        p_low=low,
-        p_high=high,
-        p_source=source,
-        ruler=ranking["ruler"].iloc[0],
-        ranking_version=ranking["ranking_version"].iloc[0],
-    )
+        phrases = pairs.at[row, "phrases"]
+        mean_mu = mu_by_phrase.reindex(phrases).mean()
+        source = "none"
+        of_phrases = (0.5, 0.0, 1.0)
+        if not np.isnan(mean_mu):
+            source = "phrase"
+            of_phrases = probability(mean_mu, trueskill.BETA, calibration)
+        pairs.loc[row, ["p", "p_low", "p_high", "p_source"]] = [*of_phrases, source]
     return FITTED_PROBABILITIES.frame(
-        {name: frame[name].tolist() for name in FITTED_PROBABILITIES.names}
+        {name: pairs[name].tolist() for name in FITTED_PROBABILITIES.names}
     )

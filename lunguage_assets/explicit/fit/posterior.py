@@ -3,7 +3,7 @@
 TrueSkill's filter depends on the order of answers and slowly forgets, so the interval
 of p is made from the posterior on a grid (docs/trust.md). The prior is TrueSkill's; an
 answer against a phrase is a probit with TrueSkill's noise, the phrase's score fixed.
-The score that p itself is read from is the filter's, in `fit_state.py`.
+The score that p itself is read from is the filter's, in `algorithm.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from lunguage_assets.explicit.fit.fit_state import Counts
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.randomness import Floats
+
+Counts = NDArray[np.int16]
 
 _GRID_STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _GRID_STEP / 2, _GRID_STEP)

@@ -17,6 +17,7 @@ from lunguage_assets.assertion.governing import (
     governing_cues,
     hedges_in,
 )
+from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import MASK
 from lunguage_assets.judges.rules.phrases import Phrase, PhraseTable, words_of
 
@@ -28,6 +29,8 @@ _HEDGING = frozenset({"hedged", "setting", "question"}) | DOUBTING
 _DENYING = ("negated", "ended")
 _MAX_WORDS_BESIDE = 3
 """Words between a mention and a phrase that no cue of the engine explains."""
+_governing_cues = remembered(governing_cues)
+"""Both judges ask for the cues of a sentence, one soon after the other."""
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 
 
@@ -80,7 +83,7 @@ class Scope(NamedTuple):
 
 def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     """Find what hedges the masked finding of a sentence."""
-    finding = governing_cues(masked_sentence)
+    finding = _governing_cues(masked_sentence)
     phrases = table.find_in(masked_sentence)
     is_preferred = any(cue.reason == PREFERRED for cue in finding.cues)
     denials = tuple(cue for cue in finding.cues if cue.category in _DENYING)

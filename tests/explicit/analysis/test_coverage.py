@@ -13,8 +13,7 @@ import pytest
 from profiles import scaled
 from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
 
-from lunguage_assets.explicit.fit.fit_state import FitState
-from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.algorithm import Fits, fit_sentences
 from lunguage_assets.explicit.fit.posterior import panel_posterior
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.explicit.fit.reference import ReferenceScale
@@ -30,7 +29,7 @@ class Trial(NamedTuple):
     corpus: SimulatedCorpus
     ranking: pd.DataFrame
     reference: ReferenceScale
-    fits: FitState
+    fits: Fits
 
 
 def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:

@@ -25,7 +25,7 @@ from lunguage_assets.explicit.analysis.validation import (
     grid,
     recorded_outcomes,
 )
-from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.algorithm import fit_sentences
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion

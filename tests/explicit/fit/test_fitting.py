@@ -24,16 +24,9 @@ from tentative_findings import (
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit import fitting
+from lunguage_assets.explicit.fit.algorithm import Round, fit_sentences
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fit_log import (
-    Round,
-    log_table,
-)
-from lunguage_assets.explicit.fit.fit_state import STOP_LABELS
-from lunguage_assets.explicit.fit.fitting import (
-    fit_pairs,
-    fit_sentences,
-)
+from lunguage_assets.explicit.fit.fitting import fit_pairs, log_table
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.explicit.fit.reference import (
     EXAMPLES_DRAWN_FROM,
@@ -255,8 +248,9 @@ def fit_one(
     fit = PlainFit(sentence, reference, panel, options)
     while not fit.stop():
         fit.step()
-    names = ("mu", "variance", "steps", "void", "answers", "invalid")
+    names = ("mu", "variance", "steps", "invalid")
     result: dict[str, object] = {name: getattr(fit, name) for name in names}
+    result["tried"] = fit.attempt
     return result | {"rank": rank_of(fit.mu, reference), "stop": fit.stop()}, fit.log
 
 
@@ -302,17 +296,12 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     ]
     rounds: list[Round] = []
     fits = fit_sentences(sentences, reference, panel, options, rounds)
-    log = log_table(
-        rounds, sentences, [judge.key for judge in panel], reference.phrases
-    )
+    log = log_table(rounds, sentences, np.arange(len(sentences)), panel, reference)
     logged = log.to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         for name, value in expected.items():
-            value_fitted = getattr(fits, name)[i]
-            if name == "stop":
-                value_fitted = STOP_LABELS[fits.stop[i]]
-            assert value_fitted == (
+            assert getattr(fits, name)[i] == (
                 pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
             )
         rows = logged.get_group(sentence)
@@ -541,3 +530,34 @@ def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
     assert len(drawn_from(373)) == 373
     assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM
     assert len(drawn_from(600) - drawn_from(601)) <= 1
+
+
+def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
+    stick: Stick, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted_sentences = []
+    original = fitting.fit_sentences
+
+    def counted(sentences: list[str], *arguments: object) -> object:
+        fitted_sentences.extend(sentences)
+        return original(sentences, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fitting, "fit_sentences", counted)
+    rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
+    findings = findings_frame(
+        [
+            *rows,
+            finding(
+                4,
+                sent="Pneumonia is unlikely.",
+                masked_sentence="<finding> is unlikely.",
+            ),
+        ]
+    )
+    hedges = hedge_phrases(findings, PANEL[0])
+    tables = fit_pairs(findings, hedges, *stick, PANEL, published_anchors(), PUBLISHED)
+    assert len(fitted_sentences) == 2
+    assert tables.probabilities["sentence_key"].nunique() == 5
+    plays = tables.log.groupby("sentence_key").size()
+    steps = tables.probabilities.set_index("sentence_key")["steps"]
+    assert plays.to_dict() == steps.to_dict()

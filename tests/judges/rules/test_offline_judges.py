@@ -317,7 +317,7 @@ def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
     """
     judge.score("Possible <finding>.")
     counts = [
-        lines_run(judge.score, "Possible " + text * length + ".")
+        lines_run(judge.score, f"Possible {judge.key} " + text * length + ".")
         for length in (139, 278)
     ]
     assert counts[1] < 2.5 * counts[0]
