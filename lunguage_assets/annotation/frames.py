@@ -61,12 +61,12 @@ def annotation_frames(
     tables = {
         "reports": _reports(reports, read),
         "sentences": _sentences(read),
-        "findings": _findings(concluded),
+        "findings": findings_frame(concluded),
         "labels": concluded["labels"],
         "conflicts": concluded["conflicts"],
-        "left_out": _left_out(concluded),
+        "left_out": left_out_frame(concluded),
         "spans": _spans(read, concluded),
-        "cues": _cues(read, concluded),
+        "cues": cues_frame(read, concluded),
         "set_aside": concluded["set_aside"],
     }
     return {name: _with_callers_ids(table, reports) for name, table in tables.items()}
@@ -96,7 +96,7 @@ def _sentences(read: Frames) -> pd.DataFrame:
     return sentences.fillna({"account": "nothing stated", "reason": ""})
 
 
-def _findings(concluded: Frames) -> pd.DataFrame:
+def findings_frame(concluded: Frames) -> pd.DataFrame:
     """List the resolved rows with their phrases and the pathway that implied them."""
     rows = concluded["lunguage_plus_plus"]
     phrases = _values_by_key(concluded["hedge_phrases"], ["finding_id"], "phrases")
@@ -111,7 +111,7 @@ def _findings(concluded: Frames) -> pd.DataFrame:
     )
 
 
-def _left_out(concluded: Frames) -> pd.DataFrame:
+def left_out_frame(concluded: Frames) -> pd.DataFrame:
     """List the rows that are not among the findings, with their words."""
     log = concluded["resolution_log"]
     gone = log[~log["event"].isin(_STILL_THERE)]
@@ -221,7 +221,7 @@ def _phrase_spans(
             yield "phrase", nearest.start(), nearest.end()
 
 
-def _cues(read: Frames, concluded: Frames) -> pd.DataFrame:
+def cues_frame(read: Frames, concluded: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
     texts = _values_by_key(read["report_texts"], ["study_id"], "report")
     rows: list[tuple[Any, ...]] = []

@@ -1,6 +1,6 @@
 """`lunguage explain`: why each row of a study is, or is not, in the result.
 
-The explanation is built by `release.explain`.
+The explanation is built by `annotation.stored_study`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ def explain(
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain import explain_study
-    from lunguage_assets.release.print_explanation import print_explanation
-    from lunguage_assets.release.study_record import read_study, study_and_finding
+    from lunguage_assets.annotation.stored_study import (
+        explain_study,
+        print_explanation,
+        study_and_finding,
+    )
 
     # A pipe or a file would leave a copy of what a patient's report says.
     if configuration.data_class != "synthetic" and not sys.stdout.isatty():
@@ -56,6 +58,7 @@ def explain(
     batches = [batch.key for batch in home.registered()]
     if finding is None:
         study, finding = study_and_finding(study)
-    stored_study = read_study(home.tables, ranker, batches, study)
-    explanation = explain_study(stored_study, finding)
+    explanation = explain_study(home.tables, ranker, batches, study)
+    if finding is not None:
+        explanation = explanation.of_finding(finding)
     print_explanation(explanation, Console(highlight=False))

@@ -1,7 +1,7 @@
 """A stored row in words: its status, its finding and location, its attributes.
 
-Here stands one row alone. What became of it among the others is in `explain.py`, the
-words of single codes are in `code_words.py`.
+Here stands one row alone. What became of it among the others is told by
+`annotation/stored_study.py`, the words of single codes are in `code_words.py`.
 """
 
 from __future__ import annotations
