@@ -198,6 +198,12 @@ def test_a_heading_on_its_own_line_is_found(heading: str, between: str) -> None:
         ("Findings: Clear.\nDictated by: Dr. Roe", "find other"),
         ("Findings: Clear. Electronically signed by Dr. Roe", "find other"),
         ("Comparison: None. Findings: Clear.", "other find"),
+        ("COMPARISON FILM: Edema.\nFINDINGS: Clear.", "other find"),
+        ("COMPARISON FILM\nEdema.\nFINDINGS: Clear.", "other find"),
+        ("Clinical concern: Edema. Findings: Clear.", "hist find"),
+        ("History of present complaint: Pain.\nClear lungs.\n", "hist hist"),
+        ("INDCATION: Pain.\nFIDNINGS: Clear.\nIMPRESION: Normal.", "hist find impr"),
+        ("COMPARISION: None.\n\nHISOTRY: Pain.\n\nClear.", "other hist find"),
     ],
 )
 def test_headings_are_found_in_line_and_without_colon(text: str, expected: str) -> None:
@@ -207,7 +213,7 @@ def test_headings_are_found_in_line_and_without_colon(text: str, expected: str) 
 @pytest.mark.parametrize(
     "text",
     ["These findings: edema and effusion, are new.", "FINDINGS ARE STABLE.", "Heart: Normal size",
-     "LUNGS: Clear",
+     "LUNGS: Clear", "In comparison: Larger effusion.", "Compression: None.", "HISTORY OF SMOKE.",
      "The impression\nof the apex is unchanged.", "Told at 5:30 p.m. by phone.",
      "There is a history of edema."],
 )  # fmt: skip

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import Account
+from lunguage_assets.structuring.model.quotes import values_of
 from lunguage_assets.tables.columns import CATEGORIES
 
 _SCHEMA = json.loads(resource("structuring", "answer.json").read_text("utf-8"))
@@ -66,20 +66,17 @@ def plain_words(words: str) -> str:
     return " ".join(words.split()).lower()
 
 
-def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
-    """Accept a code in whatever letter case and spacing.
+def _code_of(codes: tuple[str, ...], otherwise: str = "") -> BeforeValidator:
+    """Accept a code in whatever letter case and spacing: a model may write "pf".
 
     Args:
         codes: that there are.
         otherwise: the code that another word stands for; empty: it is refused.
     """
-    code_by_form = {code.casefold(): code for code in codes}
+    code_by_form = {plain_words(code): code for code in codes}
 
-    # A model may write "pf" for "PF"; only an unknown word is a fault.
     def accepted(claimed: Any) -> str:
-        code = ""
-        if isinstance(claimed, str):
-            code = code_by_form.get(plain_words(claimed).casefold(), otherwise)
+        code = code_by_form.get(plain_words(str(claimed)), otherwise)
         if not code:
             raise ValueError("no such code")
         return code
@@ -94,6 +91,13 @@ class _Claim(BaseModel):
 
 class AttributeClaim(_Claim):
     """An attribute's column, also under its published name, and its words."""
+
+    column: str
+    words: str
+
+
+class Value(NamedTuple):
+    """The words of one value, and its column as the model names it."""
 
     column: str
     words: str
@@ -118,6 +122,13 @@ class FindingClaim(_Claim):
     def status(self) -> str:
         """Its code of `tables.STATUSES`."""
         return self.certainty[0] + self.polarity[0]
+
+    @property
+    def values(self) -> list[Value]:
+        """The values that are claimed of it, its places among them."""
+        cells = [("location", place) for place in self.places]
+        cells += [(attribute.column, attribute.words) for attribute in self.attributes]
+        return [Value(name, words) for name, cell in cells for words in values_of(cell)]
 
 
 class SentenceClaim(_Claim):

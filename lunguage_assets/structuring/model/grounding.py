@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -31,15 +30,10 @@ from lunguage_assets.structuring.model.claims import (
     one_line,
     plain_words,
 )
-from lunguage_assets.structuring.model.quotes import (
-    distance,
-    nearest,
-    occurrences,
-    values_of,
-)
+from lunguage_assets.structuring.model.quotes import distance, nearest, occurrences
 from lunguage_assets.tables.columns import ATTRIBUTES
 
-VERSION = 2
+VERSION = 3
 """Of these rules.
 
 It is a part of a structurer's identity, since they change what comes of an answer.
@@ -68,13 +62,12 @@ _REASON_TEXTS = {
     "no-such-column": "a column that does not exist",
     "no-such-finding": "a number that no finding has, or one that cannot be used",
     "duplicate": "is there already",
-    "has-findings": "the sentence has findings and was said to have none",
     "left-out": "the sentence has neither a finding nor an account",
 }
 """Reason codes, and how the second question words them."""
 
 _COLUMN_BY_NAME = {published: column for column, published in ATTRIBUTES.items()} | {
-    column: column for column in ATTRIBUTES
+    column: column for column in ("location", *ATTRIBUTES)
 }
 """Columns under their published and their internal names."""
 
@@ -96,11 +89,8 @@ class Grounded:
     @property
     def points(self) -> list[str]:
         """What is wrong, for the second question; never the claim itself."""
-        points = list(dict.fromkeys(_point(value) for value in self.report.refused))
-        unlisted = len(points) - _MAX_POINTS
-        if unlisted <= 0:
-            return points
-        return [*points[:_MAX_POINTS], f"and {unlisted} more of the kind"]
+        points = dict.fromkeys(_point(value) for value in self.report.refused)
+        return list(points)[:_MAX_POINTS]
 
 
 def _point(value: RefusedValue) -> str:
@@ -131,12 +121,25 @@ def ground_answer(report: SectionedReport, answer: Mapping[str, Any]) -> Grounde
 
 def unread_report(report: SectionedReport, reason: str) -> StructuredReport:
     """Answer about a report of which nothing that may be asked about could be read."""
-    unreadable = SentenceReading("unreadable", reason)
-    readings: list[SentenceReading] = []
-    for sentence in report.sentences:
-        is_asked_about = sentence.section != "other"
-        readings.append(unreadable if is_asked_about else _SILENT)
+    readings = [
+        _SILENT
+        if sentence.section == "other"
+        else SentenceReading("unreadable", reason)
+        for sentence in report.sentences
+    ]
     return StructuredReport(report.study_id, tuple(readings), ())
+
+
+class _Subject(NamedTuple):
+    """What a claim is about.
+
+    Attributes:
+        finding: its number in the answer, or 0.
+        position: of its sentence; None: it has none.
+    """
+
+    finding: int = 0
+    position: int | None = None
 
 
 class _Kept(NamedTuple):
@@ -144,6 +147,11 @@ class _Kept(NamedTuple):
 
     claim: FindingClaim
     mention: Mention
+
+
+def _are_alike(first: Mention, second: Mention) -> bool:
+    same_words = first.ent == second.ent
+    return same_words and {*first.location} == {*second.location}
 
 
 class _Grounding:
@@ -164,12 +172,6 @@ class _Grounding:
             if sentence.section != "other"
         }
         self._kept: list[_Kept] = []
-        self._identities: set[tuple[Span, frozenset[Span]]] = set()
-        """Words and locations of the mentions so far."""
-        self._uses: Counter[Span] = Counter()
-        """How often words are those of a finding."""
-        self._claimed_positions: set[int] = set()
-        """Sentences that a finding was claimed in, kept or refused."""
 
     # --- findings
 
@@ -183,36 +185,33 @@ class _Grounding:
         try:
             claim = FindingClaim.model_validate(entry)
         except ValidationError:
-            self._refuse(number, "", entry, "not-an-entry")
+            self._refuse(_Subject(number), "", entry, "not-an-entry")
             return
         position = self._position(claim.sentence)
+        subject = _Subject(claim.number, position)
         if position is None:
-            self._refuse(claim.number, "", claim.sentence, "no-such-sentence")
+            self._refuse(subject, "", claim.sentence, "no-such-sentence")
             return
-        self._claimed_positions.add(position)
         ent = self._words_of(claim, position)
         if ent is None:
-            self._refuse(claim.number, "ent", claim.words, "not-in-sentence", position)
+            self._refuse(subject, "ent", claim.words, "not-in-sentence")
             return
-        location = self._values(claim, "location", claim.places, ent, position)
-        # "Effusion on the right and left" may be two findings of the same word. With
-        # the same location they are one.
-        identity = (ent, frozenset(location))
-        if identity in self._identities:
-            self._refuse(claim.number, "ent", claim.words, "duplicate", position)
-            return
-        self.believed += 1
-        self._identities.add(identity)
-        self._uses[ent] += 1
+        values = self._values(claim, ent, position)
         mention = Mention(
             sentence=position,
             ent=ent,
-            normed_ent=self._name(claim, ent, position),
+            normed_ent=self._name(claim.name, ent),
             cat=claim.category,
             status=claim.status,
-            location=location,
-            attributes=self._attributes(claim, ent, position),
+            location=values.pop("location", ()),
+            attributes=values,
         )
+        # "Effusion on the right and left" may be two findings of the same word. With
+        # the same location they are one.
+        if any(_are_alike(mention, kept.mention) for kept in self._kept):
+            self._refuse(subject, "ent", claim.words, "duplicate")
+            return
+        self.believed += 1
         self._kept.append(_Kept(claim, mention))
 
     def _position(self, name: str) -> int | None:
@@ -232,81 +231,52 @@ class _Grounding:
         meant: of "opacity in the right base and opacity in the left apex" location
         "left apex" tells the second. Then one that is not taken yet, then the first.
         """
-        cells = [*claim.places, *(attribute.words for attribute in claim.attributes)]
-        spans_by_value: list[list[Span]] = []
-        for cell in cells:
-            for value in values_of(cell):
-                spans = self._spans_of(value, position)
-                if spans:
-                    spans_by_value.append(spans)
+        described = [self._spans_of(value.words, position) for value in claim.values]
+        spans_by_value = [spans for spans in described if spans]
+        taken = {kept.mention.ent for kept in self._kept}
 
-        def rank(ent: Span) -> tuple[int, int, int]:
+        def rank(ent: Span) -> tuple[int, bool, int]:
             distances = [distance(nearest(spans, ent), ent) for spans in spans_by_value]
-            return sum(distances), self._uses[ent], ent.begin
+            return sum(distances), ent in taken, ent.begin
 
         return min(self._spans_of(claim.words, position), key=rank, default=None)
 
-    def _name(self, claim: FindingClaim, ent: Span, position: int) -> str:
-        """Choose the canonical name; where it can be none, the finding's own words."""
-        name = plain_words(claim.name)
-        if _NAME.fullmatch(name) and name.count(" ") < _LONGEST_NAME:
-            return name
-        self._refuse(claim.number, "normed_ent", claim.name, "not-a-name", position)
-        return plain_words(ent.of(self._report.text))
-
-    def _attributes(
+    def _values(
         self, claim: FindingClaim, ent: Span, position: int
     ) -> dict[str, tuple[Span, ...]]:
-        cells_by_column: dict[str, list[str]] = {column: [] for column in ATTRIBUTES}
-        for attribute in claim.attributes:
-            column = _COLUMN_BY_NAME.get(plain_words(attribute.column))
-            if column is None:
-                number = claim.number
-                self._refuse(number, "", attribute.column, "no-such-column", position)
-            else:
-                cells_by_column[column].append(attribute.words)
-        attributes: dict[str, tuple[Span, ...]] = {}
-        for column, cells in cells_by_column.items():
-            values = self._values(claim, column, cells, ent, position)
-            if values:
-                attributes[column] = values
-        return attributes
-
-    def _values(
-        self,
-        claim: FindingClaim,
-        column: str,
-        cells: Sequence[str],
-        ent: Span,
-        position: int,
-    ) -> tuple[Span, ...]:
         """Find claimed values in the sentence, where they stand nearest to the finding.
 
         Args:
             claim: of the finding.
-            column: of the values.
-            cells: the claimed words, of one value or several.
             ent: the finding's words.
             position: of the sentence.
 
         Returns:
-            In the order claimed.
+            Column -> values, in the order claimed.
         """
-        spans: list[Span] = []
-        for cell in cells:
-            for words in values_of(cell):
-                occurring = self._spans_of(words, position)
-                if not occurring:
-                    reason = "not-in-sentence"
-                    self._refuse(claim.number, column, words, reason, position)
-                    continue
-                span = nearest(occurring, ent)
-                if span in spans:
-                    self._refuse(claim.number, column, words, "duplicate", position)
-                else:
-                    self.believed += 1
-                    spans.append(span)
-        return tuple(spans)
+        subject = _Subject(claim.number, position)
+        values: dict[str, tuple[Span, ...]] = {}
+        for value in claim.values:
+            column = _COLUMN_BY_NAME.get(plain_words(value.column))
+            if column is None:
+                self._refuse(subject, "", value.column, "no-such-column")
+                continue
+            spans = self._spans_of(value.words, position)
+            if not spans:
+                self._refuse(subject, column, value.words, "not-in-sentence")
+                continue
+            self.believed += 1
+            span = nearest(spans, ent)
+            if span not in values.get(column, ()):
+                values[column] = (*values.get(column, ()), span)
+        return values
+
+    def _name(self, claimed: str, ent: Span) -> str:
+        """Choose the canonical name; where it can be none, the finding's own words."""
+        name = plain_words(claimed)
+        if _NAME.fullmatch(name) and name.count(" ") < _LONGEST_NAME:
+            return name
+        return plain_words(ent.of(self._report.text))
 
     # --- references
 
@@ -315,71 +285,47 @@ class _Grounding:
 
         What is the evidence of a finding is associated with it (method.md section 5).
         """
-        # A claim keeps its index in the answer, a mention gets a number in the text.
-        indexes = range(len(self._kept))
-        order = sorted(indexes, key=lambda index: self._kept[index].mention.ent)
-        number_by_index = {index: number for number, index in enumerate(order)}
-        # A refused finding has no number here: a reference to it is refused. Of two
-        # findings of one number the first is meant.
-        number_by_claim: dict[int, int] = {}
-        for index, kept in enumerate(self._kept):
-            number_by_claim.setdefault(kept.claim.number, number_by_index[index])
-        evidence: list[set[int]] = [set() for _ in order]
-        associate: list[set[int]] = [set() for _ in order]
-        for index, kept in enumerate(self._kept):
-            number = number_by_index[index]
-            evidence[number] = self._references(
-                kept, "evidence", number, number_by_claim
-            )
-            associate[number] = self._references(
-                kept, "associate", number, number_by_claim
-            )
-        # Only now, when what the model itself associates is there: the way back of an
-        # evidence that it gives as well is no second link.
-        for number, signs in enumerate(evidence):
+        ordered = sorted(self._kept, key=lambda kept: kept.mention.ent)
+        # A refused finding has no index here: a reference to it is refused.
+        index_by_number = {
+            kept.claim.number: index for index, kept in enumerate(ordered)
+        }
+        evidence: list[set[int]] = []
+        associate: list[set[int]] = []
+        for kept in ordered:
+            evidence.append(self._references(kept, "evidence", index_by_number))
+            associate.append(self._references(kept, "associate", index_by_number))
+        for index, signs in enumerate(evidence):
             for sign in signs:
-                associate[sign].add(number)
+                associate[sign].add(index)
         return tuple(
             replace(
-                self._kept[index].mention,
-                evidence=tuple(sorted(evidence[number])),
-                associate=tuple(sorted(associate[number])),
+                kept.mention,
+                evidence=tuple(sorted(evidence[index])),
+                associate=tuple(sorted(associate[index])),
             )
-            for number, index in enumerate(order)
+            for index, kept in enumerate(ordered)
         )
 
     def _references(
-        self,
-        kept: _Kept,
-        column: str,
-        number: int,
-        number_by_claim: Mapping[int, int],
+        self, kept: _Kept, column: str, index_by_number: Mapping[int, int]
     ) -> set[int]:
         """Find the findings that a claim refers to; refuse what is none.
 
         Args:
             kept: the claim, and its mention.
             column: `evidence` or `associate`.
-            number: of its own mention.
-            number_by_claim: number of the mention of every claim.
+            index_by_number: of the mention of every claim.
         """
-        claim = kept.claim
-        claimed_numbers = claim.associate
-        if column == "evidence":
-            claimed_numbers = claim.evidence
+        subject = _Subject(kept.claim.number, kept.mention.sentence)
         targets: set[int] = set()
-        for claimed in claimed_numbers:
-            target = number_by_claim.get(claimed)
+        for number in getattr(kept.claim, column):
             # No finding is evidence of itself.
-            if target is None or target == number:
-                reason = "no-such-finding"
-            elif target in targets:
-                reason = "duplicate"
+            if number == kept.claim.number or number not in index_by_number:
+                self._refuse(subject, column, str(number), "no-such-finding")
             else:
                 self.believed += 1
-                targets.add(target)
-                continue
-            self._refuse(claim.number, column, claimed, reason, kept.mention.sentence)
+                targets.add(index_by_number[number])
         return targets
 
     # --- sentences
@@ -390,81 +336,54 @@ class _Grounding:
         Args:
             entries: of the answer's `sentences`.
         """
-        stated = {kept.mention.sentence for kept in self._kept}
-        accounts = dict.fromkeys(stated, SentenceReading("findings"))
+        accounts: dict[int, SentenceReading] = {}
         for entry in entries:
-            self._take_account(entry, stated, accounts)
+            try:
+                claim = SentenceClaim.model_validate(entry)
+            except ValidationError:
+                self._refuse(_Subject(), "account", entry, "not-an-entry")
+                continue
+            position = self._position(claim.sentence)
+            if position is None:
+                self._refuse(_Subject(), "account", claim.sentence, "no-such-sentence")
+                continue
+            self.believed += 1
+            accounts[position] = SentenceReading(claim.account, claim.reason)
+        # A sentence with findings has that account, whatever else the model says of it.
+        for kept in self._kept:
+            accounts[kept.mention.sentence] = SentenceReading("findings")
         for position, sentence in enumerate(self._report.sentences):
             if sentence.section == "other":
                 accounts[position] = _SILENT
-            elif position in self._claimed_positions:
-                # Its findings were all refused, and no account of it was believed.
-                accounts.setdefault(position, SentenceReading("unreadable", "refused"))
             elif position not in accounts:
                 accounts[position] = SentenceReading("unreadable", "left out")
                 # A forgotten sentence counts as a fault, so that a model that forgets
                 # many is asked again.
-                self._refuse(0, "account", "", "left-out", position)
-        return tuple(accounts[position] for position in range(len(accounts)))
-
-    def _take_account(
-        self, entry: Any, stated: set[int], accounts: dict[int, SentenceReading]
-    ) -> None:
-        """Keep the account of a sentence without findings, or refuse it.
-
-        Args:
-            entry: of the answer's `sentences`.
-            stated: positions of sentences with findings.
-            accounts: by position; changed in place.
-        """
-        try:
-            claim = SentenceClaim.model_validate(entry)
-        except ValidationError:
-            self._refuse(0, "account", entry, "not-an-entry")
-            return
-        position = self._position(claim.sentence)
-        if position is None:
-            self._refuse(0, "account", claim.sentence, "no-such-sentence")
-        elif position in stated:
-            self._refuse(0, "account", claim.account, "has-findings", position)
-        elif position in accounts:
-            self._refuse(0, "account", claim.account, "duplicate", position)
-        else:
-            self.believed += 1
-            accounts[position] = SentenceReading(claim.account, claim.reason)
+                self._refuse(_Subject(0, position), "account", "", "left-out")
+        return tuple(accounts[position] for position in sorted(accounts))
 
     def _refuse(
-        self,
-        finding: int,
-        column: str,
-        claimed: Any,
-        reason: str,
-        position: int | None = None,
+        self, subject: _Subject, column: str, claimed: Any, reason: str
     ) -> None:
         """List what is not believed.
 
         Args:
-            finding: its number in the answer, or 0.
+            subject: what it is about.
             column: of the value, or empty.
             claimed: the value.
             reason: a code of `_REASON_TEXTS`.
-            position: of the sentence; None: there is none.
         """
         section = ""
         sentence_number = 0
-        if position is not None:
-            sentence = self._report.sentences[position]
+        if subject.position is not None:
+            sentence = self._report.sentences[subject.position]
             section = sentence.section
             sentence_number = sentence.number
         if not isinstance(claimed, str):
             claimed = json.dumps(claimed, ensure_ascii=False)
+        found = claimed[:_SHOWN_LENGTH]
         self.refused.append(
             RefusedValue(
-                section=section,
-                sentence=sentence_number,
-                column=column,
-                found=claimed[:_SHOWN_LENGTH],
-                reason=reason,
-                finding=finding,
+                section, sentence_number, column, found, reason, subject.finding
             )
         )

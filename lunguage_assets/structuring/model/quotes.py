@@ -1,6 +1,7 @@
 """Where quoted words stand in a sentence.
 
-Letter case, runs of white space and kinds of hyphen do not matter; word boundaries do.
+Letter case, white space, kinds of hyphen and apostrophe do not matter; word boundaries
+do.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from collections.abc import Sequence
 
 from lunguage_assets.structuring.contract import Span
 
-_GAP = r"[\s\-\u00ad\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+"
-"""White space and hyphens.
-
-"Ground glass", "ground-glass" and a line break between them are the same.
-"""
-_APOSTROPHE = "['\u2018\u2019`\u00b4]"
+_HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_APOSTROPHES = "\u2018\u2019`\u00b4"
+_PLAIN = str.maketrans(dict.fromkeys(_HYPHENS, " ") | dict.fromkeys(_APOSTROPHES, "'"))
+"""Character for character, so that places stay where they are."""
 _MARGIN = " \t\r\n.,;:"
 """What may stand around quoted words."""
 _SEPARATOR = re.compile(r"[,;](?!\d)")
-_BEGIN_OF_WORD = r"(?<!\w)"
-_END_OF_WORD = r"(?!\w)"
+# "Edema" does not stand in "edematous". A sign has no such boundary: "(mild" may stand
+# directly behind a letter.
+_BOUNDARY = r"(?:(?<!\w)|(?!\w))"
 
 
 def occurrences(words: str, sentence: str) -> list[Span]:
@@ -30,22 +30,12 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     """
     if not any(character.isalnum() for character in words):
         return []
-    tokens = [token for token in re.split(_GAP, words.strip(_MARGIN)) if token]
-    pattern = _GAP.join(_pattern_of(token) for token in tokens)
-    # "Edema" does not stand in "edematous". A sign has no such boundary: "(mild" may
-    # stand directly behind a letter.
-    if re.match(r"\w", tokens[0]):
-        pattern = _BEGIN_OF_WORD + pattern
-    if re.match(r"\w", tokens[-1][-1]):
-        pattern += _END_OF_WORD
-    matches = re.finditer(pattern, sentence, re.IGNORECASE)
-    return [Span(*match.span()) for match in matches]
-
-
-def _pattern_of(token: str) -> str:
-    """Match a word with any kind of apostrophe: "Bochdalek's"."""
-    pieces = [re.escape(piece) for piece in re.split(_APOSTROPHE, token)]
-    return _APOSTROPHE.join(pieces)
+    # "Ground glass", "ground-glass" and a line break between them are the same.
+    tokens = words.strip(_MARGIN).translate(_PLAIN).split()
+    pattern = r"\s+".join(map(re.escape, tokens))
+    whole_words = re.compile(rf"{_BOUNDARY}{pattern}{_BOUNDARY}", re.IGNORECASE)
+    plain_sentence = sentence.translate(_PLAIN)
+    return [Span(*match.span()) for match in whole_words.finditer(plain_sentence)]
 
 
 def nearest(spans: Sequence[Span], anchor: Span) -> Span:

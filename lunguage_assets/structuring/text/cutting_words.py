@@ -7,44 +7,106 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
 
-from lunguage_assets.assertion.word_files import require, word_file, word_path
+from pydantic import BaseModel, ConfigDict
+
+from lunguage_assets.packaged_data import read_as, resource
 
 HeadingKind = Literal[
     "hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"
 ]
 
+SECTIONS = resource("structuring", "sections.yaml")
+_REMEDY = 'The header of the file explains its form; words such as "no" need quotes.'
 _HEADING_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
-_GROUPS = (
-    "sign_offs", "exam_words", "exam_nouns", "elsewhere", "chest", "counted",
-    "abbreviations inside", "abbreviations before_capital",
-    "abbreviations before_number",
-)  # fmt: skip
+_LONG_WORD = 7
+"""Letters of a word that is still known when one of them is wrong."""
 
 
-class CuttingWords(NamedTuple):
-    """The words of `sections.yaml`.
+class _Abbreviations(BaseModel):
+    """Words whose full stop ends no sentence, by what follows."""
 
-    Attributes:
-        headings: spelling -> what stands below it.
-        longest_heading: in words.
-        groups: name -> its words.
-        sign_off: pattern of what ends a report: "Dictated by".
-        identity: hash of the file.
-    """
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    headings: Mapping[str, HeadingKind]
-    longest_heading: int
-    groups: Mapping[str, frozenset[str]]
-    sign_off: re.Pattern[str]
-    identity: str
+    inside: frozenset[str]
+    before_capital: frozenset[str]
+    before_number: frozenset[str]
 
-    def heading_kind(self, words: Iterable[re.Match[str]]) -> HeadingKind | None:
-        """Find the kind of the heading that these words are; None: they are none."""
-        return self.headings.get(_compared_form(words))
+
+class CuttingWords(BaseModel):
+    """The words of `sections.yaml`, whose comments explain them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    headings: dict[HeadingKind, tuple[str, ...]]
+    first_words: dict[HeadingKind, tuple[str, ...]]
+    sign_offs: frozenset[str]
+    exam_words: frozenset[str]
+    exam_nouns: frozenset[str]
+    elsewhere: frozenset[str]
+    chest: frozenset[str]
+    counted: frozenset[str]
+    abbreviations: _Abbreviations
+
+    @cached_property
+    def _kind_by_heading(self) -> dict[str, HeadingKind]:
+        kinds: dict[str, HeadingKind] = {}
+        for kind, phrases in self.headings.items():
+            for phrase in phrases:
+                kinds[" ".join(_words_in(phrase))] = kind
+        return kinds
+
+    @cached_property
+    def _word_by_slip(self) -> dict[str, str]:
+        """Words of headings by their spellings with a letter less."""
+        words = sorted({*" ".join(self._kind_by_heading).split()})
+        slips = {slip: word for word in words for slip in _with_a_letter_less(word)}
+        return slips | dict(zip(words, words, strict=True))
+
+    @cached_property
+    def longest_heading(self) -> int:
+        """Of the listed headings, in words."""
+        return max(len(heading.split()) for heading in self._kind_by_heading)
+
+    def _mended(self, word: str) -> str:
+        """Spell a word as headings do, where one letter of it is wrong or swapped."""
+        slips = [word, *_with_a_letter_less(word)]
+        known = (self._word_by_slip.get(slip) for slip in slips)
+        return next((spelling for spelling in known if spelling), word)
+
+    def heading_kind(self, heading: Iterable[re.Match[str]]) -> HeadingKind | None:
+        """Find the kind of a listed heading, "INDCATION" among them; None: it is none.
+
+        Args:
+            heading: its words.
+        """
+        words = [match.group().lower() for match in heading]
+        listed = self._kind_by_heading.get(" ".join(words))
+        return listed or self._kind_by_heading.get(" ".join(map(self._mended, words)))
+
+    def kind_by_first_word(self, heading: str) -> HeadingKind | None:
+        """Find the kind of a heading by its first word alone: "COMPARISON FILM"."""
+        first_word = self._mended(next(iter(_words_in(heading)), ""))
+        for kind, words in self.first_words.items():
+            if first_word in words:
+                return kind
+        return None
+
+    @cached_property
+    def sign_off(self) -> re.Pattern[str]:
+        """What ends a report, where a line or sentence begins: "Dictated by"."""
+        # The longest first: of alternatives a pattern takes the first that matches.
+        phrases = sorted(self.sign_offs, key=lambda phrase: (-len(phrase), phrase))
+        alternatives = "|".join(map(re.escape, phrases)).replace(r"\ ", r"[ \t]+")
+        # "Read by A. Roe." signs a report off; "as read by A. Roe" is a part of a
+        # sentence.
+        begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
+        pattern = rf"{begin}((?:{alternatives})(?![^\W_]))"
+        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def heading_words(text: str) -> Iterator[re.Match[str]]:
@@ -52,49 +114,31 @@ def heading_words(text: str) -> Iterator[re.Match[str]]:
     return _HEADING_WORD.finditer(text)
 
 
-def _compared_form(words: Iterable[re.Match[str]]) -> str:
-    return " ".join(word.group() for word in words).lower()
+def _words_in(text: str) -> list[str]:
+    return _HEADING_WORD.findall(text.lower())
 
 
-@lru_cache(maxsize=1)
+def _with_a_letter_less(word: str) -> list[str]:
+    """Leave out each letter of a long word.
+
+    Two words of which one letter is wrong, swapped, missing or too much have a spelling
+    in common. Short words have too many neighbours: "exam" and "exac".
+    """
+    if len(word) < _LONG_WORD:
+        return []
+    return [word[:at] + word[at + 1 :] for at in range(len(word))]
+
+
+@cache
 def cutting_words() -> CuttingWords:
     """Read the words once.
 
     Raises:
         ConfigurationError: the file cannot be read, or has a group that is none.
     """
-    file = word_file("sections")
-    # A group may have a sub-group, "headings" has "hist"; others have an empty one.
-    groups_of_file = {
-        " ".join(key).strip(): frozenset(words) for key, words in file.items()
-    }
-    heading_kinds = get_args(HeadingKind)
-    heading_groups = [f"headings {heading_kind}" for heading_kind in heading_kinds]
-    require("sections", groups_of_file, (*_GROUPS, *heading_groups))
-    groups = dict.fromkeys(_GROUPS, frozenset[str]()) | groups_of_file
-    headings: dict[str, HeadingKind] = {}
-    for heading_kind in heading_kinds:
-        for phrase in file.get(("headings", heading_kind), ()):
-            headings[_compared_form(heading_words(phrase))] = heading_kind
-    return CuttingWords(
-        headings=headings,
-        longest_heading=max(len(heading.split()) for heading in headings),
-        groups=groups,
-        sign_off=_sign_off(groups["sign_offs"]),
-        identity=hashlib.blake2b(
-            word_path("sections").read_bytes(), digest_size=6
-        ).hexdigest(),
-    )
+    return read_as(SECTIONS, CuttingWords, _REMEDY)
 
 
-def _sign_off(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Compile the phrases to one pattern, where a line or sentence begins."""
-    # The longest first: of alternatives a pattern takes the first that matches.
-    longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
-    alternatives = "|".join(
-        re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first
-    )
-    # "Read by A. Roe." signs a report off; "as read by A. Roe" is a part of a sentence.
-    begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
-    pattern = rf"{begin}((?:{alternatives})(?![^\W_]))"
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+def file_hash(path: Path) -> str:
+    """Hash a word file: other words decide otherwise."""
+    return hashlib.blake2b(path.read_bytes(), digest_size=6).hexdigest()

@@ -21,18 +21,30 @@ _WINDOW = 72
 _TITLE_LENGTH = 100
 MARGIN = " \t*#>_-\ufeff"
 """What may stand before a heading on its line."""
+_BEHIND_WORDS = re.compile(r"[ \t*_]*(?:\([^()]*\))?[ \t*_]*$")
+""" "FINDINGS (two views):" is the heading "FINDINGS"."""
+_UNLISTED = re.compile(
+    r"(?:^|[.?!;][ \t])[ \t*#>_-]*([A-Z][\w'/-]*(?:[ \t]+[\w'/-]+){0,4})$"
+)
+"""What may be a heading, where a line or sentence begins."""
 _OWN_LINE = re.compile(
     r"""
     ^[ \t*#>_]*
-    ([A-Za-z][A-Za-z/&'\x20-]{2,48}?)
+    ([A-Z][A-Za-z/&'\x20-]{2,48}?)
     [ \t\r*_]*
     (?:[ \t][-\u2013\u2014]+[ \t]|$)        # a dash between blanks, or the line's end
     """,
     re.MULTILINE | re.VERBOSE,
 )
 _CAPITALS = re.compile(
-    r"^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})(?=[ \t]+[A-Z0-9_])",
-    re.MULTILINE,
+    r"""
+    ^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})
+    (?=[ \t]+[A-Z0-9_])
+    # "FINDINGS ARE STABLE" is none: a word of text has a small letter, or no other.
+    (?=[ \t]{2}|\t|[ \t](?:\S\s|\S*[a-z]|[^A-Z\s]+\s))
+    (?=[^\n]{0,72}[a-z])                    # nor is the title "CHEST PORTABLE"
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 _LINE = re.compile(r"^[^\n]*\S[^\n]*$", re.MULTILINE)
 BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
@@ -61,11 +73,11 @@ def headings_of(text: str, words: CuttingWords) -> list[Heading]:
     """
     candidates = [
         *_headings_with_colon(text, words),
-        *_headings_on_own_lines(text, words),
-        *_headings_in_capitals(text, words),
+        *_headings_without_colon(text, words),
         *_exam_titles(text, words),
-        *_sign_offs(text, words),
     ]
+    for match in words.sign_off.finditer(text):
+        candidates.append(Heading(match.start(1), match.start(1), match[1], "sign-off"))
     candidates.sort(
         key=lambda heading: (heading.begin, heading.kind == "title", -heading.end)
     )
@@ -94,40 +106,28 @@ def _is_title_in_prose(text: str, last: Heading, title: Heading) -> bool:
 
 
 def _headings_with_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
+    """Find the longest heading that ends at each colon: "Clinical history:"."""
     for colon in re.finditer(":", text):
-        heading = _heading_before_colon(text, colon.start(), words)
-        if heading is not None:
-            yield heading
-
-
-def _heading_before_colon(text: str, colon: int, words: CuttingWords) -> Heading | None:
-    """Find the longest heading that ends at a colon.
-
-    Args:
-        text: of the report.
-        colon: its position.
-        words: of headings.
-    """
-    begin_of_window = max(0, colon - _WINDOW)
-    begin_of_line = text.rfind("\n", begin_of_window, colon) + 1
-    offset = max(begin_of_line, begin_of_window)
-    window = text[offset:colon].rstrip(" \t*_")
-    # "FINDINGS (two views):" is the heading "FINDINGS".
-    if window.endswith(")"):
-        window = window.rpartition("(")[0]
-    # "10:30" and "Findings 2:" are none.
-    if not window or not (window[-1].isalpha() or window[-1] == " "):
-        return None
-    before_colon = list(heading_words(window))[-words.longest_heading :]
-    # The longest first: of "Clinical history:" not "history" alone.
-    for first, word in enumerate(before_colon):
-        heading_kind = words.heading_kind(before_colon[first:])
-        if heading_kind is not None:
-            if not _may_begin_heading(window, word.start()):
-                return None
-            wording = window[word.start() : before_colon[-1].end()]
-            return Heading(offset + word.start(), colon + 1, wording, heading_kind)
-    return None
+        window = text[max(0, colon.start() - _WINDOW) : colon.start()]
+        line = _BEHIND_WORDS.sub("", window.rpartition("\n")[2])
+        offset = colon.start() - len(window.rpartition("\n")[2])
+        # "10:30" and "Findings 2:" are none.
+        if not line[-1:].isalpha():
+            continue
+        tokens = list(heading_words(line))[-words.longest_heading :]
+        for first, token in enumerate(tokens):
+            kind = words.heading_kind(tokens[first:])
+            if kind is not None:
+                if _may_begin_heading(line, token.start()):
+                    begin = offset + token.start()
+                    yield Heading(begin, colon.end(), line[token.start() :], kind)
+                break
+        else:
+            unlisted = _UNLISTED.search(line)
+            kind = unlisted and words.kind_by_first_word(unlisted[1])
+            if unlisted and kind:
+                begin = offset + unlisted.start(1)
+                yield Heading(begin, colon.end(), unlisted[1], kind)
 
 
 def _may_begin_heading(line: str, begin: int) -> bool:
@@ -139,65 +139,20 @@ def _may_begin_heading(line: str, begin: int) -> bool:
     return line[begin].isupper() or before[-1:] in (".", "?", "!", ";", "")
 
 
-def _headings_on_own_lines(text: str, words: CuttingWords) -> Iterator[Heading]:
-    """Find headings alone on a line, or before a dash: "Impression - no edema"."""
-    for match in _OWN_LINE.finditer(text):
-        wording = match.group(1)
-        heading_kind = words.heading_kind(heading_words(wording))
-        if heading_kind is not None and wording[0].isupper():
-            yield Heading(match.start(1), match.end(), wording, heading_kind)
+def _headings_without_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
+    """Find headings alone on a line, before a dash, or in capitals before other text.
 
-
-def _headings_in_capitals(text: str, words: CuttingWords) -> Iterator[Heading]:
-    """Find headings in capitals before other text: "FINDINGS The heart is large"."""
-    for match in _CAPITALS.finditer(text):
-        heading = _longest_in_capitals(text, match, words)
-        if heading is not None:
-            yield heading
-
-
-def _longest_in_capitals(
-    text: str, match: re.Match[str], words: CuttingWords
-) -> Heading | None:
-    """Find the longest heading with which a run of capitals begins.
-
-    Args:
-        text: of the report.
-        match: the run, where a line begins.
-        words: of headings.
+    "Impression - no edema", "FINDINGS The heart is large".
     """
-    begin = match.start(1)
-    capitals = list(heading_words(match.group(1)))
-    has_gap = "  " in match.group(1)
-    for last in range(len(capitals), 0, -1):
-        heading_kind = words.heading_kind(capitals[:last])
-        # A part of the capitals is a heading where two blanks are somewhere among them:
-        # "FINDINGS  PA VIEW shows".
-        if heading_kind is not None and (last == len(capitals) or has_gap):
-            end = begin + capitals[last - 1].end()
-            if not _is_followed_by_prose(text, end):
-                return None
-            return Heading(begin, end, text[begin:end], heading_kind)
-    return None
-
-
-def _is_followed_by_prose(text: str, end: int) -> bool:
-    """Whether the rest of the line is a sentence.
-
-    "FINDINGS ARE" is no heading, "FINDINGS  PA view" is.
-    """
-    line_end = text.find("\n", end)
-    if line_end == -1:
-        line_end = len(text)
-    line = text[end:line_end]
-    # A line all in capitals is a title: "CHEST PORTABLE".
-    if not any(letter.islower() for letter in line[:_WINDOW]):
-        return False
-    if line.startswith(("  ", "\t")):
-        return True
-    # "A" is an article as well: "IMPRESSION A small effusion".
-    following = line.split(None, 1)[0]
-    return len(following) <= 1 or not following.isupper()
+    for form in (_OWN_LINE, _CAPITALS):
+        for match in form.finditer(text):
+            wording = match[1]
+            kind = words.heading_kind(heading_words(wording))
+            # "History of sternotomy" on a line of its own may be a finding.
+            if kind is None and wording.isupper() and wording.count(" ") == 1:
+                kind = words.kind_by_first_word(wording)
+            if kind is not None:
+                yield Heading(match.start(1), match.end(), wording, kind)
 
 
 def _exam_titles(text: str, words: CuttingWords) -> Iterator[Heading]:
@@ -205,16 +160,14 @@ def _exam_titles(text: str, words: CuttingWords) -> Iterator[Heading]:
     for line in _LINE.finditer(text):
         line_text = line.group()
         begin = line.end() - len(line_text.lstrip())
-        colon = line_text.rfind(":", 0, _TITLE_LENGTH)
+        before_colon, colon, _ = line_text[:_TITLE_LENGTH].rpartition(":")
         if len(line_text) <= _TITLE_LENGTH and is_exam_title(line_text, words):
             yield Heading(begin, line.end(), line_text.strip(" \t\r:"), "title")
-        elif colon > 0:
-            # "PORTABLE AP CHEST: The lungs are clear." Only in capitals: before a colon
-            # "Portable AP chest" may be prose.
-            before_colon = line_text[:colon]
-            if before_colon.isupper() and is_exam_title(before_colon, words):
-                end = line.start() + colon + 1
-                yield Heading(begin, end, before_colon.strip(), "title")
+        # "PORTABLE AP CHEST: The lungs are clear." Only in capitals: before a colon
+        # "Portable AP chest" may be prose.
+        elif colon and before_colon.isupper() and is_exam_title(before_colon, words):
+            end = line.start() + len(before_colon) + 1
+            yield Heading(begin, end, before_colon.strip(), "title")
 
 
 def is_exam_title(line: str, words: CuttingWords) -> bool:
@@ -224,17 +177,10 @@ def is_exam_title(line: str, words: CuttingWords) -> bool:
     """
     if line.rstrip().endswith("."):
         return False
-    names: list[str] = []
-    for token in heading_words(line):
-        word = token.group().lower()
-        # Dates, and what de-identification left of a name, are no words of it.
-        if not word[0].isdigit() and word not in ("/", "xxxx"):
-            names.append(word)
-    has_noun = not words.groups["exam_nouns"].isdisjoint(names)
-    are_all_of_exams = words.groups["exam_words"].issuperset(names)
-    return has_noun and len(names) >= 2 and are_all_of_exams
-
-
-def _sign_offs(text: str, words: CuttingWords) -> Iterator[Heading]:
-    for match in words.sign_off.finditer(text):
-        yield Heading(match.start(1), match.start(1), match[1], "sign-off")
+    tokens = [token.group().lower() for token in heading_words(line)]
+    # Dates, and what de-identification left of a name, are no words of it.
+    names = [
+        name for name in tokens if name not in ("/", "xxxx") and not name[0].isdigit()
+    ]
+    has_noun = not words.exam_nouns.isdisjoint(names)
+    return has_noun and len(names) >= 2 and words.exam_words.issuperset(names)

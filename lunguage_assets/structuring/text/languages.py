@@ -8,19 +8,20 @@ by them; a language model reads it. The words stand in
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, cached_property
 
-from lunguage_assets.assertion.word_files import word_file, word_path
+from pydantic import BaseModel, ConfigDict
+
 from lunguage_assets.caches import remembered
+from lunguage_assets.packaged_data import read_as, resource
 
 OTHER_LANGUAGE = "other language"
 """The reason why a sentence is unreadable to the rules."""
 NOT_ENGLISH = "not-english"
 """The note of a report of which no sentence is in English (resources/reasons.yaml)."""
+LANGUAGES = resource("structuring", "languages.yaml")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _REMOVED = re.compile(r"x{3,}|_{2,}|\[\*\*.*?\*\*\]", re.IGNORECASE)
 """What de-identification leaves in the place of names and dates."""
@@ -33,68 +34,61 @@ _LATIN_END = "\u0250"
 """The first character behind the Latin letters."""
 
 
-class _Languages(NamedTuple):
+class _Languages(BaseModel):
     """Words that tell a language.
 
     Attributes:
         english: function words of English.
-        foreign: those of other languages that English does not have.
-        borrowed: phrases that English borrows: "status post", "en face".
+        others: those of each other language.
+        borrowed: phrases that English borrows: "de novo", "en face".
     """
 
-    english: frozenset[str]
-    foreign: frozenset[str]
-    borrowed: re.Pattern[str]
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    english: list[str]
+    others: dict[str, list[str]]
+    borrowed: list[str]
+
+    @cached_property
+    def english_words(self) -> frozenset[str]:
+        return frozenset(" ".join(self.english).split())
+
+    @cached_property
+    def foreign_words(self) -> frozenset[str]:
+        """Words of other languages that English does not have."""
+        lines = [line for lines in self.others.values() for line in lines]
+        return frozenset(" ".join(lines).split()) - self.english_words
+
+    @cached_property
+    def borrowed_phrases(self) -> re.Pattern[str]:
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, self.borrowed))})\b")
 
 
-class WordCounts(NamedTuple):
-    """How many words of a text are plainly English, and how many are not."""
-
-    english: int
-    foreign: int
-
-    @property
-    def are_telling(self) -> bool:
-        """Whether a word tells the language at all."""
-        return bool(self.english or self.foreign)
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether more words speak for another language than for English."""
-        return self.foreign > self.english
-
-
-@lru_cache(maxsize=1)
+@cache
 def _languages() -> _Languages:
-    groups = word_file("languages")
-    english = frozenset(" ".join(groups["english", ""]).split())
-    foreign: set[str] = set()
-    for (group, _language), lines in groups.items():
-        if group == "others":
-            foreign.update(" ".join(lines).split())
-    phrases = "|".join(re.escape(phrase) for phrase in groups["borrowed", ""])
-    borrowed = re.compile(rf"\b(?:{phrases})\b")
-    # A word that English has as well tells nothing against it.
-    return _Languages(english, frozenset(foreign) - english, borrowed)
+    return read_as(LANGUAGES, _Languages)
 
 
 @remembered
-def count_words(text: str) -> WordCounts:
-    """Count the words of a text that tell its language; most tell nothing."""
+def _foreign_surplus(text: str) -> int | None:
+    """Count by how many more words a text is foreign than English; most tell nothing.
+
+    Returns:
+        None: no word tells the language.
+    """
     languages = _languages()
     plain = _PARTICLES.sub(r"\1 ", _REMOVED.sub(" ", text))
     lower = plain.lower()
-    if languages.borrowed.search(lower):
+    if languages.borrowed_phrases.search(lower):
         # Only then in lower case: a capital tells a name from a foreign word.
-        plain = languages.borrowed.sub(" ", lower)
-    english = 0
-    foreign = 0
+        plain = languages.borrowed_phrases.sub(" ", lower)
+    votes: list[int] = []
     for word in _WORD.findall(plain):
-        if word.lower() in languages.english:
-            english += 1
-        elif word.lower() in languages.foreign or _has_foreign_letters(word):
-            foreign += 1
-    return WordCounts(english, foreign)
+        if word.lower() in languages.english_words:
+            votes.append(-1)
+        elif word.lower() in languages.foreign_words or _has_foreign_letters(word):
+            votes.append(1)
+    return sum(votes) if votes else None
 
 
 def _has_foreign_letters(word: str) -> bool:
@@ -102,13 +96,9 @@ def _has_foreign_letters(word: str) -> bool:
 
     "épanchement" is none; "Sjögren" with its capital is a name, and may be English.
     """
-    if word.isascii():
-        return False
-    letters = [character for character in word if character.isalpha()]
-    if any(letter >= _LATIN_END for letter in letters):
-        return True
-    has_accent = any(not letter.isascii() for letter in letters)
-    return word[0].islower() and has_accent
+    letters = word.replace("’", "'")
+    is_foreign = letters[0].islower() or max(letters) >= _LATIN_END
+    return is_foreign and not letters.isascii()
 
 
 def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
@@ -118,25 +108,11 @@ def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     ("Cardiomegaly.") is of the language of the report, which is English unless more
     words speak for another one.
     """
-    counts_by_sentence = [count_words(sentence) for sentence in sentences]
-    counts_of_report = WordCounts(
-        english=sum(counts.english for counts in counts_by_sentence),
-        foreign=sum(counts.foreign for counts in counts_by_sentence),
-    )
-    are_foreign: list[bool] = []
-    for counts in counts_by_sentence:
-        deciding = counts if counts.are_telling else counts_of_report
-        are_foreign.append(deciding.is_foreign)
-    return are_foreign
+    surpluses = [_foreign_surplus(sentence) for sentence in sentences]
+    of_report = sum(surplus or 0 for surplus in surpluses)
+    return [(of_report if surplus is None else surplus) > 0 for surplus in surpluses]
 
 
 def is_in_another_language(sentences: Sequence[str]) -> bool:
     """Whether no sentence of a report is in English."""
     return bool(sentences) and all(foreign_sentences(sentences))
-
-
-def identity() -> str:
-    """Hash the words that decide: others decide otherwise."""
-    return hashlib.blake2b(
-        word_path("languages").read_bytes(), digest_size=6
-    ).hexdigest()

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lunguage_assets.structuring.contract import SectionedReport, Sentence
-from lunguage_assets.structuring.text.cutting_words import cutting_words
+from lunguage_assets.structuring.text.cutting_words import (
+    SECTIONS,
+    CuttingWords,
+    cutting_words,
+    file_hash,
+)
 from lunguage_assets.structuring.text.languages import (
+    LANGUAGES,
     NOT_ENGLISH,
     is_in_another_language,
 )
-from lunguage_assets.structuring.text.languages import identity as languages_identity
 from lunguage_assets.structuring.text.sections import Section, sections_of
 from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
 from lunguage_assets.structuring.text.views import views_in_text
 
-VERSION = "5"
+VERSION = "6"
 """Raise it with every change of rules that cuts a report otherwise.
 
 `identity` carries it.
@@ -33,7 +38,8 @@ _SUB_HEADING_LENGTH = 60
 
 def identity() -> str:
     """Name everything that changes how reports are cut."""
-    return f"text/{VERSION}/{cutting_words().identity}/{languages_identity()}"
+    hashes = [file_hash(path) for path in (SECTIONS, LANGUAGES)]
+    return "/".join(["text", VERSION, *hashes])
 
 
 def cut_report(study_id: str, text: str) -> SectionedReport:
@@ -70,12 +76,18 @@ def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
     "Clear lungs. KNEE: No fracture." is one report of two parts. The upper abdomen is
     on a film of the chest, and is no other part.
     """
-    words = cutting_words().groups
-    # "HISTORY: Knee pain" does not make a report one of the knee.
-    words_outside_history = _words_outside_history(text, sections)
-    names_other_part = not words["elsewhere"].isdisjoint(words_outside_history)
-    names_chest = not words["chest"].isdisjoint(words_outside_history)
-    is_all_of_other_part = names_other_part and not names_chest
+    words = cutting_words()
+    # "HISTORY: Knee pain" does not make a report one of the knee; "CHEST: Clear." names
+    # the chest in its heading alone.
+    named = _words_in(
+        *(
+            f"{section.heading} {text[section.begin : section.end]}"
+            for section in sections
+            if section.code != "hist"
+        )
+    )
+    names_other_part = not words.elsewhere.isdisjoint(named)
+    is_all_of_other_part = names_other_part and words.chest.isdisjoint(named)
     width = line_width(text)
     numbers: Counter[str] = Counter()
     sentences: list[Sentence] = []
@@ -96,42 +108,33 @@ def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
             # Findings are numbered without a gap where sentences about a knee stand
             # between them: these count among the `other` ones.
             numbers[code] += 1
-            sentences.append(
-                Sentence(code, numbers[code], span, sentence, section.heading)
-            )
+            number = numbers[code]
+            sentences.append(Sentence(code, number, span, sentence, section.heading))
     return _Numbered(sentences, has_other_part)
 
 
-def _words_outside_history(text: str, sections: Sequence[Section]) -> set[str]:
-    words: set[str] = set()
-    for section in sections:
-        if section.code != "hist":
-            # "CHEST: Clear." names the chest in its heading alone.
-            content = text[section.begin : section.end]
-            words.update(_WORD.findall(f"{section.heading} {content}".lower()))
-    return words
+def _words_in(*texts: str) -> set[str]:
+    return set(_WORD.findall(" ".join(texts).lower()))
 
 
-def _is_of_other_part(
-    sentence: str, words: Mapping[str, frozenset[str]], *, was_before: bool
-) -> bool:
+def _is_of_other_part(sentence: str, words: CuttingWords, *, was_before: bool) -> bool:
     """Whether another part of the body is described from this sentence on.
 
     Args:
         sentence: of findings or impression; a sub-heading, "KNEE:", changes it.
-        words: groups of `sections.yaml`.
+        words: of `sections.yaml`.
         was_before: whether another part was described before it.
     """
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
     # Too long for a title.
     if not colon and len(sentence) > _SUB_HEADING_LENGTH:
         return was_before
-    heading_words = set(_WORD.findall(heading.lower()))
-    names_other_part = bool(heading_words & words["elsewhere"])
-    names_chest = bool(heading_words & words["chest"])
-    if names_other_part and heading_words <= words["elsewhere"] | words["exam_words"]:
+    named = _words_in(heading)
+    names_chest = not words.chest.isdisjoint(named)
+    names_other_part = not words.elsewhere.isdisjoint(named)
+    if names_other_part and named <= words.elsewhere | words.exam_words:
         # "CHEST AND KNEE:" is read: it may be about the lungs.
         return not names_chest
-    is_title_of_chest = names_chest and heading_words <= words["exam_words"]
     # Any other sub-heading ("HEART:") leads back to the chest.
+    is_title_of_chest = names_chest and named <= words.exam_words
     return was_before and not colon and not is_title_of_chest

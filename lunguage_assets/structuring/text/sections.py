@@ -6,7 +6,7 @@ How a heading is known is decided in `headings.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,6 +23,11 @@ from lunguage_assets.structuring.text.headings import (
 _LONGEST_PLACEHOLDER = 8
 """Characters of `___`, which stands for something; a longer one is a drawn rule."""
 _SENTENCE_BEGIN = re.compile(r"[A-Z0-9_(]")
+_NOTES_OF_UNREAD: dict[HeadingKind, str] = {
+    "title": "text-before-headings",
+    "preliminary": "preliminary-superseded",
+}
+"""Notes on sections that might have been findings, and are not read."""
 
 
 class Section(NamedTuple):
@@ -58,64 +63,63 @@ def sections_of(text: str) -> SectionedText:
     report has no other.
     """
     headings = headings_of(text, cutting_words())
-    sections = [
-        section
-        for section in _sections_between(text, headings)
-        if _has_content(text, section)
-    ]
+    sections = list(_sections_between(text, headings))
     notes: list[str] = []
     if all(heading.kind in ("title", "sign-off") for heading in headings):
         notes.append("no-headings")
-    if _count_reports(headings, sections) > 1:
+    if _has_two_reports(headings, sections):
         notes.append("two-reports")
     # Before the codes: whether a heading names findings decides what other text is.
     if not any(section.kind == "find" for section in sections):
-        with_findings: list[Section] = []
-        for section in sections:
-            with_findings += _apart_from_findings(text, section)
-        sections = with_findings
-    coded = _with_codes(sections)
-    return SectionedText(coded.sections, notes + coded.notes)
+        sections = [part for section in sections for part in _paragraphs(text, section)]
+        if any(section.kind == "find" for section in sections):
+            notes.append("findings-without-heading")
+    kinds = {section.kind for section in sections}
+    if kinds.isdisjoint(("find", "impr", "title", "preliminary")):
+        notes.append("no-findings-section")
+    coded: list[Section] = []
+    code: SectionCode = "other"
+    for section in sections:
+        code = _code_of(section, code, kinds)
+        coded.append(section._replace(code=code))
+        if code == "other" and section.kind in _NOTES_OF_UNREAD:
+            notes.append(_NOTES_OF_UNREAD[section.kind])
+    # One note a report, however many of its sections were not read.
+    return SectionedText(coded, list(dict.fromkeys(notes)))
 
 
 def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
+    """Take what stands behind each heading, if it is more than a drawn rule."""
     # What stands before the first heading is treated as under a mere title.
     begin = Heading(0, 0, "", "title")
     end = Heading(len(text), len(text), "", "title")
     for heading, following in pairwise((begin, *headings, end)):
-        yield Section(heading.end, following.begin, heading.wording, heading.kind)
+        content = text[heading.end : following.begin].strip()
+        is_short = len(content) <= _LONGEST_PLACEHOLDER
+        if content and (is_short or content.strip(MARGIN + "\r\n")):
+            yield Section(heading.end, following.begin, heading.wording, heading.kind)
 
 
-def _has_content(text: str, section: Section) -> bool:
-    """Whether there is more than a drawn rule."""
-    content = text[section.begin : section.end].strip()
-    is_short = len(content) <= _LONGEST_PLACEHOLDER
-    return bool(content) and (is_short or bool(content.strip(MARGIN + "\r\n")))
-
-
-def _count_reports(headings: Sequence[Heading], sections: Sequence[Section]) -> int:
-    """Count the reports in a text: an examination begins again behind an impression."""
+def _has_two_reports(headings: Sequence[Heading], sections: Sequence[Section]) -> bool:
+    """Whether an examination with findings begins again behind an impression."""
     begins_with_content = {section.begin for section in sections}
-    reports = 1
     is_concluded = False
     is_begun_again = False
     for heading in headings:
         # "ADDENDUM: ..." with findings of its own belongs to the report before it.
         if heading.wording.lower().startswith("adden"):
             continue
-        is_concluded = is_concluded or heading.kind == "impr"
-        if is_concluded and heading.kind in ("introduction", "title", "hist"):
-            is_begun_again = True
-        has_content = heading.end in begins_with_content
-        states_findings = has_content and heading.kind in ("find", "impr")
         # A second title alone may be a repeated header of the page.
-        if is_begun_again and states_findings:
-            reports += 1
-            is_begun_again = False
-    return reports
+        states_findings = heading.kind in ("find", "impr")
+        if is_begun_again and states_findings and heading.end in begins_with_content:
+            return True
+        is_concluded |= heading.kind == "impr"
+        begins = heading.kind in ("introduction", "title", "hist")
+        is_begun_again |= is_concluded and begins
+    return False
 
 
-def _apart_from_findings(text: str, section: Section) -> list[Section]:
+def _paragraphs(text: str, section: Section) -> list[Section]:
     """Divide a section at its first blank line, where no heading names the findings.
 
     "HISTORY: Cough.\\n\\nThe lungs are clear.": the second paragraph is findings.
@@ -123,80 +127,32 @@ def _apart_from_findings(text: str, section: Section) -> list[Section]:
     if section.kind not in ("hist", "introduction"):
         return [section]
     for blank in BLANK_LINE.finditer(text, section.begin, section.end):
-        has_text_before = bool(text[section.begin : blank.start()].strip())
+        has_text_before = text[section.begin : blank.start()].strip()
         if has_text_before and _SENTENCE_BEGIN.match(text, blank.end()):
             findings = Section(blank.end(), section.end, "", "find")
             return [section._replace(end=blank.start()), findings]
     return [section]
 
 
-def _with_codes(sections: Sequence[Section]) -> SectionedText:
-    """Decide what the sentences of each section count as."""
-    heading_kinds = {section.kind for section in sections}
-    notes: list[str] = []
-    if any(section.kind == "find" and not section.heading for section in sections):
-        notes.append("findings-without-heading")
-    if not _is_final(heading_kinds) and "preliminary" not in heading_kinds:
-        notes.append("no-findings-section")
-    coded: list[Section] = []
-    unread: list[str] = []
-    code: SectionCode = "other"
-    for section in sections:
-        code = _code_of(section, code, heading_kinds)
-        if code == "other" and section.kind in _NOTE_OF_UNREAD:
-            unread.append(_NOTE_OF_UNREAD[section.kind])
-        coded.append(section._replace(code=code))
-    # One note a report, however many of its sections were not read.
-    return SectionedText(coded, notes + list(dict.fromkeys(unread)))
-
-
-_NOTE_OF_UNREAD: Mapping[HeadingKind, str] = {
-    "title": "text-before-headings",
-    "preliminary": "preliminary-superseded",
-}
-"""Notes on sections that might have been findings, and are not read."""
-
-
-def _is_final(heading_kinds: set[HeadingKind]) -> bool:
-    """Whether a report has more than history and a preliminary reading."""
-    return not heading_kinds.isdisjoint(("find", "impr", "title"))
-
-
 def _code_of(
-    section: Section, code_before: SectionCode, heading_kinds: set[HeadingKind]
+    section: Section, code_before: SectionCode, kinds: set[HeadingKind]
 ) -> SectionCode:
     """Decide what the sentences of a section count as.
 
     Args:
         section: of the report.
         code_before: of the section before.
-        heading_kinds: of all sections.
+        kinds: of all sections.
     """
-    if section.kind == "hist" or section.kind == "find" or section.kind == "impr":
+    if section.kind in ("hist", "find", "impr"):
         return section.kind
     if section.kind == "title":
-        has_findings = "find" in heading_kinds
-        return _code_under_title(section, code_before, has_findings=has_findings)
+        if "find" not in kinds:
+            return "find"
+        # "FINDINGS: ...\nLATERAL CHEST\n...": behind findings they are findings of it.
+        if code_before != "hist" and is_exam_title(section.heading, cutting_words()):
+            return code_before
     # "PRELIMINARY REPORT: Possible edema." counts until there is a final reading.
-    if section.kind == "preliminary" and not _is_final(heading_kinds):
+    if section.kind == "preliminary" and kinds.isdisjoint(("find", "impr", "title")):
         return "find"
-    return "other"
-
-
-def _code_under_title(
-    section: Section, code_before: SectionCode, *, has_findings: bool
-) -> SectionCode:
-    """Decide what text under a mere title is.
-
-    Args:
-        section: behind the title, or at the begin of the report.
-        code_before: of the section before.
-        has_findings: whether a heading names findings.
-    """
-    if not has_findings:
-        return "find"
-    # "FINDINGS: ...\nLATERAL CHEST\n...": behind findings they are findings of it.
-    is_behind_findings = code_before in ("find", "impr")
-    if is_behind_findings and is_exam_title(section.heading, cutting_words()):
-        return code_before
     return "other"

@@ -22,7 +22,8 @@ _END = re.compile(
         (?<![.!?])(?P<stop>[.!?]++)(?P<close>["')\]\u201d]*+)
         # With or without a blank behind.
         (?=\s|$|[A-Z_]|[0-9]{1,2}[.)]\s?[A-Z])
-    |   (?P<blank>\n\s*\n)
+        # A page break inside a sentence is none: "in the left\n\nbase".
+    |   (?P<blank>(?<![^\W_])\n\s*\n|\n\s*\n(?![a-z]))
     |   \n[ \t]*
         (?P<bullet>
             (?:\(?[0-9]{1,2}[.)]|\#[0-9]{1,2}[.:]?|[-*\u2022\u00b7\u2013>])
@@ -40,7 +41,7 @@ _ENUMERATION = re.compile(
     \s*
     (?:
         (?:
-            \(?[0-9]{1,2}[.)](?![0-9])
+            \(?(?P<number>[0-9]{1,2})[.)](?![0-9])
         |   \#[0-9]{1,2}[.:]?(?=\s)
         |   [-*\u2022\u00b7\u2013>]+(?=[ \t])
         )
@@ -49,22 +50,26 @@ _ENUMERATION = re.compile(
     """,
     re.VERBOSE,
 )
-_DIGITS = re.compile(r"[0-9]{1,2}")
-_LAST_WORD = re.compile(r"[\w.]+$")
+_LAST_WORD = re.compile(r"([\w.]*)\s*$")
 _DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]$")
 """A word with stops inside: "e.g"."""
+_ITEM_NUMBER = re.compile(r"\s*\d*\s*")
+_INITIAL = re.compile(r"(?:[._]|\b(?:by|with|and|Dr))\s+[A-Z]$")
+""" "Dr. J. Roe", "by A. Roe"; "Hepatitis C. Clear lungs." are two sentences."""
+_COMPLETE = re.compile(r"(?:[^\W_]*[a-z]{2}|[)_X])$")
+"""What ends a sentence without a blank: "lungs.No edema", "seen.___"."""
 _SUB_HEADING = re.compile(r"[ \t]*[A-Z][A-Za-z/&,-]*(?: [A-Za-z/&,-]+){0,5}:")
-_FIRST_WORD = re.compile(r"\S{1,80}")
+_STATEMENT = re.compile(r"[A-Z\"'(\[]\S{0,80}")
 _BLANKS = " \t\r\n\f\v"
 _SAYS_SOMETHING = re.compile(r"[^\W_]|__")
-_DRAWN_RULE = re.compile(r"[_=*~.\s-]{9,}")
+_DRAWN_RULE = re.compile(r"_[_=*~.\s-]{8,}")
+""" "___" stands for something that was taken out; a longer one is a rule."""
 
 # How far is looked around a place where a sentence may end, in characters. A sentence
 # is found in linear time, whatever the text.
 _LOOK_BACK = 40
 _LOOK_AHEAD = 80
 _LONGEST_LINE = 400
-_LONGEST_LINE_AHEAD = 160
 _ITEMS_BEFORE = 5
 """Statements of a list in which the number before is looked for."""
 _USUAL_WIDTH = 60
@@ -99,29 +104,17 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
         width: `line_width` of the report.
     """
     passage = _Passage(text, begin, end, max(width, _USUAL_WIDTH))
-    for first, last in pairwise([begin, *_cuts(passage), end]):
-        content = first
-        enumeration = _ENUMERATION.match(text, first, last)
-        if enumeration:
-            content = enumeration.end()
-        sentence = text[content:last].rstrip()
-        if _SAYS_SOMETHING.search(sentence) and not _is_drawn_rule(sentence):
-            yield Span(content, content + len(sentence))
-
-
-def _is_drawn_rule(sentence: str) -> bool:
-    """ "___" stands for something that was taken out; a longer one is a rule."""
-    return sentence.startswith("_") and _DRAWN_RULE.fullmatch(sentence) is not None
-
-
-def _cuts(passage: _Passage) -> Iterator[int]:
-    """Find where sentences begin, without the first."""
-    begins = [passage.begin]
-    for match in _END.finditer(passage.text, passage.begin, passage.end):
+    begins = [begin]
+    for match in _END.finditer(text, begin, end):
         cut = _cut_at(match, passage, begins)
         if cut is not None and cut > begins[-1]:
-            yield cut
             begins.append(cut)
+    for first, last in pairwise([*begins, end]):
+        enumeration = _ENUMERATION.match(text, first, last)
+        content = enumeration.end() if enumeration else first
+        sentence = text[content:last].rstrip()
+        if _SAYS_SOMETHING.search(sentence) and not _DRAWN_RULE.fullmatch(sentence):
+            yield Span(content, content + len(sentence))
 
 
 def _cut_at(match: re.Match[str], passage: _Passage, begins: list[int]) -> int | None:
@@ -133,27 +126,13 @@ def _cut_at(match: re.Match[str], passage: _Passage, begins: list[int]) -> int |
         begins: of the sentences so far.
     """
     if match["stop"]:
-        is_end = _is_end(match, passage, begins[-1])
-        return match.end() if is_end else None
+        return match.end() if _is_end(match, passage, begins[-1]) else None
     # "In segment 2. The ...": the number belongs to the sentence before it.
     if match["listed"] and not _is_next_of_list(match, begins):
         return match.end()
-    if match["blank"] and _goes_on_behind_blank(match):
-        return None
     if match["line"] and not _is_ended_line(match.start(), passage):
         return None
     return match.start()
-
-
-def _goes_on_behind_blank(match: re.Match[str]) -> bool:
-    """A page break inside a sentence: a blank line between two lower-case words."""
-    text = match.string
-    before = text[match.start() - 1 : match.start()]
-    following = text[match.end() : match.end() + 1]
-    return before.isalnum() and following.islower()
-
-
-# --- full stops
 
 
 def _is_end(match: re.Match[str], passage: _Passage, begin: int) -> bool:
@@ -166,96 +145,54 @@ def _is_end(match: re.Match[str], passage: _Passage, begin: int) -> bool:
     """
     text = passage.text
     at = match.start()
-    behind = match.end()
-    following = text[behind : behind + _LOOK_AHEAD].lstrip()[:1]
-    if behind >= passage.end or not following:
+    following = text[match.end() : match.end() + _LOOK_AHEAD].lstrip()[:1]
+    if match.end() >= passage.end or not following:
         return True
     before = text[max(begin, at - _LOOK_BACK) : at]
     stop = match["stop"]
     if len(stop) > 1 or stop == "?":
-        return _is_end_at_run(stop, before, following)
-    if _is_item_number(before, text[begin:at]):
+        # "Clear lungs... small heart" goes on; so does "Fever, ? pneumonia".
+        is_behind_word = before[-1:].isalnum() or before[-1:] in "_)"
+        return not following.islower() and (is_behind_word or len(stop) > 1)
+    # "1." begins a sentence.
+    if at - begin < _LOOK_BACK and _ITEM_NUMBER.fullmatch(before):
         return False
-    last_word = _last_word_of(before)
     # With a blank behind, only an abbreviation goes on; without one, as in "3.5 cm", it
     # must be told that something ends at all.
-    if text[behind] in _BLANKS or match["close"]:
-        return not _is_abbreviation(last_word, before, following)
-    return _is_end_without_blank(last_word, following)
+    if text[match.end()] in _BLANKS or match["close"]:
+        return not _is_abbreviation(before, following)
+    is_number = before[-1:].isdigit() and following.isupper()
+    return (is_number or _COMPLETE.search(before) is not None) and not (
+        _is_abbreviation(before, "")
+    )
 
 
-def _is_end_at_run(stop: str, before: str, following: str) -> bool:
-    """ "Clear lungs... small heart" goes on; so does "Fever, ? pneumonia"."""
-    is_behind_word = before[-1:].isalnum() or before[-1:] in "_)"
-    return not following.islower() and (is_behind_word or len(stop) > 1)
-
-
-def _is_item_number(before: str, sentence: str) -> bool:
-    """ "1." begins a sentence."""
-    if not before.strip():
-        return True
-    return before.strip().isdigit() and sentence.strip().isdigit()
-
-
-def _is_abbreviation(word: str, before: str, following: str) -> bool:
+def _is_abbreviation(before: str, following: str) -> bool:
     """Whether the full stop belongs to the word: "approx. 2 cm", "Dr. J. Roe".
 
     Args:
-        word: before the stop, as written.
         before: the text before the stop, up to the word.
-        following: the first character behind the stop.
+        following: the first character behind the stop and the blanks; empty where it
+            follows without a blank.
     """
-    lower = word.lower()
+    word = _last_word(before).lower()
+    abbreviations = cutting_words().abbreviations
     # "Approx. 2 cm", "vs. edema": it never ends a sentence.
-    if lower in _abbreviations("inside"):
+    if word in abbreviations.inside:
         return True
     # "No. 2", but "Effusion: no. Clear lungs."
-    if lower in _abbreviations("before_number") and following.isdigit():
+    if word in abbreviations.before_number and following.isdigit():
         return True
     # "3 p.m. The ..." may end one: only a small letter or a number goes on for sure.
-    if lower in _abbreviations("before_capital") or _DOTTED.search(lower):
+    is_dotted = _DOTTED.search(word) is not None
+    if word in abbreviations.before_capital or is_dotted:
         return following.islower() or following.isdigit() or following in ",;"
-    is_initial = len(word) == 1 and word.isupper() and following.isupper()
-    return is_initial and _is_before_name(before)
+    return following.isupper() and _INITIAL.search(before) is not None
 
 
-def _abbreviations(position: str) -> frozenset[str]:
-    """Read the words whose full stop may end no sentence, by what follows."""
-    return cutting_words().groups[f"abbreviations {position}"]
-
-
-def _is_before_name(before: str) -> bool:
-    """Whether a single capital belongs to a name: "Dr. J. Roe", "by A. Roe".
-
-    "Hepatitis C. Clear lungs." are two sentences.
-    """
-    words = before[:-1].split()
-    if not words:
-        return False
-    return words[-1].endswith((".", "_")) or words[-1] in ("by", "with", "and", "Dr")
-
-
-def _is_end_without_blank(word: str, following: str) -> bool:
-    """ "Clear lungs.No edema", "seen.___", "at T6.The heart"; "e.g.PA" goes on."""
-    if _DOTTED.search(word):
-        return False
-    word_at_stop = word.rpartition(".")[2]
-    last_character = word_at_stop[-1:]
-    is_word = last_character.islower() and len(word_at_stop) > 1
-    if is_word and word_at_stop.lower() not in _abbreviations("inside"):
-        return True
-    # De-identification leaves "___" or "XXXX" at the end of a sentence.
-    if last_character in (")", "_", "X"):
-        return True
-    return last_character.isdigit() and following.isupper()
-
-
-def _last_word_of(before: str) -> str:
+def _last_word(before: str) -> str:
     match = _LAST_WORD.search(before)
-    return match.group() if match else ""
-
-
-# --- lists and lines
+    return match[1] if match else ""
 
 
 def _is_next_of_list(match: re.Match[str], begins: list[int]) -> bool:
@@ -265,19 +202,15 @@ def _is_next_of_list(match: re.Match[str], begins: list[int]) -> bool:
     """
     text = match.string
     at = match.start()
-    word_before = _last_word_of(text[max(0, at - _LOOK_BACK) : at].rstrip())
     # "Segment 2."
-    if word_before.lower() in cutting_words().groups["counted"]:
+    word_before = _last_word(text[max(0, at - _LOOK_BACK) : at]).lower()
+    if word_before in cutting_words().counted:
         return False
-    number = int(match["listed"][:-1])
     # A statement may have several sentences: the last one with a number counts.
     for begin in reversed(begins[-_ITEMS_BEFORE:]):
         enumeration = _ENUMERATION.match(text, begin, at)
-        if enumeration is None:
-            continue
-        digits = _DIGITS.search(enumeration.group())
-        if digits is not None:
-            return number == int(digits.group()) + 1
+        if enumeration and enumeration["number"]:
+            return int(match["listed"][:-1]) == int(enumeration["number"]) + 1
     return False
 
 
@@ -289,22 +222,16 @@ def _is_ended_line(at: int, passage: _Passage) -> bool:
         passage: the section.
     """
     text = passage.text
-    earliest = max(passage.begin, at - _LONGEST_LINE)
-    line_begin = max(text.rfind("\n", earliest, at) + 1, earliest)
-    line = text[line_begin:at].rstrip()
-    end_ahead = min(passage.end, at + 1 + _LONGEST_LINE_AHEAD)
-    following = text[at + 1 : end_ahead].lstrip(" \t\r")
+    line = text[max(passage.begin, at - _LONGEST_LINE) : at]
+    line = line.rpartition("\n")[2].rstrip()
+    following = text[at + 1 : min(passage.end, at + _LONGEST_LINE)].lstrip(" \t\r")
     # "Effusion,\nEdema" goes on.
-    if not line or not following or following[0].islower() or line[-1] in ":,-(/":
+    if not line or line[-1] in ":,-(/":
         return False
     if _SUB_HEADING.match(following):
         return True
-    begins_statement = following[0].isupper() or following[0] in "\"'(["
-    if not begins_statement:
+    # Where the next word would have had room the line was ended on purpose.
+    statement = _STATEMENT.match(following)
+    if statement is None:
         return False
-    # The next word would have had room on the line: it was ended on purpose.
-    width_with_next_word = len(line) + 1
-    first_word = _FIRST_WORD.match(following)
-    if first_word:
-        width_with_next_word += len(first_word.group())
-    return width_with_next_word <= passage.width
+    return len(line) + 1 + len(statement.group()) <= passage.width

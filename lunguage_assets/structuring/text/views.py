@@ -7,8 +7,7 @@ one that is wished for, are none of this one.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.structuring.contract import Sentence
@@ -74,43 +73,31 @@ def views_in_text(
     views = study_views(" ; ".join(_titles_and_technique(text, sections)))
     if views & {"ap", "pa", "lateral"}:
         return written(views)
-    named = _views_named(sentences)
+    named = [
+        name
+        for sentence in sentences
+        if sentence.section in ("find", "impr")
+        and sentence.number <= _SENTENCES_WITH_VIEWS
+        for name in _views_named(sentence.text)
+    ]
     if named:
         # "On the lateral view" is said of one film of two.
         views |= study_views(" ; ".join((*named, "frontal")))
     return written(views)
 
 
-def _titles_and_technique(text: str, sections: Iterable[Section]) -> list[str]:
-    headings: list[str] = []
-    introductions: list[str] = []
+def _titles_and_technique(text: str, sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
-        if section.heading:
-            headings.append(section.heading)
+        yield section.heading
         # "COMPARISON: PA view of May" names a view of another examination.
         is_of_another = section.heading.lower().startswith(("compar", "prior", "date"))
         if section.kind in ("introduction", "title") and not is_of_another:
             end = min(section.end, section.begin + _TECHNIQUE_LENGTH)
-            content = text[section.begin : end]
-            introductions.append(f"{section.heading} {content}")
-    return headings + introductions
+            yield f"{section.heading} {text[section.begin : end]}"
 
 
-def _views_named(sentences: Iterable[Sentence]) -> list[str]:
-    named: list[str] = []
-    counts: Counter[str] = Counter()
-    for sentence in sentences:
-        if sentence.section not in ("find", "impr"):
-            continue
-        counts[sentence.section] += 1
-        if counts[sentence.section] > _SENTENCES_WITH_VIEWS:
-            continue
-        if _WISHED_FOR.search(sentence.text):
-            continue
-        of_this_film = sentence.text
-        earlier = _EARLIER_FILM.search(sentence.text)
-        if earlier:
-            of_this_film = sentence.text[: earlier.start()]
-        without_body_parts = _LATERAL_BODY_PART.sub(" ", of_this_film)
-        named += [match.group() for match in _NAMED_VIEWS.finditer(without_body_parts)]
-    return named
+def _views_named(sentence: str) -> list[str]:
+    if _WISHED_FOR.search(sentence):
+        return []
+    of_this_film = _EARLIER_FILM.split(sentence, maxsplit=1)[0]
+    return _NAMED_VIEWS.findall(_LATERAL_BODY_PART.sub(" ", of_this_film))

@@ -298,7 +298,7 @@ def test_the_first_answer_stands_when_the_second_is_no_better(ledger: Path) -> N
             (answer,) = structurer.structure(reports(1))
         assert len(server.calls) == 2
         assert [mention.normed_ent for mention in answer.mentions] == ["opacity"]
-        assert len(answer.refused) == 5
+        assert len(answer.refused) == 7
 
 
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
