@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import dagster as dg
@@ -25,14 +26,16 @@ from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.package_check import Verification
 from lunguage_assets.explicit.distilled.learning import shortcomings
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
-from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
+from lunguage_assets.implicit.resolution.guarantees import (
+    GUARANTEES,
+    violations_between,
+)
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.trust import doubt, share_of
 from lunguage_assets.orchestration.metadata import examples, markdown
+from lunguage_assets.quality.rules import broken_studies
 from lunguage_assets.quality.suites import (
-    Examined,
     examined,
-    load_suite,
     suite_file,
 )
 from lunguage_assets.tables import TABLES
@@ -127,46 +130,43 @@ def named_check(check: Check[P]) -> Check[P]:
 
 @named_check
 def expectations(
-    configuration: Configuration, table: str, frame: pd.DataFrame
+    configuration: Configuration,
+    table: str,
+    frame: pd.DataFrame,
+    review_file: Path | None = None,
 ) -> dg.AssetCheckResult:
     """What people expect of the table: expectations/<table>.yaml."""
-    file = suite_file(table, configuration.home.root)
     # A home may have a file of its own, such as expectations/expansions.yaml.
+    file = suite_file(table, configuration.home.root)
     outcomes = examined(TABLES[table], frame, file)
     unmet = [outcome for outcome in outcomes if not outcome.is_met]
     unmet_first = sorted(outcomes, key=lambda outcome: outcome.is_met)
     metadata = {
         "rows": len(frame),
-        "expectations": len(load_suite(file).expectations),
+        "expectations": len(outcomes),
         "not_met": len(unmet),
         "file": dg.MetadataValue.path(str(file)),
         "report": markdown(
-            ["", "expected", "observed", "rows", "keys", "why", "what to do"],
-            map(_expectation_row, unmet_first),
+            ["expected", "holds", "observed", "keys", "what to do"],
+            [
+                (
+                    outcome.why,
+                    "yes" if outcome.is_met else "no",
+                    outcome.observed,
+                    examples(outcome.keys) if outcome.keys else "",
+                    "" if outcome.is_met else outcome.remedy,
+                )
+                for outcome in unmet_first
+            ],
             "The table is empty: nothing to hold against the expectations.",
         ),
     }
-    reasons = [
-        f"expected: {outcome.expected}, observed: {outcome.observed} "
-        f"({outcome.why.rstrip('.')})"
-        for outcome in unmet
-    ]
-    remedies = dict.fromkeys(outcome.remedy for outcome in unmet)
-    return check_result(
-        not unmet, metadata, " ".join(remedies), "; ".join(reasons) or None
-    )
-
-
-def _expectation_row(outcome: Examined) -> tuple[object, ...]:
-    return (
-        "holds" if outcome.is_met else "does not hold",
-        outcome.expected,
-        outcome.observed,
-        outcome.rows or "",
-        examples(outcome.keys) if outcome.keys else "",
-        outcome.why,
-        "" if outcome.is_met else outcome.remedy,
-    )
+    reasons = [f"{outcome.why.rstrip('.')}: {outcome.observed}" for outcome in unmet]
+    remedies = list(dict.fromkeys(outcome.remedy for outcome in unmet))
+    if review_file is not None:
+        remedies.append(f"The review queue is {review_file}.")
+    reason = "; ".join([*reasons, *remedies]) if unmet else None
+    return check_result(not unmet, metadata, " ".join(remedies), reason)
 
 
 # Intake
@@ -399,6 +399,8 @@ def none_set_aside(set_aside: pd.DataFrame) -> dg.AssetCheckResult:
     return check_result(set_aside.empty, metadata, remedy)
 
 
+_SHOWN = 5
+"""How many violations, and rows of one, a note names."""
 _NOTHING_STORED = (
     "Nothing was stored, and what was stored before stays. Run it again with the "
     "newest version; if rows still break a rule, report it with the note."
@@ -407,7 +409,9 @@ _NOTHING_STORED = (
 
 @named_check
 def conflict_free(
-    configuration: Configuration, tables: Mapping[str, pd.DataFrame]
+    configuration: Configuration,
+    inputs: Mapping[str, pd.DataFrame],
+    tables: Mapping[str, pd.DataFrame],
 ) -> dg.AssetCheckResult:
     """No finding twice at one place and time, and no polarity clash.
 
@@ -416,26 +420,38 @@ def conflict_free(
     """
     rows = tables["lunguage_plus_plus"]
     conflicts = tables["conflicts"]
-    accounts = tables["accounting"]
-    of_studies = accounts[accounts["study_id"] != ""]
     states_both = conflicts["conflict_type"] == "stated_contradiction"
-    metadata = {
+    metadata: dict[str, Any] = {
         "rows": len(rows),
         "studies": int(rows["study_id"].nunique()),
         "studies_that_state_both": int(
             conflicts.loc[states_both, "study_id"].nunique()
         ),
     }
+    delivered = inputs["reports"]["study_id"]
     try:
-        refuse_violations(rows, accounts, of_studies, configuration.processes)
-    except LunguageError as error:
+        broken = [
+            (study.rule, study.study_id, study.finding_ids)
+            for study in broken_studies(
+                "lunguage_plus_plus", tables, delivered, configuration.processes
+            )
+        ]
+        broken.extend(violations_between(inputs, tables))
+        notes = [
+            f"{rule} ({study or 'unreadable study ids'}: {', '.join(ids[:_SHOWN])})"
+            for rule, study, ids in broken
+        ]
+    except InvalidTable as error:
+        notes = [str(error)]
+    if notes:
+        note = f"{len(notes)} violations, nothing stored: {'; '.join(notes[:_SHOWN])}"
         return check_result(
-            False, {**metadata, "note": str(error)}, _NOTHING_STORED, severity=ERROR
+            False, {**metadata, "note": note}, _NOTHING_STORED, severity=ERROR
         )
     guarantees = "\n".join(f"- {guarantee}" for guarantee in GUARANTEES)
     report = f"All guarantees hold for {len(rows)} rows:\n\n{guarantees}"
-    with_report = {**metadata, "report": dg.MetadataValue.md(report)}
-    return check_result(True, with_report, severity=ERROR)
+    metadata["report"] = dg.MetadataValue.md(report)
+    return check_result(True, metadata, severity=ERROR)
 
 
 def conflict_free_refused(error: InvalidTable) -> dg.AssetCheckResult:

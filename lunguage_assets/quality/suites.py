@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.packaged_data import expectation, read_as
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.wording import is_numeric, shown_phrase
+from lunguage_assets.wording import shown_phrase
 
 EXAMPLES = 20
 """Keys of rows that a result shows."""
@@ -39,7 +39,7 @@ class Rule(BaseModel):
 
     Attributes:
         type: as in the gallery of Great Expectations; its arguments stand beside it.
-        why: what stands behind it.
+        why: what is expected, in words.
         remedy: for whoever reads that it does not hold.
         where: of which rows it is, as pandas queries them; empty: of all.
     """
@@ -50,25 +50,6 @@ class Rule(BaseModel):
     why: str
     remedy: str
     where: str = ""
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """What Great Expectations gets besides the type."""
-        return self.model_extra or {}
-
-    @property
-    def column(self) -> str:
-        """The column that it is about; empty where it is about the table."""
-        return str(self.arguments.get("column", ""))
-
-    def __str__(self) -> str:
-        arguments = [f"{name}: {value}" for name, value in self.arguments.items()]
-        return f"{self.type} ({', '.join(arguments)}){self.condition}"
-
-    @property
-    def condition(self) -> str:
-        """The words ", where ..."; empty without a condition."""
-        return f", where {self.where}" if self.where else ""
 
 
 class Suite(BaseModel):
@@ -83,23 +64,16 @@ class Examined(NamedTuple):
     """An expectation that was held against a table.
 
     Attributes:
-        rule: it, as it is written.
-        why: what stands behind it.
-        expected: it in words, bounds included.
-        observed: what the table has instead: numbers and shares of rows, never words of
-            a report.
+        why: what is expected, in words.
         is_met: whether it holds.
-        rows: how many rows do not meet it.
-        keys: the keys of up to `EXAMPLES` of them.
+        observed: a number, or how many rows do not meet it; never words of a report.
+        keys: of up to `EXAMPLES` of these rows.
         remedy: what to do where it does not hold.
     """
 
-    rule: str
     why: str
-    expected: str
-    observed: str
     is_met: bool
-    rows: int
+    observed: str
     keys: tuple[str, ...]
     remedy: str
 
@@ -151,7 +125,7 @@ def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
     # Such a rule is about the columns themselves, so that none may be left out.
     if any(rule.type.startswith("expect_table_column") for rule in rules):
         return table.names
-    words = {*table.key, *re.findall(r"\w+", " ".join(map(str, rules)))}
+    words = {*table.key, *re.findall(r"\w+", str(rules))}
     return [name for name in table.names if name in words]
 
 
@@ -192,7 +166,7 @@ def _expectation_of(rule: Rule, position: int) -> Any:
         ExpectationConfiguration,
     )
 
-    arguments = dict(rule.arguments)
+    arguments = dict(rule.model_extra or {})
     if rule.where:
         arguments |= {"row_condition": rule.where, "condition_parser": "pandas"}
     configuration = ExpectationConfiguration(
@@ -220,123 +194,31 @@ def _batch_definition() -> Any:
 def _examined(
     rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path
 ) -> Examined:
-    """Tell an expectation and what was observed."""
+    """Say whether an expectation holds, and what was observed."""
     if result is None:
         return Examined(
-            rule=str(rule),
-            why=(
-                "Great Expectations cannot run this expectation: see its type, columns "
-                "and arguments."
-            ),
-            expected=_expected(rule),
-            observed="not run",
+            why="Great Expectations can run what is written.",
             is_met=False,
-            rows=0,
+            observed=f"{rule.type} was not run: see its type, columns and arguments",
             keys=(),
             remedy=f"{file}: {_REMEDY}",
         )
     content = result.result
+    observed = content.get("observed_value", 0)
     # A mean of no rows is none, and says nothing.
-    has_no_value = content.get("observed_value", 0) is None
-    is_met = bool(result.success) or (
-        has_no_value and not content.get("unexpected_count")
-    )
+    has_no_value = observed is None and not content.get("unexpected_count")
+    is_met = bool(result.success) or has_no_value
     # Rows were numbered from 0 before they were handed over, so these are positions.
     positions = [] if is_met else content.get("unexpected_index_list") or []
-    return Examined(
-        rule=str(rule),
-        why=rule.why,
-        expected=_expected(rule),
-        observed=_observed(rule, content, frame, len(positions), is_met=is_met),
-        is_met=is_met,
-        rows=len(positions),
-        keys=_shown_keys(table, frame.iloc[positions[:EXAMPLES]]),
-        remedy=rule.remedy,
-    )
-
-
-def _shown_keys(table: Table, rows: pd.DataFrame) -> tuple[str, ...]:
-    keys = table.keys_of(rows)
+    if "element_count" in content:
+        observed = f"not so in {len(positions)} of {content['element_count']} rows"
+    elif isinstance(observed, int | float | np.number):
+        observed = f"{observed:g}"
+    else:
+        # Other values may be report text.
+        observed = "as expected" if is_met else "other values"
+    keys = table.keys_of(frame.iloc[positions[:EXAMPLES]])
     # A phrase of a judge may be a whole sentence of a report.
     if table.key == ("phrase",):
-        return tuple(shown_phrase(key) for key in keys)
-    return tuple(keys)
-
-
-def _expected(rule: Rule) -> str:
-    """Word an expectation: "high at least 0.8, where ...".
-
-    One without bounds is told by its type and arguments.
-    """
-    # "p at least 0.1 and at most 0.9 in 95% of the rows" is read faster than the type
-    # with its arguments.
-    bounds = []
-    low = rule.arguments.get("min_value")
-    high = rule.arguments.get("max_value")
-    if isinstance(low, int | float):
-        bounds.append(f"at least {low:g}")
-    if isinstance(high, int | float):
-        bounds.append(f"at most {high:g}")
-    if not bounds:
-        return str(rule)
-    mostly = rule.arguments.get("mostly")
-    if isinstance(mostly, int | float):
-        bounds.append(f"in {100 * mostly:g}% of the rows")
-    measure = rule.type.removeprefix("expect_").removesuffix("_to_be_between")
-    measure = measure.removeprefix("column_").replace("_", " ")
-    subject = rule.column or "the table"
-    if measure != "values":
-        subject = f"{measure} of {subject}"
-    return f"{subject} {' and '.join(bounds)}{rule.condition}"
-
-
-def _observed(
-    rule: Rule,
-    content: Mapping[str, Any],
-    frame: pd.DataFrame,
-    broken_rows: int,
-    *,
-    is_met: bool,
-) -> str:
-    """Word what the table has: a number, a range of numbers, or a share of its rows.
-
-    Args:
-        rule: that was held against it.
-        content: what Great Expectations says.
-        frame: the table's rows.
-        broken_rows: how many do not meet it.
-        is_met: whether it holds.
-    """
-    share = content.get("unexpected_percent")
-    if share is None:
-        return _observed_value(content, is_met=is_met)
-    rows = int(content.get("element_count", 0))
-    # A range may be shown of numbers; the values of other columns may be report text.
-    if rule.column in frame.columns and is_numeric(frame[rule.column]):
-        return _observed_range(rule, frame, rows, broken_rows)
-    return (
-        f"{share:.1f}% of {rows} rows otherwise" if broken_rows else f"all {rows} rows"
-    )
-
-
-def _observed_value(content: Mapping[str, Any], *, is_met: bool) -> str:
-    value = content.get("observed_value")
-    if isinstance(value, int | float | np.number):
-        return f"{value:g}"
-    # Other values are not shown: they may be report text.
-    return "as expected" if is_met else "other values"
-
-
-def _observed_range(
-    rule: Rule, frame: pd.DataFrame, rows: int, broken_rows: int
-) -> str:
-    chosen = frame.query(rule.where, engine="python") if rule.where else frame
-    values = chosen[rule.column].dropna()
-    if values.empty:
-        return "nothing to observe"
-    spread = f"{values.min():g}"
-    if values.nunique() > 1:
-        spread = f"{spread} to {values.max():g}"
-    if broken_rows:
-        return f"{spread}; {broken_rows} of {rows} rows outside"
-    return f"{spread} in {rows} rows"
+        keys = list(map(shown_phrase, keys))
+    return Examined(rule.why, is_met, observed, tuple(keys), rule.remedy)

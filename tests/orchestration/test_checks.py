@@ -5,7 +5,6 @@ fails on the defect that it is there for, and then says what to do.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ from finished_homes import Finished
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.implicit.resolution import guarantees
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import (
     conflict_free,
+    expectations,
     intake_accepted,
 )
 from lunguage_assets.orchestration.jobs import JOBS
@@ -42,12 +43,14 @@ def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
     }
 
 
-def frames(finished: Finished, *tables: str) -> dict[str, pd.DataFrame]:
-    """Tables of the second batch."""
+def frames(
+    finished: Finished, *tables: str, batch: str = "second"
+) -> dict[str, pd.DataFrame]:
+    """Tables of a batch."""
     by_batch = ("rejected", "reports")
     frames_by_table = {}
     for name in tables:
-        keys = ["second"] if name in by_batch else ["panel", "second"]
+        keys = [batch] if name in by_batch else ["panel", batch]
         path = partition_path(finished.home / "tables", name, *keys)
         frames_by_table[name] = read_table(TABLES[name], path)
     return frames_by_table
@@ -131,53 +134,134 @@ def test_every_file_of_expectations_is_a_check_of_its_asset(tmp_path: Path) -> N
     assert suites == named | {"structured_findings"}
 
 
-RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
+RESOLVED = (
+    "lunguage_plus_plus", "conflicts", "accounting", "resolution_log", "set_aside",
+)  # fmt: skip
+RESOLVED_FROM = (
+    "reports", "rejected", "deduplicated_findings", "pathway_matches", "expansions",
+)  # fmt: skip
 
 
-def doubled(rows: pd.DataFrame) -> pd.DataFrame:
-    return pd.concat([rows, rows.head(1)], ignore_index=True)
+def first(column: str, value: Any, where: str = "index == index") -> Any:
+    """Another value in a column of the first row that a condition chooses."""
+
+    def spoil(frame: pd.DataFrame) -> pd.DataFrame:
+        spoilt = frame.copy()
+        spoilt[column] = spoilt[column].astype(object)
+        spoilt.at[frame.query(where, engine="python").index[0], column] = value
+        return spoilt.astype(frame.dtypes)
+
+    return spoil
 
 
-def unbalanced(accounts: pd.DataFrame) -> pd.DataFrame:
-    return accounts.assign(merged=accounts["merged"] + 1)
+def without_first(where: str) -> Any:
+    return lambda frame: frame.drop(index=frame.query(where, engine="python").index[0])
 
 
-@pytest.mark.parametrize(
-    ("table", "spoil"),
-    [("lunguage_plus_plus", doubled), ("accounting", unbalanced)],
-    ids=["a row that stands twice", "accounts that do not balance"],
-)
-def test_conflict_free_passes_on_what_a_run_made_and_fails_on(
+def again(**values: Any) -> Any:
+    """The first stated row a second time, under another id and number."""
+
+    def spoil(frame: pd.DataFrame) -> pd.DataFrame:
+        stated = frame[frame["status"] == "dp"].head(1)
+        row = {"finding_id": stated["finding_id"] + "x", "idx": 999, **values}
+        row["root_id"] = row["finding_id"]
+        return pd.concat([frame, stated.assign(**row)], ignore_index=True)
+
+    return spoil
+
+
+def denied_child(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first implied row, and a stated one that denies it at every place."""
+    child = frame[frame["source"] == "expansion"].head(1)
+    denial = {"source": "original", "parent_id": None, "root_id": child["root_id"]}
+    denial |= {"finding_id": child["root_id"] + "9", "support": 1.0, "idx": 0, **DENIAL}
+    denial |= {"p_source": "definitive", "prob_is_bound": False}
+    denied = child.assign(**denial, location_parts=[()])
+    return pd.concat([frame, denied], ignore_index=True)
+
+
+def without_first_study(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["study_id"] != frame["study_id"].iloc[0]]
+
+
+Tables = dict[str, pd.DataFrame]
+ROWS = "lunguage_plus_plus"
+STATED, IMPLIED = "source == 'original'", "source == 'expansion'"
+DENIAL = {"status": "dn", "prob": 0.0, "p_low": 0.0, "p_high": 0.0}
+BROKEN = [
+    (ROWS, first("prob", 1.7), "p_high"),
+    (ROWS, first("prob", 0.0, "status == 'dp'"), "a definite finding is certain"),
+    (ROWS, first("p_low", 0.9, "p_high < 0.9"), "p_low <= prob"),
+    (ROWS, first("status", "dp", "status == 'dn'"), "a definite finding is certain"),
+    (ROWS, first("status", "tp", "status == 'tn'"), guarantees.AS_DELIVERED),
+    (ROWS, first("name", "another", STATED), guarantees.AS_DELIVERED),
+    (ROWS, without_first(STATED), guarantees.ACCOUNTED),
+    (ROWS, again(), guarantees.ONE_ROW_PER_KEY),
+    (ROWS, again(**DENIAL), guarantees.NO_CLASH),
+    (ROWS, first("parent_id", "s00000000-1", IMPLIED), guarantees.LIVING_PARENT),
+    (ROWS, first("support", 1.0, f"{IMPLIED} and support < 0.9"), guarantees.NO_SURER),
+    (ROWS, first("evidence", ["s00000000-1"]), guarantees.WHOLE_REFERENCES),
+    (ROWS, denied_child, guarantees.NOT_AGAINST),
+    (ROWS, first("idx", 9999, STATED), guarantees.UNIQUE_NUMBERS),
+    (ROWS, without_first_study, guarantees.STUDY_PRESENT),
+    (ROWS, lambda rows: pd.concat([rows, rows.head(1)]), "is unique"),
+    ("conflicts", lambda rows: rows.head(0), guarantees.CONFLICTS_LISTED),
+    ("accounting", first("merged", 99), "the accounts"),
+    ("accounting", without_first_study, guarantees.ACCOUNTED),
+]
+"""Table, what is broken in it, and the rule that says so."""
+
+
+@pytest.fixture(scope="module")
+def resolved(finished: Finished) -> tuple[Tables, Tables]:
+    """What resolution read of a batch, and what it made of that."""
+    inputs = frames(finished, *RESOLVED_FROM, batch="first")
+    return inputs, frames(finished, *RESOLVED, batch="first")
+
+
+@pytest.mark.parametrize(("table", "spoil", "rule"), BROKEN)
+def test_conflict_free_recomputes_and_fails_on(
     table: str,
-    spoil: Callable[[pd.DataFrame], pd.DataFrame],
+    spoil: Any,
+    rule: str,
+    resolved: tuple[Tables, Tables],
     finished: Finished,
-    tmp_path: Path,
 ) -> None:
-    configuration = Configuration(Home(tmp_path))
-    tables = frames(finished, *RESOLVED)
-    assert conflict_free(configuration, tables).passed
-    tables[table] = spoil(tables[table])
-    failing = conflict_free(configuration, tables)
+    inputs, tables = resolved
+    broken = tables | {table: spoil(tables[table])}
+    failing = conflict_free(Configuration(Home(finished.home)), inputs, broken)
     assert (failing.passed, failing.severity) == (False, ERROR)
-    assert "violations" in str(failing.metadata["note"].value)
+    assert rule in str(failing.metadata["note"].value)
     assert "remedy" in failing.metadata
 
 
-def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
-    small: SmallHome,
-) -> None:
-    suite_file = small.home.root / "expectations" / "expansions.yaml"
+def test_each_guarantee_is_broken_above() -> None:
+    assert {*guarantees.GUARANTEES} <= {rule for _, _, rule in BROKEN}
+
+
+def test_a_suite_that_was_edited_wrongly_warns(tmp_path: Path) -> None:
+    suite_file = tmp_path / "expectations" / "expansions.yaml"
     suite_file.parent.mkdir()
     suite_file.write_text(
         "expectations:\n  - {type: expect_column_to_exist, column: p}\n"
     )
-    path = partition_path(small.home.tables, "expansions", "panel", "second")
-    path.unlink()
-    outcomes = evaluations(small.make(["expansions"], PANEL_SECOND))
-    failing = outcomes["expansions", "expectations"]
+    frame = TABLES["expansions"].frame()
+    failing = expectations(Configuration(Home(tmp_path)), "expansions", frame)
     assert (failing.passed, failing.severity) == (False, WARN)
     assert "expansions.yaml" in str(failing.metadata["note"].value)
-    assert path.exists()
+
+
+def test_a_warning_says_what_to_do_and_where_in_words(tmp_path: Path) -> None:
+    table = TABLES["hedge_phrases"]
+    frame = table.frame().reindex([0]).assign(needs_review=True, answer_state="valid")
+    warning = expectations(
+        Configuration(Home(tmp_path)), table.name, frame, Path("review/lexicon/b.csv")
+    )
+    reason = str(warning.description)
+    assert "Few pairs wait for a person: not so in 1 of 1 rows" in reason
+    assert "corrections.csv" in reason
+    assert "review/lexicon/b.csv" in reason
+    assert "expect_" not in reason
 
 
 def rejected(frame: pd.DataFrame) -> pd.DataFrame:

@@ -45,6 +45,9 @@ NOT_AGAINST = "no generated row contradicts what the report states"
 WHOLE_REFERENCES = "every reference points to an existing row"
 STUDY_PRESENT = "every input study is present or explained"
 UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
+AS_DELIVERED = "every stated row has the name, the status and the p that it came with"
+CONFLICTS_LISTED = "every conflict that was resolved is in the table of conflicts"
+ACCOUNTED = "the accounts are those of the rows"
 
 GUARANTEES = (
     ONE_ROW_PER_KEY,
@@ -55,6 +58,9 @@ GUARANTEES = (
     WHOLE_REFERENCES,
     STUDY_PRESENT,
     UNIQUE_NUMBERS,
+    AS_DELIVERED,
+    CONFLICTS_LISTED,
+    ACCOUNTED,
 )
 
 _TOLERANCE = 1e-9
@@ -197,6 +203,43 @@ def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:
     for study in by_study(read_rows(rows)):
         violations_of_rows.extend(_violations_of_study(study, labels))
     return violations_of_rows
+
+
+def violations_between(
+    inputs: Mapping[str, pd.DataFrame], tables: Mapping[str, pd.DataFrame]
+) -> Iterator[Violation]:
+    """Hold the tables of a batch against each other and what they were made of.
+
+    Args:
+        inputs: tables that resolution read, by name.
+        tables: those that it made.
+    """
+    rows = tables["lunguage_plus_plus"]
+    delivered = inputs["deduplicated_findings"].set_index("finding_id")
+    stated = rows[rows["source"] == "original"].set_index("finding_id")
+    kept = ["study_id", "name", "status", "prob", "p_low", "p_high"]
+    is_changed = (stated[kept] != delivered.reindex(stated.index)[kept]).any(axis=1)
+    for finding_id, study in stated.loc[is_changed, "study_id"].items():
+        yield Violation(AS_DELIVERED, study, (str(finding_id),))
+
+    log = tables["resolution_log"]
+    is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
+    is_listed = log["finding_id"].isin(tables["conflicts"]["finding_ids"].explode())
+    for event in log[is_resolved & ~is_listed].itertuples():
+        yield Violation(CONFLICTS_LISTED, event.study_id, (event.finding_id,))
+
+    accounts = tables["accounting"].set_index("study_id")
+    recounted = account(
+        inputs["reports"],
+        inputs["rejected"],
+        inputs["deduplicated_findings"],
+        Expansion(inputs["pathway_matches"], inputs["expansions"]),
+        Resolution(rows, log, tables["conflicts"]),
+        set(tables["set_aside"]["study_id"]),
+    ).set_index("study_id")
+    is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
+    for study in recounted.index[is_other | ~recounted["balanced"]]:
+        yield Violation(ACCOUNTED, study, ())
 
 
 def refuse_violations(

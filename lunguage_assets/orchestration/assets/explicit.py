@@ -196,7 +196,7 @@ def _hedge_assets(
             ),
             **spending.metadata(),
         }
-        checks = [expectations(configuration, "hedge_phrases", phrases)]
+        checks = [expectations(configuration, "hedge_phrases", phrases, queue)]
         for check in checks_of_answers:
             checks.append(check(configuration, spending.asked))
         return stored("hedge_phrases", phrases, metadata, checks, invalid)

@@ -280,7 +280,7 @@ def implicit_assets(
             except InvalidTable as error:
                 yield conflict_free_refused(error)
                 raise
-            guaranteed = conflict_free(configuration, valid.tables)
+            guaranteed = conflict_free(configuration, valid.inputs, valid.tables)
             yield guaranteed
             if not guaranteed.passed:
                 raise InvalidTable(
