@@ -121,9 +121,7 @@ def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
         received.terms,
     )
     options = load_settings().corpus
-    delivery = take_in_structured(
-        texts, structured.structured_findings, options, processes
-    )
+    delivery = take_in_structured(texts, structured.structured_findings, options)
     return stored({**vars(reports), **structured._asdict(), **vars(delivery)})
 
 

@@ -8,8 +8,9 @@ How bytes become text is in `corpus/texts/raw.py`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -261,22 +262,25 @@ def reports_of_delivery(
             "raw reports",
             "Label findings with `lunguage run`, or give the reports themselves.",
         )
-    broken: list[str] = []
-
-    def rows() -> Iterator[_Cells]:
-        for report in raw_reports(source):
-            is_numbered = not has_ids and report.broken.startswith(NO_STUDY)
-            if report.broken and not is_numbered:
-                is_row = report.file == path.name
-                broken.append(str(report.line) if is_row else report.file)
-                continue
-            name = report.line if is_numbered else report.study
-            words = report.views if views else views_of(report).codes
-            yield _Cells(report.line, name, report.content, words)
-
+    delivered = raw_reports(source)
+    lines = delivered["line"]
+    names = delivered["study"]
+    is_broken = delivered["broken"] != ""
+    # Where nothing names a report, its number does.
+    if not has_ids:
+        is_unnamed = delivered["broken"].str.startswith(NO_STUDY)
+        names = names.mask(is_unnamed, lines)
+        is_broken &= ~is_unnamed
+    words = delivered["views"]
+    if not views:
+        procedures = delivered["procedure"]
+        words = [views_of(*both).codes for both in zip(words, procedures, strict=True)]
+    cells = pd.DataFrame({"row": lines, "name": names, "text": delivered["content"]})
+    rows = cells.assign(views=words)[~is_broken].itertuples(index=False, name=None)
     origin = Origin(path.name, text or "report", views)
-    reports = _reports_of_rows(rows(), study_id or "study_id", origin)
-    return DeliveredReports(reports, broken)
+    reports = _reports_of_rows(starmap(_Cells, rows), study_id or "study_id", origin)
+    places = delivered["file"].mask(delivered["file"] == path.name, lines.astype(str))
+    return DeliveredReports(reports, places[is_broken].tolist())
 
 
 def _reports_of_rows(

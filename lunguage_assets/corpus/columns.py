@@ -7,8 +7,10 @@ can be used is decided where it is read (`lunguage.py`, `side_files.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
@@ -27,14 +29,13 @@ OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat",
     "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
-_COLUMNS = frozenset((*REQUIRED, *OPTIONAL))
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 """Other name of a column -> its name. The published file numbers its rows in a column
 without a name, which pandas calls `Unnamed: 0`; `entity` is `lunguage-score`'s.
 """
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Column of `lunguage-score` output -> the format's, where that is missing."""
-NAMES = frozenset((*_COLUMNS, *_ALIASES, *_STAND_INS))
+NAMES = frozenset((*REQUIRED, *OPTIONAL, *_ALIASES, *_STAND_INS))
 """Folded names of the columns that are read of a findings file."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
@@ -53,7 +54,7 @@ class FindingsColumns(NamedTuple):
     chooses a sentence.
     """
 
-    index_by_column: dict[str, int]
+    index_by_name: dict[str, int]
     ignored: list[str]
     has_passages: bool
 
@@ -74,22 +75,22 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     for stand_in, column in _STAND_INS.items():
         if column not in names and stand_in in names:
             names[names.index(stand_in)] = column
-    index_by_column: dict[str, int] = {}
-    ignored = []
-    for index, name in enumerate(names):
-        # Only the first column numbers the rows: there pandas writes an index.
-        is_misplaced = name == ROW_NUMBER and index > 0
-        # Of two columns that fold to the same name the first counts.
-        if name in _COLUMNS and not is_misplaced and name not in index_by_column:
-            index_by_column[name] = index
-        else:
-            ignored.append(header[index].strip() or unnamed(index))
-    required: Sequence[str] = REQUIRED
-    if has_passages:
-        required = (*REQUIRED, "sent_idx")
+    # Only the first column numbers the rows: there pandas writes an index.
+    names[1:] = ["" if name == ROW_NUMBER else name for name in names[1:]]
+    index_by_name = {
+        name: index
+        for name, index in _first_index(names).items()
+        if name in REQUIRED or name in OPTIONAL
+    }
+    ignored = [
+        name.strip() or unnamed(index)
+        for index, name in enumerate(header)
+        if index not in index_by_name.values()
+    ]
+    required = (*REQUIRED, "sent_idx") if has_passages else REQUIRED
     optional = (*OPTIONAL, *_ALIASES, *_STAND_INS)
-    require_columns(file, header, index_by_column, required, optional)
-    return FindingsColumns(index_by_column, ignored, has_passages)
+    require_columns(file, header, index_by_name, required, optional)
+    return FindingsColumns(index_by_name, ignored, has_passages)
 
 
 def require_columns(
@@ -146,10 +147,24 @@ def shown_names(header: Sequence[str], column_names: Collection[str]) -> str:
 
 def index_by_name(header: Sequence[str]) -> dict[str, int]:
     """Index columns by folded name; of several with the same one the first counts."""
-    index: dict[str, int] = {}
-    for number, name in enumerate(header):
-        index.setdefault(folded_name(name), number)
-    return index
+    return _first_index(list(map(folded_name, header)))
+
+
+def _first_index(names: Sequence[str]) -> dict[str, int]:
+    # The last assignment counts, which is that of the first column.
+    return {name: index for index, name in reversed(list(enumerate(names)))}
+
+
+def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
+    """Apply a function to a column, once for each value that differs.
+
+    Args:
+        column: of a delivered table, in which values repeat.
+        function: pure.
+    """
+    codes, values = pd.factorize(column)
+    answers = pd.Series([function(value) for value in values], dtype=object)
+    return pd.Series(answers.to_numpy()[codes], column.index, dtype=object)
 
 
 def unnamed(index: int) -> str:

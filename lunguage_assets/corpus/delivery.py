@@ -7,16 +7,20 @@ batches, whether they are whole. Not here: finding them (`discovery.py`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
+
+from lunguage_assets.corpus.columns import mapped
 from lunguage_assets.corpus.declaration import Corpus
+from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import NOT_PARSED, read_records
-from lunguage_assets.corpus.side_files import read_patients
+from lunguage_assets.corpus.side_files import read_metadata
 from lunguage_assets.corpus.texts.packed import reports_digest
-from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
+from lunguage_assets.corpus.texts.raw import COLUMNS, patient_of, study_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 from lunguage_assets.errors import InputError
 
@@ -32,7 +36,6 @@ _MOST_TEXT = 4 << 30
 
 MIMIC-CXR's are 0.2 GiB.
 """
-_BLOCK = 1 << 20
 
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
@@ -43,7 +46,7 @@ class Delivery:
     """The files of a delivery: findings, or raw reports as `texts`, never both.
 
     The others are optional. `reports` are texts beside findings. `loaded_reports` are
-    the records of a part of the raw reports, already read.
+    those of a part of the raw reports, already read.
     """
 
     folder: Path
@@ -53,7 +56,7 @@ class Delivery:
     reports: Path | None
     declared: Corpus
     texts: TextSource | None = None
-    loaded_reports: Sequence[RawReport] | None = field(default=None, repr=False)
+    loaded_reports: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
     def kind(self) -> DeliveryKind:
@@ -75,12 +78,12 @@ class Delivery:
             return self.texts.paths[0].name
         return self.folder.name
 
-    def raw_reports(self) -> Iterable[RawReport]:
-        """Read the raw reports in their order."""
+    def raw_reports(self) -> pd.DataFrame:
+        """Read the raw reports (`texts.raw.COLUMNS`) in their order."""
         if self.loaded_reports is not None:
             return self.loaded_reports
         if self.texts is None:
-            return ()
+            return pd.DataFrame(columns=list(COLUMNS))
         return raw_reports(self.texts)
 
 
@@ -109,8 +112,7 @@ def content_hash(delivery: Delivery) -> str:
         name = f"Lunguage{path.suffix}" if path == delivery.findings else path.name
         digest.update(f"{name}\0{size}\0".encode())
         with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()
 
 
@@ -128,18 +130,14 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
     # All parts have the same tables beside their raw reports.
     for path in parts[0].tables:
         if name_without_gz(path).endswith(".csv"):
-            _, records = read_records(path, may_be_empty=True, keep_bytes=True)
-            unparsed += [
-                f"{path.name}, row {record.number}"
-                for record in records
-                if record.broken in NOT_PARSED
-            ]
+            broken = read_records(path, may_be_empty=True, keep_bytes=True).broken
+            unparsed += [f"{path.name}, row {number}" for number in broken.index]
     for part in parts:
-        unparsed += [
-            f"{report.file}, row {report.line}"
-            for report in part.loaded_reports or ()
-            if report.broken in NOT_PARSED
-        ]
+        if part.loaded_reports is not None:
+            reports = part.loaded_reports
+            broken = reports[reports["broken"].isin(NOT_PARSED)]
+            places = zip(broken["file"], broken["line"], strict=True)
+            unparsed += [f"{file}, row {line}" for file, line in places]
     return unparsed
 
 
@@ -158,29 +156,54 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     """
     if delivery.texts is None:
         return [delivery]
-    loaded_bytes = 0
-    patient_by_study: Mapping[str, str] | None = None
-    parts: list[list[RawReport]] = [[]]
-    part_by_patient: dict[str, list[RawReport]] = {}
-    for report in raw_reports(delivery.texts):
-        loaded_bytes += len(report.content)
-        if loaded_bytes > _MOST_TEXT:
-            raise InputError(
-                delivery.main_file,
-                "more than 4 GiB of raw reports",
-                "at most 4 GiB in a delivery",
-                "Deliver them in several deliveries.",
-            )
-        patient = report.patient
-        # The metadata are read only where the delivery is divided and names no patient.
-        if not patient and most is not None:
-            if patient_by_study is None:
-                patient_by_study = read_patients(delivery.metadata)
-            patient = patient_by_study.get(study_of(report.study), "")
-        # Without a patient the study stands for one.
-        patient = patient_of(patient) if patient else f"s{report.study}"
-        is_full = most is not None and len(parts[-1]) >= most
-        if is_full and patient not in part_by_patient:
-            parts.append([])
-        part_by_patient.setdefault(patient, parts[-1]).append(report)
-    return [replace(delivery, loaded_reports=part) for part in parts]
+    reports = delivery.raw_reports()
+    if reports["content"].map(len).sum() > _MOST_TEXT:
+        raise InputError(
+            delivery.main_file,
+            "more than 4 GiB of raw reports",
+            "at most 4 GiB in a delivery",
+            "Deliver them in several deliveries.",
+        )
+    if most is None:
+        return [replace(delivery, loaded_reports=reports)]
+    patients = reports["patient"]
+    # The metadata are read only where the delivery names no patient.
+    if delivery.metadata is not None and (patients == "").any():
+        studies = mapped(reports["study"], study_of)
+        of_metadata = read_metadata(delivery.metadata, set(studies), IntakeLog())
+        known = studies.map(of_metadata["patient"])
+        patients = patients.where(patients != "", known.fillna(""))
+    # Without a patient the study stands for one.
+    patients = mapped(patients, lambda patient: patient_of(patient) if patient else "")
+    patients = patients.where(patients != "", reports["study"])
+    # A patient is in the part in which the first of the reports is.
+    rank = reports.groupby(patients, sort=False).cumcount() == 0
+    sizes = patients.map(patients.value_counts())
+    first_of_part = _part_of_patients(patients[rank], sizes[rank], most)
+    part = patients.map(first_of_part)
+    return [
+        replace(delivery, loaded_reports=of_part.reset_index(drop=True))
+        for _, of_part in reports.groupby(part)
+    ]
+
+
+def _part_of_patients(
+    patients: pd.Series, sizes: pd.Series, most: int
+) -> dict[str, int]:
+    """Number the part of each patient; a part is full with so many reports.
+
+    Args:
+        patients: each once, in their order.
+        sizes: how many reports each has.
+        most: reports of a part, or a few more.
+    """
+    part_by_patient: dict[str, int] = {}
+    part = 0
+    reports = 0
+    for patient, size in zip(patients, sizes, strict=True):
+        if reports >= most:
+            part += 1
+            reports = 0
+        part_by_patient[patient] = part
+        reports += size
+    return part_by_patient

@@ -25,23 +25,22 @@ from lunguage_assets.corpus.delivery import (
     is_utf_8,
     name_without_gz,
 )
-from lunguage_assets.corpus.packages import TABLE_FORM, is_package, only_member
-from lunguage_assets.corpus.records import read_header
+from lunguage_assets.corpus.records import TABLE_FORM, read_header
 from lunguage_assets.corpus.texts import layouts
-from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
-from lunguage_assets.corpus.texts.layouts import Layout
-from lunguage_assets.corpus.texts.members import (
+from lunguage_assets.corpus.texts.archives import (
     TEXT_FORM,
     XML_FORM,
     is_archive,
     names_in,
+    only_member,
 )
+from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
+from lunguage_assets.corpus.texts.layouts import Layout
 from lunguage_assets.corpus.texts.sources import TextSource
 from lunguage_assets.errors import InputError, printable
 
 _TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
 """Names of folders in which published collections keep a file for each report."""
-_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet)$", re.IGNORECASE)
 _REPORTS_TABLE = ("reports.csv", "reports.parquet")
 _TREE_FORMS = {"open-i-xml": XML_FORM, "texts": TEXT_FORM}
 """Layouts of files of one report each."""
@@ -67,22 +66,20 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         remedy = "Name the folder that holds the files."
         raise InputError(str(path), "no such folder", _accepted(), remedy)
     folder = path if path.is_dir() else path.parent
+    findings = None
     if table_columns is not None:
-        findings = None
         sources = [_source_of_named_columns(path, *table_columns)]
     else:
         sources = _text_sources(path, takes_any_text=True)
-        findings = _findings(path, sources)
+        findings = _findings(path, has_texts=bool(sources))
     if findings is not None:
-        # Beside findings a table of texts is of their studies.
-        own_texts = layouts.layouts()[layouts.REPORTS]
+        # Beside findings a table of texts is of their studies, and a text file a note.
         sources = [
             source
             for source in _text_sources(path, takes_any_text=False)
-            if source.layout is not own_texts
+            if source.layout is not layouts.layouts()[layouts.REPORTS]
         ]
     _require_one_form(path, findings, sources)
-    paths = [path for source in sources for path in source.paths if path.is_file()]
     delivery = Delivery(
         folder=folder,
         findings=findings,
@@ -93,6 +90,7 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
+    paths = [path for source in sources for path in source.paths if path.is_file()]
     for file in (*delivery.tables, *paths):
         # No table could say that a row is from it.
         if not is_utf_8(file.name):
@@ -124,20 +122,20 @@ def _source_of_named_columns(path: Path, study: str, text: str) -> TextSource:
     )
 
 
-def _findings(path: Path, sources: Sequence[TextSource]) -> Path | None:
-    """Find the findings in a folder, or in a file; `sources` are its raw reports."""
+def _findings(path: Path, *, has_texts: bool) -> Path | None:
+    """Find the findings in a folder, or in a file."""
     names = (FINDINGS.lower(), FINDINGS_PARQUET.lower())
     if path.is_file():
-        is_findings = name_without_gz(path) in names or holds_findings(path)
+        is_findings = name_without_gz(path) in names or _holds_findings(path)
         return path if is_findings else None
     findings = _file_named(path, FINDINGS, FINDINGS_PARQUET)
-    if findings is None and not sources:
+    if findings is None and not has_texts:
         # A home stores a file that was named at its registration under its own name.
-        findings = next(filter(holds_findings, _files_in(path)), None)
+        findings = next(filter(_holds_findings, _files_in(path)), None)
     return findings
 
 
-def holds_findings(path: Path) -> bool:
+def _holds_findings(path: Path) -> bool:
     """Tell whether a file is a table of findings by its columns."""
     return _folded(fields_of(path)).issuperset(columns.REQUIRED)
 
@@ -145,9 +143,8 @@ def holds_findings(path: Path) -> bool:
 def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
     """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
     metadata = _file_named(folder, METADATA)
-    while looks_above and metadata is None and _TREES.fullmatch(folder.name):
-        folder = folder.parent
-        metadata = _file_named(folder, METADATA)
+    if metadata is None and looks_above and _TREES.fullmatch(folder.name):
+        return _metadata(folder.parent, looks_above=True)
     return metadata
 
 
@@ -172,14 +169,11 @@ def _require_one_form(
     names = fields_of(path)
     if names:
         remedy = "Name the columns of reports and ids: --text-column and --id-column."
-        problem += f" with the columns {columns.shown_names(names, _known_fields())}"
+        known = {*columns.REQUIRED, *columns.OPTIONAL}
+        known.update(*(layout.fields for layout in layouts.layouts().values()))
+        problem += f" with the columns {columns.shown_names(names, known)}"
         remedy = f"{_what_is_missing(names)}{remedy}"
     raise InputError(str(path), problem, _accepted(), remedy)
-
-
-def _known_fields() -> set[str]:
-    known = {*columns.REQUIRED, *columns.OPTIONAL}
-    return known.union(*(layout.fields for layout in layouts.layouts().values()))
 
 
 def _what_is_missing(names: Iterable[str]) -> str:
@@ -224,21 +218,19 @@ def _text_sources(path: Path, *, takes_any_text: bool) -> list[TextSource]:
             or a note may lie beside findings.
     """
     if path.is_file():
-        return _sources_of_files([path])
+        return _sources_of_files([path]) or _sources_of_tree(path)
     files = _files_in(path)
     packed = [file for file in files if file.name == PACKED]
     if packed:
         return [TextSource(None, (packed[0],))]
-    sources = _sources_of_files([file for file in files if not _is_single_report(file)])
-    folders = (entry.name for entry in path.iterdir() if entry.is_dir())
-    has_tree = any(map(_TREES.fullmatch, folders))
+    sources = _sources_of_files(files)
+    for archive in filter(is_archive, files):
+        if layout_of_file(archive) is None:
+            sources += _sources_of_tree(archive)
+    has_tree = any(_TREES.fullmatch(entry.name) for entry in path.iterdir())
     if has_tree or (takes_any_text and not sources):
         sources += _sources_of_tree(path)
     return sources
-
-
-def _is_single_report(path: Path) -> bool:
-    return any(form.search(path.name) for form in _TREE_FORMS.values())
 
 
 def _sources_of_tree(path: Path) -> list[TextSource]:
@@ -252,29 +244,28 @@ def _sources_of_tree(path: Path) -> list[TextSource]:
 
 
 def _sources_of_files(files: Iterable[Path]) -> list[TextSource]:
-    """Find tables, JSON files, archives of reports, and single reports."""
+    """Find tables and JSON files of reports, of one or several records each."""
+    files_by_layout: dict[str, list[Path]] = {name: [] for name in layouts.layouts()}
+    for path in files:
+        layout = layout_of_file(path)
+        for name, known_layout in layouts.layouts().items():
+            if layout is known_layout:
+                files_by_layout[name].append(path)
     sources = []
     # Of a part (a split) that comes in several files the first layout's is read.
-    path_by_part: dict[tuple[str, str], tuple[Layout, Path]] = {}
-    recognised = [(layout_of_file(path), path) for path in files]
-    for layout in layouts.layouts().values():
-        for path in (path for found, path in recognised if found is layout):
+    known_parts: set[tuple[str, str]] = set()
+    for name, paths in files_by_layout.items():
+        layout = layouts.layouts()[name]
+        parts = []
+        for path in paths:
             part = re.search(layout.part, path.name) if layout.part else None
             if part is None:
-                beside = _table_beside(layout, path)
-                sources.append(TextSource(layout, (path,), beside))
-            else:
-                key = (layout.title, part.group(1).lower())
-                path_by_part.setdefault(key, (layout, path))
-    for layout in layouts.layouts().values():
-        parts = sorted(
-            path for chosen, path in path_by_part.values() if chosen is layout
-        )
+                sources.append(TextSource(layout, (path,), _table_beside(layout, path)))
+            elif (key := (layout.title, part.group(1).lower())) not in known_parts:
+                known_parts.add(key)
+                parts.append(path)
         if parts:
             sources.append(TextSource(layout, tuple(parts)))
-    for known_layout, path in recognised:
-        if known_layout is None and (is_archive(path) or _is_single_report(path)):
-            sources += _sources_of_tree(path)
     return sources
 
 
@@ -331,6 +322,4 @@ def _folded(names: Iterable[str]) -> set[str]:
 
 def _is_table(path: Path) -> bool:
     """Tell whether a file is a table by its name, or a package with one table."""
-    if _TABLE.search(path.name):
-        return True
-    return is_package(path) and only_member(path, TABLE_FORM) != ""
+    return only_member(path, TABLE_FORM) != ""

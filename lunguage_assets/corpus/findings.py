@@ -1,4 +1,4 @@
-"""The table of findings, made of a study as a whole.
+"""The table of findings, made of studies as a whole.
 
 Here come together what needs all rows of a study: canonical names and locations,
 masked sentences (explicit.md section 0), references between rows (implicit.md section
@@ -7,206 +7,184 @@ masked sentences (explicit.md section 0), references between rows (implicit.md s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections import defaultdict
+from itertools import groupby
+from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivered import DeliveredRow, DeliveredStudy
+from lunguage_assets.corpus.columns import mapped
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.masking import MASK, Masker
 from lunguage_assets.corpus.references import (
     StudyReferences,
     Target,
+    Token,
     parse_references,
 )
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
-from lunguage_assets.tables import ATTRIBUTES, FINDINGS
+from lunguage_assets.tables import FINDINGS
 
-_COLUMNS = (
-    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent",
-    "ent_idx", "ent", "name", "cat", "status", "location", "location_parts",
-    *ATTRIBUTES, "evidence", "associate", "currency", "view_information", "cues", "row",
-    "masked_sentence", "mask_state", "same_name_in_sentence",
-)  # fmt: skip
-
-
-class _MaskedSentence(NamedTuple):
-    """A row's masked sentence, None without one, and the state of its masking."""
-
-    text: str | None
-    state: str
+_SENTENCE = ["study_id", "section", "sent_idx"]
+_REFERRED = [
+    "study_id",
+    "finding_id",
+    "section",
+    "ent_idx",
+    "ent",
+    "normed_ent",
+    "name",
+]
+_MASK_REASONS = {True: "mask-in-sentence", False: "finding-not-located"}
 
 
-class FindingsBuilder:
-    """Makes `tables.FINDINGS`, study by study; the frame is built once at the end."""
+def findings_table(
+    rows: pd.DataFrame,
+    studies: pd.DataFrame,
+    refused: pd.DataFrame,
+    vocabulary: Vocabulary,
+    log: IntakeLog,
+) -> pd.DataFrame:
+    """Make `tables.FINDINGS`, sorted by study and row.
 
-    def __init__(self, vocabulary: Vocabulary, log: IntakeLog, file: str) -> None:
-        """Begin without a row.
-
-        Args:
-            vocabulary: gives canonical names and locations.
-            log: takes notes on what was repaired or noticed.
-            file: the name of the delivered file, for notes.
-        """
-        self._vocabulary = vocabulary
-        self._log = log
-        self._file = file
-        self._masker = Masker(vocabulary)
-        self._plain = cache(plain)
-        self._rows: list[tuple[object, ...]] = []
-
-    def frame(self) -> pd.DataFrame:
-        """Return all rows that were added."""
-        columns = {}
-        for index, name in enumerate(_COLUMNS):
-            columns[name] = [row[index] for row in self._rows]
-        return FINDINGS.frame(columns)
-
-    def add(self, study: DeliveredStudy, view_information: str) -> None:
-        """Add the usable rows of a study, in the order of their row numbers."""
-        rows = sorted(study.rows, key=lambda row: row.row)
-        # Who coded the row knew what its words mean: that name goes before them.
-        names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in rows]
-        masked_sentences = [self._masked(study, row) for row in rows]
-        ambiguous = self._identically_masked(rows, masked_sentences)
-        self._note_one_wording(study, rows, names)
-        references = self._references(study, rows, names)
-        for row, name, masked, (evidence, associate) in zip(
-            rows, names, masked_sentences, references, strict=True
-        ):
-            currency = "past dx" if row.is_past else "current dx"
-            is_ambiguous = (row.section, row.sent_idx, masked.text) in ambiguous
-            self._rows.append(
-                (
-                    row.finding_id, study.subject_id, study.study_id, study.sequence,
-                    row.section, row.sent_idx, row.sent, row.ent_idx, row.ent, name,
-                    row.cat, row.status, row.location,
-                    self._vocabulary.location_parts(row.location), *row.attributes,
-                    evidence, associate, currency, view_information, row.cues, row.row,
-                    masked.text, masked.state, is_ambiguous,
-                )
-            )  # fmt: skip
-
-    def _references(
-        self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
-    ) -> list[tuple[list[str], list[str]]]:
-        """Resolve `evidence` and `associate` of every row to tokens."""
-        # Most studies have none, and a structurer's rows have theirs resolved.
-        if not any(row.evidence or row.associate for row in rows):
-            return [row.references or ([], []) for row in rows]
-        # A reference to a rejected row must not find another row instead.
-        targets = [*study.refused]
-        for row, name in zip(rows, names, strict=True):
-            normed = self._plain(row.normed_ent or row.ent)
-            wordings = frozenset({self._plain(row.ent), normed})
-            targets.append(
-                Target(row.finding_id, row.section, row.ent_idx, wordings, name)
-            )
-        resolver = StudyReferences(targets, self._vocabulary.finding)
-        return [
-            (
-                self._tokens(study, row, "evidence", resolver),
-                self._tokens(study, row, "associate", resolver),
-            )
-            for row in rows
-        ]
-
-    def _tokens(
-        self,
-        study: DeliveredStudy,
-        row: DeliveredRow,
-        column: str,
-        resolver: StudyReferences,
-    ) -> list[str]:
-        """Resolve one cell, and note what names no row, once per token."""
-        seen: dict[str, None] = {}
-        for reference in parse_references(getattr(row, column)):
-            for token in resolver.resolve(reference, row.section, row.finding_id):
-                if token.reason and token.text not in seen:
-                    self._note(token.reason, study, row, column, token.delivered_name)
-                seen[token.text] = None
-        return [text for text in seen if text]
-
-    def _note_one_wording(
-        self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
-    ) -> None:
-        """Note rows that a reader of the published file takes for one.
-
-        They have the same wording and location, and two canonical names.
-        """
-        name_by_wording: dict[tuple[bool, str, tuple[str, ...]], str] = {}
-        for row, name in zip(rows, names, strict=True):
-            wording = self._vocabulary.finding(row.ent)
-            locations = self._vocabulary.location_parts(row.location)
-            key = (row.is_past, wording, locations)
-            if name_by_wording.setdefault(key, name) != name:
-                self._note("one-wording-two-names", study, row, "normed_ent", row.ent)
-
-    def _masked(self, study: DeliveredStudy, row: DeliveredRow) -> _MaskedSentence:
-        """Mask the sentence of a tentative row; history is never compared."""
-        if not row.is_tentative or row.section == "hist":
-            return _MaskedSentence(None, "not needed")
-        sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
-        if sentence is not None:
-            return _MaskedSentence(sentence, "masked")
-        has_mask = MASK in row.sent.lower()
-        reason = "mask-in-sentence" if has_mask else "finding-not-located"
-        self._note(reason, study, row, "sent", row.ent)
-        return _MaskedSentence(None, "not located")
-
-    def _identically_masked(
-        self, rows: list[DeliveredRow], masked_sentences: Sequence[_MaskedSentence]
-    ) -> set[tuple[str, int, str]]:
-        """Find masked sentences that two findings of one sentence share.
-
-        "Possible effusion or effusion with edema" masks to the same words for both
-        effusions, also when one of them is definitive: such a pair is ambiguous.
-        """
-        sentences_with_masks = {
-            (row.section, row.sent_idx)
-            for row, masked in zip(rows, masked_sentences, strict=True)
-            if masked.text is not None
-        }
-        seen: set[tuple[str, int, str]] = set()
-        shared: set[tuple[str, int, str]] = set()
-        for row, masked in zip(rows, masked_sentences, strict=True):
-            text = masked.text
-            has_masked_neighbour = (row.section, row.sent_idx) in sentences_with_masks
-            # A definitive row is not masked for a judge, but would read the same.
-            if has_masked_neighbour and masked.state == "not needed":
-                text = self._masker.masked(row.sent, row.ent, row.normed_ent)
-            if text is None:
-                continue
-            key = (row.section, row.sent_idx, text)
-            if key in seen:
-                shared.add(key)
-            seen.add(key)
-        return shared
-
-    def _note(
-        self,
-        reason: str,
-        study: DeliveredStudy,
-        row: DeliveredRow,
-        column: str,
-        found: str,
-    ) -> None:
-        self._log.note(
-            reason,
-            self._file,
-            line=row.line,
-            found=found,
-            study_id=study.study_id,
-            finding_id=row.finding_id,
-            column=column,
-        )
+    Args:
+        rows: that can be used. `evidence` and `associate` are cells whose references
+            are still to be resolved, or lists of the ids of findings.
+        studies: with `subject_id`, `sequence` and `view_information` by `study_id`.
+        refused: rejected rows: a reference to one must not find another row instead.
+        vocabulary: gives canonical names and locations.
+        log: takes notes, with the file that the rows name.
+    """
+    rows = rows.sort_values(["study_id", "row"], ignore_index=True)
+    of_studies = studies.set_index("study_id").reindex(rows["study_id"])
+    for name in ("subject_id", "sequence", "view_information"):
+        rows[name] = of_studies[name].to_numpy()
+    # Who coded the row knew what its words mean: that name goes before them.
+    rows["name"] = _names(rows, vocabulary)
+    rows["location_parts"] = mapped(rows["location"], vocabulary.location_parts)
+    is_past = (rows["section"] == "hist") | (rows["past_hx"] != "")
+    rows["currency"] = is_past.map({True: "past dx", False: "current dx"})
+    _mask(rows, Masker(vocabulary), log)
+    _note_one_wording(rows, is_past, vocabulary, log)
+    _resolve_references(rows, refused, vocabulary, log)
+    return FINDINGS.frame(rows[list(FINDINGS.names)].to_dict("list"))
 
 
-def assign_sequences(
-    studies: Iterable[DeliveredStudy], log: IntakeLog, file: str
+def _names(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.Series:
+    coded = rows["normed_ent"].where(rows["normed_ent"] != "", rows["ent"])
+    return mapped(coded, vocabulary.finding)
+
+
+def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
+    """Mask the sentences of tentative rows; history is never compared.
+
+    `same_name_in_sentence`: "possible effusion or effusion with edema" masks to the
+    same words for both effusions, also when one of them is definitive: such a pair is
+    ambiguous.
+    """
+
+    def masked(concerned: pd.DataFrame) -> pd.Series:
+        columns = (concerned[name] for name in ("sent", "ent", "normed_ent"))
+        sentences = map(masker.masked, *columns)
+        return pd.Series(list(sentences), concerned.index, dtype=object)
+
+    needs_mask = rows["status"].str.startswith("t") & (rows["section"] != "hist")
+    own = masked(rows[needs_mask]).reindex(rows.index)
+    is_masked = own.notna()
+    rows["masked_sentence"] = own.where(is_masked, None)
+    rows["mask_state"] = "not needed"
+    rows.loc[needs_mask, "mask_state"] = "not located"
+    rows.loc[is_masked, "mask_state"] = "masked"
+    unmasked = rows[needs_mask & ~is_masked]
+    has_mask = unmasked["sent"].str.lower().str.contains(MASK, regex=False)
+    for is_in_sentence, reason in _MASK_REASONS.items():
+        concerned = unmasked[has_mask.astype(bool) == is_in_sentence]
+        log.note_rows(reason, concerned, "sent", "ent")
+    # A definitive row is not masked for a judge, but would read the same.
+    has_masked_neighbour = is_masked.groupby([rows[name] for name in _SENTENCE])
+    neighbours = has_masked_neighbour.transform("any") & ~needs_mask
+    compared = own.where(~neighbours, masked(rows[neighbours]).reindex(rows.index))
+    keys = rows[_SENTENCE].assign(text=compared)
+    rows["same_name_in_sentence"] = is_masked & keys.duplicated(keep=False)
+
+
+def _note_one_wording(
+    rows: pd.DataFrame, is_past: pd.Series, vocabulary: Vocabulary, log: IntakeLog
 ) -> None:
+    """Note rows that a reader of the published file takes for one.
+
+    They have the same wording and location, and two canonical names.
+    """
+    wording = mapped(rows["ent"], vocabulary.finding)
+    # Both are lists of names without line ends.
+    place = rows["location_parts"].map("\n".join)
+    keys = [rows["study_id"], is_past, wording, place]
+    first = rows["name"].groupby(keys).transform("first")
+    differing = rows[rows["name"] != first]
+    log.note_rows("one-wording-two-names", differing, "normed_ent", "ent")
+
+
+def _resolve_references(
+    rows: pd.DataFrame, refused: pd.DataFrame, vocabulary: Vocabulary, log: IntakeLog
+) -> None:
+    """Resolve `evidence` and `associate` to tokens, and note what names no row."""
+    has_cell = rows["evidence"].map(_is_cell) | rows["associate"].map(_is_cell)
+    # A structurer's rows have theirs resolved.
+    if not has_cell.any():
+        for column in ("evidence", "associate"):
+            rows[column] = rows[column].map(_as_list)
+        return
+    refused = refused.assign(finding_id="", name=_names(refused, vocabulary))
+    refused_by_study: defaultdict[str, list[Target]] = defaultdict(list)
+    for row in refused[_REFERRED].itertuples():
+        refused_by_study[row.study_id].append(_target(row))
+    # Most studies have none.
+    concerned = rows[rows["study_id"].isin(rows.loc[has_cell, "study_id"])]
+    tokens_by_row: dict[str, dict[int, list[str]]] = {"evidence": {}, "associate": {}}
+    referring = concerned[[*_REFERRED, "file", "line", "evidence", "associate"]]
+    for study, group in groupby(referring.itertuples(), lambda row: row.study_id):
+        of_study = list(group)
+        targets = [*refused_by_study[study], *map(_target, of_study)]
+        resolver = StudyReferences(targets, vocabulary.finding)
+        for row in of_study:
+            for column, tokens_of_column in tokens_by_row.items():
+                tokens = _tokens(row, column, resolver)
+                texts = [token.text for token in tokens if token.text]
+                tokens_of_column[row.Index] = texts
+                for token in tokens:
+                    if token.reason:
+                        cells = {"study_id": study, "finding_id": row.finding_id}
+                        cells |= {"column": column, "found": token.delivered_name}
+                        log.note(token.reason, row.file, line=row.line, **cells)
+    for column, tokens_of_column in tokens_by_row.items():
+        resolved = pd.Series(tokens_of_column, dtype=object)
+        rows[column] = resolved.reindex(rows.index).map(_as_list)
+
+
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _as_list(tokens: Any) -> list[str]:
+    return tokens if isinstance(tokens, list) else []
+
+
+def _target(row: Any) -> Target:
+    wordings = frozenset({plain(row.ent), plain(row.normed_ent or row.ent)})
+    ent_idx = None if pd.isna(row.ent_idx) else int(row.ent_idx)
+    return Target(row.finding_id, row.section, ent_idx, wordings, row.name)
+
+
+def _tokens(row: Any, column: str, resolver: StudyReferences) -> list[Token]:
+    """Resolve one cell; what it names twice counts once."""
+    tokens: dict[str, Token] = {}
+    for reference in parse_references(getattr(row, column) or ""):
+        for token in resolver.resolve(reference, row.section, row.finding_id):
+            tokens.setdefault(token.text, token)
+    return list(tokens.values())
+
+
+def with_sequences(studies: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Fill in the missing ranks of studies in their patients' time lines.
 
     Per patient by date and time when they are known for all of the patient's studies,
@@ -214,24 +192,19 @@ def assign_sequences(
     that the file gives to a study of the patient.
 
     Args:
-        studies: all studies of a delivery; their `sequence` is set.
+        studies: all studies of a delivery; without a `sequence` it is 0.
         log: takes a note for each number that was derived.
-        file: the name of the delivered file, for notes.
     """
-    studies_by_patient: dict[str, list[DeliveredStudy]] = {}
-    for study in studies:
-        studies_by_patient.setdefault(study.subject_id, []).append(study)
-    for patient_studies in studies_by_patient.values():
-        without_sequence = [
-            study for study in patient_studies if study.sequence is None
-        ]
-        without_sequence.sort(key=lambda study: study.first_line)
-        # Without the time of one study nobody knows where it lies among the others.
-        if all(study.taken_at for study in patient_studies):
-            without_sequence.sort(key=lambda study: study.taken_at)
-        highest = max(study.sequence or 0 for study in patient_studies)
-        for number, study in enumerate(without_sequence, highest + 1):
-            study.sequence = number
-            log.note(
-                "sequence-derived", file, study_id=study.study_id, column="sequence"
-            )
+    patients = studies["subject_id"]
+    # Without the time of one study nobody knows where it lies among the others.
+    is_dated = (studies["taken_at"] != "").groupby(patients).transform("all")
+    time = studies["taken_at"].where(is_dated, "")
+    missing = studies.assign(time=time)[studies["sequence"] == 0]
+    missing = missing.sort_values(["time", "first_line"])
+    highest = studies.groupby("subject_id")["sequence"].transform("max")
+    rank = missing.groupby("subject_id").cumcount() + 1
+    sequence = studies["sequence"].where(studies["sequence"] > 0, rank + highest)
+    log.note_rows(
+        "sequence-derived", missing.drop(columns="line", errors="ignore"), "sequence"
+    )
+    return studies.assign(sequence=sequence.astype("int64"))

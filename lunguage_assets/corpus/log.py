@@ -33,25 +33,21 @@ def reasons() -> Mapping[str, Mapping[str, Any]]:
 class IntakeLog:
     """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`."""
 
-    def __init__(self) -> None:
-        """Begin without a row."""
-        self._rejected: list[dict[str, object]] = []
-        self._notes: list[dict[str, object]] = []
+    def __init__(
+        self, rejected: pd.DataFrame | None = None, notes: pd.DataFrame | None = None
+    ) -> None:
+        """Begin with what an earlier step rejected and noted, if there was one."""
+        self._rejected = [] if rejected is None else rejected.to_dict("records")
+        self._notes = []
+        if notes is not None:
+            # A note about a whole file has no line, and a frame's word for that is NA.
+            lines = notes["line"].astype(object).where(notes["line"].notna(), None)
+            self._notes = notes.assign(line=lines).to_dict("records")
 
     @classmethod
     def of(cls, rejected: pd.DataFrame, notes: pd.DataFrame) -> Self:
         """Begin a log with what an earlier step rejected and noted."""
-        log = cls()
-        for row in rejected.to_dict("records"):
-            log._rejected.append({str(name): value for name, value in row.items()})
-        # Notes are numbered anew.
-        for row in notes.drop(columns="number").to_dict("records"):
-            note = {str(name): value for name, value in row.items()}
-            # A note about a whole file has no line, and a frame's word for that is NA.
-            if note["line"] is pd.NA:
-                note["line"] = None
-            log._notes.append(note)
-        return log
+        return cls(rejected, notes)
 
     def reject(self, reason: str, file: str, line: int, **cells: str) -> None:
         """Record a row that is not used.
@@ -63,19 +59,8 @@ class IntakeLog:
             cells: `study_id`, `column`, what was `found` there, and the row's whole
                 `content`, so that it can be corrected.
         """
-        row: dict[str, object] = {
-            "file": file,
-            "line": line,
-            "study_id": "",
-            "column": "",
-            "found": "",
-            "content": "",
-        }
-        row |= cells
-        row["found"] = cells.get("found", "")[:_LONGEST_FOUND]
-        row["reason"] = reason
-        row |= reasons()["rejections"][reason]
-        self._rejected.append(row)
+        row = _row(REJECTED.names, file, line, reason, cells)
+        self._rejected.append(row | reasons()["rejections"][reason])
 
     def note(
         self, reason: str, file: str, *, line: int | None = None, **cells: str
@@ -88,24 +73,31 @@ class IntakeLog:
             line: 1-based record in the file; None: the note is about the whole file.
             cells: `study_id`, `finding_id`, `column`, and what was `found`.
         """
-        row: dict[str, object] = {
-            "file": file,
-            "line": line,
-            "study_id": "",
-            "finding_id": "",
-            "column": "",
-            "found": "",
-        }
-        row |= cells
-        row["found"] = cells.get("found", "")[:_LONGEST_FOUND]
-        row["reason"] = reason
-        row["done"] = reasons()["notes"][reason]
-        self._notes.append(row)
+        row = _row(INTAKE_NOTES.names, file, line, reason, cells)
+        self._notes.append(row | {"done": reasons()["notes"][reason]})
 
-    def extend(self, *logs: IntakeLog) -> None:
-        """Take over what others noted, in their order."""
-        for log in logs:
-            self._notes += log._notes
+    def note_rows(
+        self, reason: str, rows: pd.DataFrame, column: str, found: str = ""
+    ) -> None:
+        """Note the same of many rows.
+
+        Args:
+            reason: a code of a note.
+            rows: with `file` and `study_id`; with `line` and `finding_id` where they
+                have one.
+            column: that the notes are about.
+            found: the column of the rows that has what was found; empty: nothing was.
+        """
+        for row in rows.to_dict("records"):
+            self.note(
+                reason,
+                row["file"],
+                line=row.get("line"),
+                study_id=row["study_id"],
+                finding_id=row.get("finding_id", ""),
+                column=column,
+                found=row.get(found, ""),
+            )
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
@@ -115,5 +107,18 @@ class IntakeLog:
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
         return INTAKE_NOTES.frame(
-            [{"number": number, **row} for number, row in enumerate(self._notes)]
+            [{**row, "number": number} for number, row in enumerate(self._notes)]
         )
+
+
+def _row(
+    names: tuple[str, ...],
+    file: str,
+    line: int | None,
+    reason: str,
+    cells: Mapping[str, str],
+) -> dict[Any, Any]:
+    row = {**dict.fromkeys(names, ""), **cells}
+    row |= {"file": file, "line": line, "reason": reason}
+    row["found"] = row["found"][:_LONGEST_FOUND]
+    return row

@@ -1,16 +1,17 @@
 """The published form of findings, `Lunguage.csv`.
 
-`RowReader` reads each delivered record as a typed row, or rejects it with its reason.
-`lunguage_frame` writes the rows of a structurer in the same columns. What concerns a
-row alone, and what it may not share with earlier ones (its number, its study's
-patient), is decided here; what needs the study as a whole is in `findings.py`.
+`read_findings` reads the delivered records column by column: each becomes a row, or is
+rejected with its reason. `lunguage_frame` writes the rows of a structurer in the same
+columns. What concerns a row alone, and what it may not share with earlier ones (its
+number, its study's patient), is decided here; what needs the study as a whole is in
+`findings.py`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,22 +22,16 @@ from lunguage_assets.corpus.columns import (
     ROW_NUMBER,
     clean_list,
     first_alternative,
-)
-from lunguage_assets.corpus.delivered import (
-    DeliveredRow,
-    DeliveredStudy,
-    SectionPosition,
+    mapped,
 )
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import (
     ENCODING,
-    Cells,
-    Record,
-    cells_of,
+    Records,
+    cells_by_name,
     read_records,
 )
-from lunguage_assets.corpus.references import Target
-from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
+from lunguage_assets.corpus.vocabulary import Vocabulary, category_code
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 MOST_ROWS_OF_A_STUDY = 5_000
@@ -53,26 +48,24 @@ _WORD_BY_CODE = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
 """A status such as `tp` is the code of a certainty and that of a polarity."""
 
 
-class _Refusal(NamedTuple):
-    """Why a record is not used, and the column that is wrong; empty: none is."""
+class DeliveredFindings(NamedTuple):
+    """Rows of findings as they were delivered, and their studies.
 
-    reason: str
-    column: str
-
-
-class _Meaning(NamedTuple):
-    """How the cells of a column are read, and the reason of a rejection.
-
-    `read` returns None for a cell that cannot be used.
+    Args:
+        rows: those that can be used.
+        refused: rejected rows whose cells did not move, as targets of references.
+        studies: by first appearance: `study_id`, `subject_id`, `source_id`,
+            `first_line`, `sequence` (0: unsaid), `report`, `rows_delivered`.
     """
 
-    read: Callable[[str], Any]
-    reason: str
+    rows: pd.DataFrame
+    refused: pd.DataFrame
+    studies: pd.DataFrame
 
 
-def _optional_number(value: str) -> int | str | None:
-    """Read a number; empty stays empty."""
-    return columns.whole_number(value) if value else ""
+def _optional_number(value: str) -> int | None:
+    """Read a number; empty is -1."""
+    return columns.whole_number(value) if value else -1
 
 
 def _finding_name(value: str) -> str | None:
@@ -88,303 +81,297 @@ def _category(value: str) -> str | None:
     return category_code(columns.without_repetition(first_alternative(value)))
 
 
-_MEANINGS = {
-    "section": _Meaning(columns.section, "section"),
-    "dx_status": _Meaning(partial(columns.status_code, words=_POLARITIES), "dx-status"),
-    "dx_certainty": _Meaning(
-        partial(columns.status_code, words=_CERTAINTIES), "dx-certainty"
-    ),
-    "ent": _Meaning(_finding_name, "finding-empty"),
-    "cat": _Meaning(_category, "category"),
-    "sequence": _Meaning(_optional_number, "number"),
-    "sent_idx": _Meaning(_optional_number, "number"),
-    "ent_idx": _Meaning(_optional_number, "number"),
+_MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "section": ("section", columns.section),
+    "dx_status": ("dx-status", partial(columns.status_code, words=_POLARITIES)),
+    "dx_certainty": ("dx-certainty", partial(columns.status_code, words=_CERTAINTIES)),
+    "ent": ("finding-empty", _finding_name),
+    "cat": ("category", _category),
+    "sequence": ("number", _optional_number),
+    "sent_idx": ("number", _optional_number),
+    "ent_idx": ("number", _optional_number),
 }
-"""By column, in the order in which a record is looked through: the first cell that
-cannot be used is the reason of its rejection.
+"""By column the reason of a rejection, and how its cells are read (None: they cannot be
+used), in the order in which a record is looked through: the first counts.
 """
 
 
-class RowReader:
-    """Reads the findings file into `studies`, by study id."""
+def read_findings(
+    path: Path, vocabulary: Vocabulary, log: IntakeLog
+) -> DeliveredFindings:
+    """Read a findings file; every record is a row, or is rejected with its reason.
 
-    def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
-        """Open the file and note which columns are missing or unknown.
+    Args:
+        path: a CSV or Parquet file with the columns of Lunguage.csv.
+        vocabulary: gives categories that are missing.
+        log: takes rejected rows, and notes on them and on columns.
 
-        Args:
-            path: a CSV or Parquet file with the columns of Lunguage.csv.
-            vocabulary: names rejected rows, and gives categories that are missing.
-            log: takes rejected rows and notes.
+    Raises:
+        InputError: a required column is missing, or the file cannot be read.
+    """
+    records = read_records(path, columns.NAMES)
+    known = columns.map_columns(records.header, path.name)
+    for name in known.ignored:
+        log.note("column-ignored", path.name, column=name)
+    for name in columns.OPTIONAL:
+        if name not in known.index_by_name:
+            reason = _NOTE_ON_MISSING_COLUMN.get(name, "column-missing")
+            log.note(reason, path.name, column=name)
+    names = (*columns.REQUIRED, *columns.OPTIONAL)
+    cells = cells_by_name(records.values, known.index_by_name, names)
+    if known.has_passages:
+        cells["sent"] = _chosen_sentences(cells)
+    coded = _coded(cells, records)
+    has_row_numbers = ROW_NUMBER in known.index_by_name
+    refusals = _refusals(cells, coded, records, has_row_numbers)
+    _reject(path.name, records, cells, coded, refusals, log)
+    is_used = refusals["reason"] == ""
+    rows = _rows(cells, coded, vocabulary)
+    _note_derived(path.name, rows[is_used], cells[is_used], known.index_by_name, log)
+    studies = _studies(cells, coded, is_used)
+    # Cells of a record with too many or too few values may be those of other columns;
+    # and what is another patient's is no row of this study.
+    has_moved = records.broken["reason"] != ENCODING
+    is_target = ~is_used & (refusals["reason"] != "study-of-two-patients")
+    is_target &= coded["study_id"].notna() & ~rows.index.isin(
+        records.broken.index[has_moved]
+    )
+    # Of a study that is too long no row is one.
+    is_target &= refusals["reason"] != "study-too-long"
+    return DeliveredFindings(rows[is_used], rows[is_target], studies)
 
-        Raises:
-            InputError: a required column is missing, or the file cannot be read.
-        """
-        self.file = path.name
-        self.studies: dict[str, DeliveredStudy] = {}
-        self._vocabulary = vocabulary
-        self._log = log
-        self._header, self._records = read_records(path, columns.NAMES)
-        self._columns = columns.map_columns(self._header, self.file)
-        self._row_numbers: set[int] = set()
-        # In a million rows coded columns repeat a handful of texts, and the rows of a
-        # section its passage.
-        self._sentences_of = cache(columns.numbered_sentences)
-        self._clean_list = cache(clean_list)
-        self._read_cell = {
-            column: cache(meaning.read) for column, meaning in _MEANINGS.items()
-        }
-        for name in self._columns.ignored:
-            log.note("column-ignored", self.file, column=name)
-        for name in columns.OPTIONAL:
-            if name not in self._columns.index_by_column:
-                reason = _NOTE_ON_MISSING_COLUMN.get(name, "column-missing")
-                log.note(reason, self.file, column=name)
 
-    def read(self) -> dict[str, DeliveredStudy]:
-        """Read all studies with a readable id; rejections go to the log."""
-        for record in self._records:
-            cells = self._cells(record)
-            study = self._study_of(record, cells)
-            refusal = self._add(record, cells, study)
-            if refusal is not None:
-                self._reject(record, cells, study, refusal)
-        for study in self.studies.values():
-            if len(study.rows) > MOST_ROWS_OF_A_STUDY:
-                self._reject_all_rows(study)
-        return self.studies
+def _chosen_sentences(cells: pd.DataFrame) -> pd.Series:
+    """Choose each row's sentence in a numbered passage; empty when it has none."""
+    passages = mapped(cells["sent"], columns.numbered_sentences)
+    numbers = mapped(cells["sent_idx"], columns.whole_number)
+    # A passage without numbers is a sentence.
+    sentences = [
+        passage.get(number, "") if passage else whole
+        for passage, number, whole in zip(passages, numbers, cells["sent"], strict=True)
+    ]
+    return pd.Series(sentences, cells.index, dtype=object)
 
-    def _cells(self, record: Record) -> Cells:
-        names = (*columns.REQUIRED, *columns.OPTIONAL)
-        cells = cells_of(record, names, self._columns.index_by_column)
-        if self._columns.has_passages and not record.broken:
-            cells["sent"] = self._sentence(cells["sent"], cells["sent_idx"])
-        return cells
 
-    def _sentence(self, passage: str, number: str) -> str:
-        """Choose a row's sentence in a numbered passage; empty when it has none."""
-        sentences = self._sentences_of(passage)
-        # A passage without numbers is a sentence.
-        if not sentences:
-            return passage
-        sentence_number = columns.whole_number(number)
-        if sentence_number is None:
-            return ""
-        return sentences.get(sentence_number, "")
+def _coded(cells: pd.DataFrame, records: Records) -> pd.DataFrame:
+    """Read the coded columns; None where a cell cannot be used."""
+    coded = {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
+    study_ids = mapped(cells["study_id"], columns.study_id)
+    # In a broken record another column may stand in the place of the study.
+    is_plain = mapped(cells["study_id"], columns.is_plainly_study).astype(bool)
+    may_be_moved = cells.index.isin(records.broken.index)
+    coded["study_id"] = study_ids.mask(may_be_moved & ~is_plain, None)
+    coded["subject_id"] = mapped(cells["subject_id"], columns.subject_id)
+    coded[ROW_NUMBER] = mapped(cells[ROW_NUMBER], columns.whole_number)
+    return pd.DataFrame(coded)
 
-    def _study_of(self, record: Record, cells: Cells) -> DeliveredStudy | None:
-        """Find or begin the study of a record; None where its id cannot be read."""
-        study_id = columns.study_id(cells["study_id"])
-        if study_id is None:
-            return None
-        # In a broken record another column may stand in the place of the study.
-        if record.broken and not columns.is_plainly_study(cells["study_id"]):
-            return None
-        if study_id not in self.studies:
-            self.studies[study_id] = DeliveredStudy(
-                study_id, source_id=cells["study_id"], first_line=record.number
+
+def _refusals(
+    cells: pd.DataFrame, coded: pd.DataFrame, records: Records, has_row_numbers: bool
+) -> pd.DataFrame:
+    """Find the first reason against each record, and the column that is wrong.
+
+    Numbers that the file does not have are counted in `coded`.
+
+    Args:
+        cells: of all records.
+        coded: what was read in them.
+        records: as they were read.
+        has_row_numbers: the file numbers its rows.
+    """
+    refusals = pd.DataFrame("", cells.index, ["reason", "column"], dtype=object)
+
+    def refuse(is_wrong: pd.Series, reason: str, column: str) -> None:
+        is_first = is_wrong & (refusals["reason"] == "")
+        refusals.loc[is_first, ["reason", "column"]] = [reason, column]
+
+    refusals.loc[records.broken.index, "reason"] = records.broken["reason"]
+    study = coded["study_id"]
+    refuse(study.isna(), "study-id", "study_id")
+    # Rejected records are counted too: the numbers are those of the file.
+    _count_positions(cells, coded, refusals["reason"] == "")
+    refuse(coded["subject_id"].isna(), "subject-id", "subject_id")
+    # The first row whose patient can be read says whose the study is.
+    patient = coded.groupby(study)["subject_id"].transform("first")
+    refuse(coded["subject_id"] != patient, "study-of-two-patients", "subject_id")
+    if not has_row_numbers:
+        coded[ROW_NUMBER] = cells.index - 1
+    refuse(coded[ROW_NUMBER].isna(), "row-number", ROW_NUMBER)
+    numbers = coded.loc[refusals["reason"] == "", ROW_NUMBER]
+    repeated = numbers.duplicated().reindex(cells.index, fill_value=False)
+    refuse(repeated, "duplicate-row-number", ROW_NUMBER)
+    for column, (reason, _) in _MEANINGS.items():
+        refuse(coded[column].isna(), reason, column)
+    sizes = study[refusals["reason"] == ""].value_counts()
+    too_long = study.isin(sizes.index[sizes > MOST_ROWS_OF_A_STUDY])
+    refuse(too_long, "study-too-long", "study_id")
+    return refusals
+
+
+def _count_positions(
+    cells: pd.DataFrame, coded: pd.DataFrame, is_counted: pd.Series
+) -> None:
+    """Number sentences and findings inside their section where the file does not.
+
+    Sentences are counted from 0 and findings from 1, by file order; a sentence is new
+    when its text differs from the one before.
+    """
+    keys = [coded["study_id"][is_counted], coded["section"][is_counted].fillna("")]
+    sentences = cells.loc[is_counted, "sent"]
+    previous = sentences.groupby(keys).shift()
+    is_new = ((sentences != previous) & previous.notna()).astype(int)
+    counted = {
+        "sent_idx": is_new.groupby(keys).cumsum(),
+        "ent_idx": sentences.groupby(keys).cumcount() + 1,
+    }
+    for name, numbers in counted.items():
+        is_empty = coded[name] == -1
+        coded[name] = coded[name].mask(is_empty, numbers.reindex(cells.index))
+
+
+def _reject(
+    file: str,
+    records: Records,
+    cells: pd.DataFrame,
+    coded: pd.DataFrame,
+    refusals: pd.DataFrame,
+    log: IntakeLog,
+) -> None:
+    """Reject the records that cannot be used, with all that they hold.
+
+    Args:
+        file: name of the delivered file.
+        records: as they were read.
+        cells: of all records.
+        coded: what was read in them.
+        refusals: as of `_refusals`.
+        log: takes the rejections.
+    """
+    names = [name or columns.unnamed(n) for n, name in enumerate(records.header)]
+    # The first column of the published file has no name, and keeps none.
+    names[0] = records.header[0]
+    sizes = coded["study_id"][~refusals["reason"].isin(("", "section"))].value_counts()
+    for line, (reason, column) in refusals[refusals["reason"] != ""].iterrows():
+        study = coded.at[line, "study_id"]
+        found = cells.at[line, column] if column else ""
+        if line in records.broken.index:
+            found = records.broken.at[line, "problem"]
+        content = records.broken["raw"].get(line)
+        if content is None:
+            values = records.values.loc[line]
+            content = json.dumps(
+                dict(zip(names, values, strict=True)), ensure_ascii=False
             )
-        study = self.studies[study_id]
-        study.rows_delivered += 1
-        # The first row whose patient can be read says whose the study is.
-        if not study.subject_id:
-            study.subject_id = columns.subject_id(cells["subject_id"]) or ""
-        return study
-
-    def _add(
-        self, record: Record, cells: Cells, study: DeliveredStudy | None
-    ) -> _Refusal | None:
-        """Add a record to its study, or return the first reason against it."""
-        if record.broken:
-            return _Refusal(record.broken, "")
-        if study is None:
-            return _Refusal("study-id", "study_id")
-        # Rejected records are counted too: the numbers are those of the file.
-        position = self._next_position(cells, study)
-        subject = columns.subject_id(cells["subject_id"])
-        if not subject:
-            return _Refusal("subject-id", "subject_id")
-        if subject != study.subject_id:
-            return _Refusal("study-of-two-patients", "subject_id")
-        row_number: int | None = record.number - 1
-        if ROW_NUMBER in self._columns.index_by_column:
-            row_number = columns.whole_number(cells[ROW_NUMBER])
-        if row_number is None:
-            return _Refusal("row-number", ROW_NUMBER)
-        if row_number in self._row_numbers:
-            return _Refusal("duplicate-row-number", ROW_NUMBER)
-        self._row_numbers.add(row_number)
-        coded: dict[str, Any] = {}
-        for column, read_cell in self._read_cell.items():
-            coded[column] = read_cell(cells[column])
-            if coded[column] is None:
-                return _Refusal(_MEANINGS[column].reason, column)
-        row = self._row(record.number, study, row_number, cells, coded, position)
-        study.rows.append(row)
-        self._learn(record.number, study, coded["sequence"], cells["report"])
-        self._note_derived(record.number, study, cells)
-        return None
-
-    def _row(
-        self,
-        line: int,
-        study: DeliveredStudy,
-        row_number: int,
-        cells: Cells,
-        coded: Mapping[str, Any],
-        position: SectionPosition,
-    ) -> DeliveredRow:
-        """Make the row of a record that can be used.
-
-        Args:
-            line: 1-based record in the file.
-            study: that it belongs to.
-            row_number: the delivered one, or the one that was counted.
-            cells: of the record.
-            coded: the values that `_MEANINGS` read in them.
-            position: the numbers that it gets where the file has none.
-        """
-        sent_idx = coded["sent_idx"]
-        if sent_idx == "":
-            sent_idx = position.sentences
-        ent_idx = coded["ent_idx"]
-        if ent_idx == "":
-            ent_idx = position.findings
-        normed_ent = first_alternative(self._clean_list(cells["normed_ent"]))
-        listed_category = self._vocabulary.category(normed_ent or coded["ent"])
-        attributes = [self._clean_list(cells[name]) for name in ATTRIBUTES]
-        return DeliveredRow(
-            line=line,
-            row=row_number,
-            finding_id=f"{study.study_id}:{row_number}",
-            section=coded["section"],
-            sent_idx=sent_idx,
-            sent=cells["sent"],
-            ent_idx=ent_idx,
-            ent=coded["ent"],
-            normed_ent=normed_ent,
-            cat=coded["cat"] or listed_category or "OTH",
-            status=coded["dx_certainty"] + coded["dx_status"],
-            location=self._clean_list(cells["location"]),
-            evidence=cells["evidence"],
-            associate=cells["associate"],
-            attributes=tuple(attributes),
-        )
-
-    def _next_position(self, cells: Cells, study: DeliveredStudy) -> SectionPosition:
-        """Count a record inside its section, for a file without numbers of its own.
-
-        Sentences are counted from 0 and findings from 1, by file order; a sentence is
-        new when its text differs from the one before.
-        """
-        section = self._read_cell["section"](cells["section"]) or ""
-        previous = study.positions.get(section, SectionPosition())
-        is_first = previous.sentences < 0
-        is_new_sentence = is_first or cells["sent"] != previous.last_sentence
-        position = SectionPosition(
-            sentences=previous.sentences + is_new_sentence,
-            last_sentence=cells["sent"],
-            findings=previous.findings + 1,
-        )
-        study.positions[section] = position
-        return position
-
-    def _reject(
-        self,
-        record: Record,
-        cells: Cells,
-        study: DeliveredStudy | None,
-        refusal: _Refusal,
-    ) -> None:
-        """Reject a record, and keep it as a target of references.
-
-        A reference to it must not find another row instead.
-        """
-        content = record.raw
-        if not content:
-            names = [
-                name or columns.unnamed(index)
-                for index, name in enumerate(self._header)
-            ]
-            # The first column of the published file has no name, and keeps none.
-            names[0] = self._header[0]
-            # A broken record may have fewer values than there are columns, or more.
-            cell_by_name = dict(zip(names, record.values, strict=False))
-            content = json.dumps(cell_by_name, ensure_ascii=False)
-        study_id = study.study_id if study is not None else ""
-        self._log.reject(
-            refusal.reason,
-            self.file,
-            record.number,
-            study_id=study_id,
-            column=refusal.column,
-            found=record.problem or cells.get(refusal.column) or "nothing",
+        if reason == "study-too-long":
+            found = f"{sizes[study]:,} rows of {study}"
+            content = ""
+        log.reject(
+            reason,
+            file,
+            int(line),
+            study_id=study or "",
+            column=column,
+            found=found or "nothing",
             content=content,
         )
-        # Cells of a record with too many or too few values may be those of other
-        # columns; and what is another patient's is no row of this study.
-        has_moved_cells = record.broken not in ("", ENCODING)
-        is_foreign = refusal.reason == "study-of-two-patients"
-        if study is None or has_moved_cells or is_foreign:
-            return
-        ent = cells["ent"]
-        normed_ent = first_alternative(cells["normed_ent"])
-        target = Target(
-            finding_id="",
-            section=columns.section(cells["section"]) or "",
-            ent_idx=columns.whole_number(cells["ent_idx"]),
-            wordings=frozenset({plain(ent), plain(normed_ent)} - {""}),
-            name=self._vocabulary.finding(normed_ent or ent),
-        )
-        study.refused.append(target)
 
-    def _reject_all_rows(self, study: DeliveredStudy) -> None:
-        for row in study.rows:
-            self._log.reject(
-                "study-too-long",
-                self.file,
-                row.line,
-                study_id=study.study_id,
-                column="study_id",
-                found=f"{len(study.rows):,} rows of {study.study_id}",
-            )
-        study.rows = []
 
-    def _learn(
-        self, line: int, study: DeliveredStudy, sequence: int | str, report: str
-    ) -> None:
-        """Keep the report and the sequence, which all rows of a study share."""
-        if isinstance(sequence, int):
-            if study.sequence is None:
-                study.sequence = sequence
-            if sequence != study.sequence:
-                self._note_once(study, "sequence-differs", line, "sequence")
-        study.report = study.report or report
-        if report and report != study.report:
-            self._note_once(study, "reports-differ", line, "report")
+def _rows(
+    cells: pd.DataFrame, coded: pd.DataFrame, vocabulary: Vocabulary
+) -> pd.DataFrame:
+    """Make the rows of all records; those that are refused count as targets alone."""
+    ent = coded["ent"].where(coded["ent"].notna(), cells["ent"])
+    normed_ent = mapped(cells["normed_ent"], lambda x: first_alternative(clean_list(x)))
+    name = normed_ent.where(normed_ent != "", ent)
+    listed = mapped(name, lambda x: vocabulary.category(x) or "OTH")
+    category = coded["cat"].fillna("")
+    finding_id = coded["study_id"].astype(str) + ":" + coded[ROW_NUMBER].astype(str)
+    rows = {
+        "line": cells.index,
+        "row": coded[ROW_NUMBER],
+        "finding_id": finding_id,
+        "study_id": coded["study_id"],
+        "section": coded["section"].fillna(""),
+        "sent_idx": coded["sent_idx"],
+        "sent": cells["sent"],
+        "ent_idx": coded["ent_idx"],
+        "ent": ent,
+        "normed_ent": normed_ent,
+        "cat": category.where(category != "", listed),
+        "status": coded["dx_certainty"] + coded["dx_status"],
+        "location": mapped(cells["location"], clean_list),
+        "evidence": cells["evidence"],
+        "associate": cells["associate"],
+        **{name: mapped(cells[name], clean_list) for name in ATTRIBUTES},
+        "cues": "",
+    }
+    return pd.DataFrame(rows)
 
-    def _note_derived(self, line: int, study: DeliveredStudy, cells: Cells) -> None:
-        """Note values that the cells do not have, or have more than one of."""
-        for column in ("sent_idx", "ent_idx"):
-            if column in self._columns.index_by_column and not cells[column]:
-                self._note_once(study, "positions-derived", line, column)
-        if "cat" in self._columns.index_by_column and not cells["cat"]:
-            self._note(study, "category-derived", line, "cat")
-        for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
-            if "|" in cells[column]:
-                self._note(study, "first-of-alternatives", line, column)
 
-    def _note_once(
-        self, study: DeliveredStudy, reason: str, line: int, column: str
-    ) -> None:
-        """Note for the first row of a study what may hold for all."""
-        if (reason, column) not in study.noted:
-            study.noted.add((reason, column))
-            self._note(study, reason, line, column)
+def _studies(
+    cells: pd.DataFrame, coded: pd.DataFrame, is_used: pd.Series
+) -> pd.DataFrame:
+    """List the studies whose id can be read, also those whose rows are all rejected."""
+    study = coded["study_id"]
+    by_study = cells.groupby(study, sort=False)
 
-    def _note(self, study: DeliveredStudy, reason: str, line: int, column: str) -> None:
-        self._log.note(
-            reason, self.file, line=line, study_id=study.study_id, column=column
-        )
+    def first_of_used(column: pd.Series, nothing: Any) -> pd.Series:
+        said = column[is_used & (column != nothing)]
+        return said.groupby(study[said.index]).first()
+
+    studies = pd.DataFrame(
+        {
+            "subject_id": coded.groupby(study)["subject_id"].first(),
+            "source_id": by_study["study_id"].first(),
+            "first_line": by_study["study_id"].agg(lambda ids: ids.index[0]),
+            "rows_delivered": by_study.size(),
+            "sequence": first_of_used(coded["sequence"], -1),
+            "report": first_of_used(cells["report"], ""),
+        }
+    )
+    studies = studies.fillna({"subject_id": "", "sequence": 0, "report": ""})
+    return studies.rename_axis("study_id").reset_index().sort_values("first_line")
+
+
+def _note_derived(
+    file: str,
+    rows: pd.DataFrame,
+    cells: pd.DataFrame,
+    present: Mapping[str, int],
+    log: IntakeLog,
+) -> None:
+    """Note values that the cells do not have, have several of, or differ in a study.
+
+    Args:
+        file: name of the delivered file.
+        rows: that are used.
+        cells: of these rows.
+        present: the columns that the file has.
+        log: takes the notes.
+    """
+    rows = rows[["line", "study_id"]].assign(file=file)
+    for reason, column in (
+        ("sequence-differs", "sequence"),
+        ("reports-differ", "report"),
+    ):
+        values = cells[column]
+        if column == "sequence":
+            values = mapped(values, _optional_number).replace(-1, "")
+        said = values[values != ""]
+        first = said.groupby(rows["study_id"][said.index]).transform("first")
+        differing = rows.loc[said.index[said != first]].drop_duplicates("study_id")
+        log.note_rows(reason, differing, column)
+    for column in {"sent_idx", "ent_idx", "cat"} & present.keys():
+        empty = rows[cells[column] == ""]
+        # The first row of a study stands for all, but for categories.
+        if column == "cat":
+            log.note_rows("category-derived", empty, column)
+        else:
+            empty = empty.drop_duplicates("study_id")
+            log.note_rows("positions-derived", empty, column)
+    for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
+        has_several = mapped(cells[column], lambda cell: "|" in cell).astype(bool)
+        log.note_rows("first-of-alternatives", rows[has_several], column)
 
 
 def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:

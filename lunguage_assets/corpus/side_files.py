@@ -6,18 +6,14 @@ among the rejected rows: those are rows of findings and are accounted for one by
 
 from __future__ import annotations
 
-import csv
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, index_by_name, study_id
+from lunguage_assets.corpus.columns import clean, index_by_name, mapped, study_id
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import Cells, read_cells, read_records
+from lunguage_assets.corpus.records import read_cells, read_records
 from lunguage_assets.corpus.views import coded_views, named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
@@ -29,28 +25,8 @@ _DATE = "studydate"
 _TIME = "studytime"
 _PATIENT = "subject_id"
 _METADATA_ROW_IGNORED = "metadata-row-ignored"
-
-
-@dataclass(slots=True)
-class StudyMetadata:
-    """The images of a study: views by source, and time and patient as written.
-
-    Time and patient are empty when unknown.
-    """
-
-    coded: set[str] = field(default_factory=set)
-    from_procedure: set[str] = field(default_factory=set)
-    taken_at: str = ""
-    patient: str = ""
-
-    @property
-    def views(self) -> tuple[str, str]:
-        """The views and their source; both empty when unknown."""
-        views = written(self.coded | self.from_procedure)
-        if not views:
-            return "", ""
-        source = "metadata" if self.coded else "procedure text"
-        return views, source
+METADATA_COLUMNS = ("view_information", "view_source", "taken_at", "patient")
+"""What image metadata say of a study, empty where it is unknown."""
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
@@ -61,49 +37,43 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     if path is None:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
-    terms: set[tuple[str, ...]] = set()
+    reason = "vocabulary-row-ignored"
     required = ("category", "target_term", "normed_term")
-    rows = _rows(path, required, ("subcategory",), log, "vocabulary-row-ignored")
-    for line, row in rows:
-        category = category_code(row["category"]) or row["category"].lower()
-        target = plain(row["target_term"])
-        normed = plain(row["normed_term"])
-        if category and target and normed:
-            terms.add((category, target, normed, row["subcategory"]))
-            continue
-        column = "" if category else "category"
-        log.note("vocabulary-row-ignored", path.name, line=line, column=column)
-    _note_contradictions(terms, path.name, log)
-    columns = ("category", "target_term", "normed_term", "subcategory")
-    return TERMS.frame(
-        [dict(zip(columns, term, strict=True)) for term in sorted(terms)]
+    rows = _rows(path, required, ("subcategory",), log, reason)
+    rows["category"] = mapped(
+        rows["category"], lambda name: category_code(name) or name.lower()
     )
+    for name in ("target_term", "normed_term"):
+        rows[name] = mapped(rows[name], plain)
+    is_whole = (rows[list(required)] != "").all(axis="columns")
+    for line, category in rows.loc[~is_whole, "category"].items():
+        column = "" if category else "category"
+        log.note(reason, path.name, line=line, column=column)
+    order = ["category", "target_term", "normed_term", "subcategory"]
+    terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
+    _note_contradictions(terms, path.name, log)
+    return TERMS.frame(terms.to_dict("list"))
 
 
-def _note_contradictions(
-    terms: Collection[tuple[str, ...]], file: str, log: IntakeLog
-) -> None:
+def _note_contradictions(terms: pd.DataFrame, file: str, log: IntakeLog) -> None:
     """Note every term of a finding or location that has several canonical forms."""
-    forms_by_term: defaultdict[tuple[bool, str], set[str]] = defaultdict(set)
-    for category, target, normed, _ in terms:
-        is_location = category == "location"
-        # Terms of attributes are not used.
-        if is_location or category_code(category):
-            forms_by_term[is_location, target].add(normed)
-    for (_, target), forms in sorted(forms_by_term.items()):
-        if len(forms) > 1:
-            log.note(
-                "vocabulary-contradiction", file, column="normed_term", found=target
-            )
+    is_location = terms["category"] == "location"
+    # Terms of attributes are not used.
+    is_used = is_location | terms["category"].map(category_code).notna()
+    forms = (
+        terms[is_used].groupby([is_location, "target_term"])["normed_term"].nunique()
+    )
+    for _, target in forms.index[forms > 1]:
+        log.note("vocabulary-contradiction", file, column="normed_term", found=target)
 
 
 def read_metadata(
     path: Path | None, study_ids: Collection[str], log: IntakeLog
-) -> dict[str, StudyMetadata]:
+) -> pd.DataFrame:
     """Read views, time and patient of studies, united over the images of each.
 
-    The patient is that of the first image. The name of the procedure counts only where
-    the view position is empty.
+    The patient and the time are those of the first image. The name of the procedure
+    counts only where the view position is empty.
 
     Args:
         path: `mimic-cxr-2.0.0-metadata.csv`, or a table of its columns; None: there is
@@ -112,58 +82,53 @@ def read_metadata(
         log: takes notes on rows, columns and codes that are not understood.
 
     Returns:
-        The metadata by study id.
+        `METADATA_COLUMNS` by study id.
     """
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
-        return {}
-    studies: dict[str, StudyMetadata] = {}
-    images_by_unknown_code: Counter[tuple[str, str]] = Counter()
-    # Images repeat a handful of words.
-    views_of_codes = cache(coded_views)
-    views_of_procedure = cache(named_views)
+        return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
     optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
-    rows = _rows_of_studies(path, (), optional, log, _METADATA_ROW_IGNORED)
-    for _, study, row in rows:
-        if study not in study_ids:
-            continue
-        metadata = studies.setdefault(study, StudyMetadata())
-        coded, unknown_codes = views_of_codes(row[_POSITION], row[_ORIENTATION])
-        metadata.coded |= coded
-        images_by_unknown_code.update(unknown_codes)
-        if not row[_POSITION]:
-            procedures = " ; ".join(row[name] for name in _PROCEDURES)
-            metadata.from_procedure |= views_of_procedure(procedures)
-        # The time of a study is that of its first image.
-        if row[_DATE]:
-            taken_at = _taken_at(row)
-            metadata.taken_at = min(metadata.taken_at or taken_at, taken_at)
-        metadata.patient = metadata.patient or row[_PATIENT]
-    for (column, code), count in sorted(images_by_unknown_code.items()):
-        images = f"{code} ({count} images)"
-        log.note("unknown-view-code", path.name, column=column, found=images)
-    return studies
+    images = _rows_of_studies(path, (), optional, log, _METADATA_ROW_IGNORED)
+    images = images[images["study"].isin(study_ids)]
+    # Images repeat a handful of words.
+    words = images[_POSITION] + "\n" + images[_ORIENTATION]
+    codes = mapped(words, lambda cells: coded_views(*cells.split("\n", 1)))
+    unknown = codes.map(lambda coded: coded[1]).explode().dropna()
+    for (column, code), count in unknown.value_counts().sort_index().items():
+        found = f"{code} ({count} images)"
+        log.note("unknown-view-code", path.name, column=column, found=found)
+    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
+    procedures = procedures.where(images[_POSITION] == "", "")
+    # A number may have lost its zeros in front.
+    date = mapped(images[_DATE], lambda cell: f"{cell.split('.')[0]:0>8}")
+    time = mapped(images[_TIME], lambda cell: f"{cell.split('.')[0]:0>6}")
+    of_images = pd.DataFrame(
+        {
+            "coded": codes.map(lambda coded: written(coded[0])),
+            "named": mapped(procedures, lambda words: written(named_views(words))),
+            "taken_at": (date + time).where(images[_DATE] != "", None),
+            "patient": images[_PATIENT].where(images[_PATIENT] != "", None),
+        }
+    )
+    by_study = of_images.groupby(images["study"])
+    coded = by_study["coded"].agg(", ".join).map(_united)
+    named = by_study["named"].agg(", ".join).map(_united)
+    views = (coded + ", " + named).map(_united)
+    source = coded.map(lambda words: "metadata" if words else "procedure text")
+    taken_at = of_images["taken_at"].fillna("~").groupby(images["study"]).min()
+    return pd.DataFrame(
+        {
+            "view_information": views,
+            "view_source": source.where(views != "", ""),
+            "taken_at": taken_at.replace("~", ""),
+            "patient": by_study["patient"].first().fillna(""),
+        },
+        dtype=object,
+    )
 
 
-def _taken_at(row: Cells) -> str:
-    """Write date and time as 14 digits; a number may have lost its zeros in front."""
-    date = row[_DATE].split(".")[0]
-    time = row[_TIME].split(".")[0]
-    return f"{date:0>8}{time:0>6}"
-
-
-def read_patients(path: Path | None) -> dict[str, str]:
-    """Read patients by study id, both as far as `read_metadata` reads them."""
-    patients: dict[str, str] = {}
-    if path is None:
-        return patients
-    # They are noted when the metadata are taken in.
-    unused_log = IntakeLog()
-    rows = _rows_of_studies(path, (), (_PATIENT,), unused_log, _METADATA_ROW_IGNORED)
-    for _, study, row in rows:
-        if row[_PATIENT]:
-            patients.setdefault(study, row[_PATIENT])
-    return patients
+def _united(views: str) -> str:
+    return written(views.split(", "))
 
 
 def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) -> None:
@@ -173,23 +138,21 @@ def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) 
         path: the metadata as they were delivered.
         studies_by_file: ids of the studies whose rows a file gets.
     """
-    header, records = read_records(path, may_be_empty=True)
+    header, values, broken = read_records(path, may_be_empty=True)
+    rows = values.drop(broken.index)
+    index = index_by_name(header).get("study_id")
+    studies = pd.Series(None, rows.index, dtype=object)
     # Without that column no row is of any study.
-    index = index_by_name(header).get("study_id", len(header))
-    rows: list[tuple[str | None, list[str]]] = []
-    for record in records:
-        if not record.broken and index < len(record.values):
-            rows.append((study_id(clean(record.values[index])), record.values))
-    for file, studies in studies_by_file.items():
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(values for study, values in rows if study in studies)
+    if index is not None:
+        studies = mapped(rows[index], lambda cell: study_id(clean(cell)))
+    for file, studies_of_file in studies_by_file.items():
+        of_file = rows[studies.isin(studies_of_file)]
+        of_file.to_csv(file, index=False, header=header, lineterminator="\n")
 
 
 def read_reports(
     path: Path | None, study_ids: Collection[str], log: IntakeLog
-) -> dict[str, str]:
+) -> pd.Series:
     """Read raw report texts that lie beside findings.
 
     Args:
@@ -200,23 +163,18 @@ def read_reports(
     Returns:
         The texts by study id.
     """
-    texts: dict[str, str] = {}
     if path is None:
-        return texts
-    studies_without_rows: set[str] = set()
+        return pd.Series(dtype=object)
     rows = _rows_of_studies(path, ("report",), (), log, "report-row-ignored")
-    for line, study, row in rows:
-        if study not in study_ids:
-            studies_without_rows.add(study)
-            continue
-        report = row["report"]
-        if report and texts.setdefault(study, report) != report:
-            log.note(
-                "reports-differ", path.name, line=line, study_id=study, column="report"
-            )
-    if studies_without_rows:
-        count = f"{len(studies_without_rows)} studies"
-        log.note("reports-without-rows", path.name, found=count)
+    is_known = rows["study"].isin(study_ids)
+    others = rows.loc[~is_known, "study"].nunique()
+    rows = rows[is_known & (rows["report"] != "")]
+    texts = rows.drop_duplicates("study").set_index("study")["report"]
+    for line, row in rows[rows["report"] != rows["study"].map(texts)].iterrows():
+        cells = {"study_id": row["study"], "column": "report"}
+        log.note("reports-differ", path.name, line=int(str(line)), **cells)
+    if others:
+        log.note("reports-without-rows", path.name, found=f"{others} studies")
     return texts
 
 
@@ -226,17 +184,16 @@ def _rows_of_studies(
     optional: tuple[str, ...],
     log: IntakeLog,
     reason: str,
-) -> Iterator[tuple[int, str, Cells]]:
-    """Read the number, the study's id and the cells of every record.
+) -> pd.DataFrame:
+    """Read the cells of every record with its study's id in the column `study`.
 
     Takes the arguments of `_rows`; a record whose id cannot be read is noted instead.
     """
-    for line, row in _rows(path, ("study_id", *required), optional, log, reason):
-        study = study_id(row["study_id"])
-        if study is not None:
-            yield line, study, row
-            continue
-        log.note(reason, path.name, line=line, column="study_id", found=row["study_id"])
+    rows = _rows(path, ("study_id", *required), optional, log, reason)
+    rows["study"] = mapped(rows["study_id"], study_id)
+    for line, found in rows.loc[rows["study"].isna(), "study_id"].items():
+        log.note(reason, path.name, line=line, column="study_id", found=found)
+    return rows[rows["study"].notna()]
 
 
 def _rows(
@@ -245,8 +202,8 @@ def _rows(
     optional: tuple[str, ...],
     log: IntakeLog,
     reason: str,
-) -> Iterator[tuple[int, Cells]]:
-    """Read the number and the cleaned cells of every record.
+) -> pd.DataFrame:
+    """Read the cleaned cells of every record by its number.
 
     Args:
         path: a table.
@@ -255,16 +212,12 @@ def _rows(
         log: takes notes; a file without rows is noted, too.
         reason: code of the note on a record that is not used.
     """
-    present, records = read_cells(path, required, optional, may_be_empty=True)
+    present, cells, broken = read_cells(path, required, optional, may_be_empty=True)
     for name in optional:
         if name not in present and reason == _METADATA_ROW_IGNORED:
             log.note("metadata-column-missing", path.name, column=name)
-    has_rows = False
-    for record, cells in records:
-        has_rows = True
-        if record.broken:
-            log.note(reason, path.name, line=record.number)
-        else:
-            yield record.number, cells
-    if not has_rows:
+    for line in broken.index:
+        log.note(reason, path.name, line=line)
+    if cells.empty:
         log.note("side-file-without-rows", path.name)
+    return cells.drop(broken.index)

@@ -6,13 +6,13 @@ broken record, here the file is refused by that row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.corpus.columns import shown_names, unnamed
-from lunguage_assets.corpus.records import WIDTH, Record, read_records
+from lunguage_assets.corpus.records import WIDTH, read_records
 from lunguage_assets.errors import InputError
 from lunguage_assets.spreadsheets import cell_of_sheet
 
@@ -33,16 +33,10 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFra
         InputError: an unreadable file, a repeated column, or a row with too few or too
             many values. No cell is quoted.
     """
-    header, rows = _whole_rows(path)
-    names = [name or unnamed(index) for index, name in enumerate(header)]
-    kept = [
-        index for index, name in enumerate(names) if columns is None or name in columns
-    ]
-    return pd.DataFrame(
-        [[values[index] for index in kept] for _, values in rows],
-        columns=[names[index] for index in kept],
-        dtype="str",
-    )
+    header, values = _whole_rows(path)
+    values.columns = [name or unnamed(index) for index, name in enumerate(header)]
+    kept = [name for name in values if columns is None or name in columns]
+    return values[kept].reset_index(drop=True).astype("str")
 
 
 def edited_rows(
@@ -61,7 +55,7 @@ def edited_rows(
     """
     header, rows = _whole_rows(path)
     require_column_names(path, header, columns, "Fix the first line.")
-    for number, values in rows:
+    for number, *values in rows.itertuples(name=None):
         cells = map(cell_of_sheet, values)
         yield number, dict(zip(header, cells, strict=True))
 
@@ -90,25 +84,17 @@ def require_column_names(
         )
 
 
-def _whole_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _whole_rows(path: Path) -> tuple[list[str], pd.DataFrame]:
     """Read the header and the values of every record, none of which is broken."""
-    header, records = read_records(path, may_be_empty=True)
-    return header, _unbroken(path, records, len(header))
-
-
-def _unbroken(
-    path: Path, records: Iterable[Record], width: int
-) -> Iterator[tuple[int, list[str]]]:
-    for record in records:
-        if record.broken:
-            problem = "an unreadable row"
-            if record.broken == WIDTH:
-                problem = "too few or too many values"
-            raise InputError(
-                path.name,
-                f"{problem} ({record.problem})",
-                f"a row in UTF-8 with {width} values, one for each column",
-                "Fix its commas and quotes, or save the file again as CSV.",
-                row=record.number,
-            )
-        yield record.number, record.values
+    header, values, broken = read_records(path, may_be_empty=True)
+    if len(broken):
+        reason, problem, _ = broken.iloc[0]
+        words = "too few or too many values" if reason == WIDTH else "an unreadable row"
+        raise InputError(
+            path.name,
+            f"{words} ({problem})",
+            f"a row in UTF-8 with {len(header)} values, one for each column",
+            "Fix its commas and quotes, or save the file again as CSV.",
+            row=int(broken.index[0]),
+        )
+    return header, values

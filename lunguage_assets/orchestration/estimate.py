@@ -204,7 +204,7 @@ class _Counter:
         delivery = delivery or self._configuration.home.delivery(key)
         letters = 0
         if self._kind_by_batch[key] == "text":
-            lengths = [len(report.content) for report in delivery.raw_reports()]
+            lengths = [*map(len, delivery.raw_reports()["content"])]
             letters = sum(lengths)
         if self._is_stored("findings", key):
             findings = stored_table(self._tables, "findings", key)

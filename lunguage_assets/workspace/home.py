@@ -588,8 +588,8 @@ def _split_image_metadata(staged: Sequence[_StagedBatch]) -> None:
         return
     studies_by_file: dict[Path, set[str]] = {}
     for folder, registration in staged:
-        reports = registration.delivery.loaded_reports or ()
+        reports = registration.delivery.raw_reports()
         studies_by_file[folder / METADATA] = {
-            study_of(report.study) for report in reports if report.study
+            study_of(study) for study in reports["study"] if study
         }
     split_metadata(metadata, studies_by_file)

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from landing_drops import csv, packed
 
-from lunguage_assets.corpus import records
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.texts import archives
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -79,7 +79,7 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
 def test_a_decompression_bomb_is_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
-    monkeypatch.setattr(records, "MOST_UNPACKED", 3 << 20)
+    monkeypatch.setattr(archives, "MOST_UNPACKED", 3 << 20)
     with pytest.raises(
         InputError, match=r"expected at most 3 MiB.*in several deliveries"
     ):
@@ -89,7 +89,7 @@ def test_a_decompression_bomb_is_refused_with_the_limit(
 def test_a_package_of_too_many_files_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lunguage_assets.corpus.packages.MOST_ENTRIES", 4)
+    monkeypatch.setattr("lunguage_assets.corpus.texts.archives.MOST_ENTRIES", 4)
     assert (
         len(
             studies(

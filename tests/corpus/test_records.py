@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,17 +16,34 @@ from hypothesis import strategies as st
 
 from lunguage_assets.corpus import records
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import UNCLOSED, Record, read_cells, read_records
+from lunguage_assets.corpus.records import UNCLOSED, read_cells, read_records
 from lunguage_assets.errors import InputError
 
 HEADER = "row,subject_id,study_id,text\n"
+
+
+class Record(NamedTuple):
+    number: int
+    values: list[str]
+    broken: str = ""
+    problem: str = ""
+    raw: str = ""
+
+
+def read(path: Path, **options: Any) -> list[Record]:
+    _, values, broken = read_records(path, **options)
+    why = {number: tuple(row) for number, *row in broken.itertuples()}
+    return [
+        Record(number, row, *why.get(number, ()))
+        for number, *row in values.itertuples()
+    ]
 
 
 def records_of(folder: Path, content: str | bytes, name: str = "f.csv") -> list[Record]:
     (folder / name).write_bytes(
         content if isinstance(content, bytes) else content.encode()
     )
-    return list(read_records(folder / name)[1])
+    return read(folder / name)
 
 
 def line(number: int, text: str = "good") -> str:
@@ -151,8 +169,8 @@ def test_columns_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
         {"study_id": ["1"], "report": ["No effusion."], "vectors": [[[1, 2]]]}
     )
     pq.write_table(table, tmp_path / "f.parquet")
-    _, cells = read_cells(tmp_path / "f.parquet", ["study_id", "report"])
-    assert [record.values for record, _ in cells] == [["1", "No effusion.", ""]]
+    _, cells, _ = read_cells(tmp_path / "f.parquet", ["study_id", "report"])
+    assert cells.values.tolist() == [["1", "No effusion."]]
     with pytest.raises(InputError, match=r"'vectors'.*found lists.*Write the column"):
         read_cells(tmp_path / "f.parquet", ["vectors"])
 
@@ -169,7 +187,7 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
     content[200:2000] = b"\xff" * 1800
     (tmp_path / "f.parquet").write_bytes(content)
     with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
-        list(read_records(tmp_path / "f.parquet")[1])
+        read(tmp_path / "f.parquet")
     assert "Secret" not in str(caught.value)
 
 
@@ -201,15 +219,12 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
     pq.write_table(
         pa.table({"text": text, "binary": raw, "taken": no_day}), tmp_path / "f.parquet"
     )
-    records = list(read_records(tmp_path / "f.parquet")[1])
-    assert [record.broken for record in records] == [
-        "",
-        "broken-encoding",
-        "broken-encoding",
-    ]
+    records = read(tmp_path / "f.parquet")
+    assert [record.broken for record in records] == ["", "broken-encoding", ""]
+    assert "out of range" in records[2].values[2]
     assert records[0].values[:2] == ["good", "good"]
     assert records[1].values[:2] == ["caf\\xe9", "caf\\xe9"]
-    records = list(read_records(tmp_path / "f.parquet", keep_bytes=True)[1])
+    records = read(tmp_path / "f.parquet", keep_bytes=True)
     assert records[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
@@ -299,10 +314,10 @@ def test_a_cell_beyond_the_limit_costs_its_record_alone(
         f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n",
         encoding="utf-8",
     )
-    first, second = read_records(path)[1]
+    first, second = read(path)
     assert (first.broken, first.problem) == (
         "cell-too-large",
-        "a cell of more than 1 MB",
+        "a cell of more than 16 MB",
     )
     assert first.values[0] == "s50000001"
     assert len(first.raw) < 30_000

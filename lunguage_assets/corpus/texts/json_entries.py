@@ -14,16 +14,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.corpus.columns import clean, folded_name
-from lunguage_assets.corpus.packages import (
-    DAMAGES,
-    is_package,
-    only_member,
-    open_unpacked,
+from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.texts.archives import content_of, only_member
+from lunguage_assets.corpus.texts.layouts import (
+    BROKEN,
+    CONTENT,
+    FILE,
+    KEY,
+    LINE,
+    Record,
+    as_bytes,
 )
-from lunguage_assets.corpus.records import MOST_UNPACKED, require_size
-from lunguage_assets.corpus.texts.layouts import KEY, SourceRecord, as_bytes
-from lunguage_assets.errors import InputError, damaged
+from lunguage_assets.errors import InputError
 
 _JSON_FORM = re.compile(r"\.(?:json|jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
 _LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
@@ -33,10 +35,8 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def holds_json(path: Path) -> bool:
-    """Tell whether a file is JSON by its name, or a package with one JSON file."""
-    if is_package(path):
-        return only_member(path, _JSON_FORM) != ""
-    return _JSON_FORM.search(path.name) is not None
+    """Tell whether a file is JSON by its name, or an archive with one JSON file."""
+    return only_member(path, _JSON_FORM) != ""
 
 
 def json_fields(path: Path) -> list[str]:
@@ -45,7 +45,7 @@ def json_fields(path: Path) -> list[str]:
     return list(dict.fromkeys(string for string, colon in strings if colon))
 
 
-def read_json(path: Path) -> Iterator[SourceRecord]:
+def read_json(path: Path) -> Iterator[Record]:
     """Read every entry as a record.
 
     Raises:
@@ -53,24 +53,20 @@ def read_json(path: Path) -> Iterator[SourceRecord]:
             too large.
     """
     for number, (key, entry) in enumerate(_entries(path), 1):
+        record = {FILE: path.name, LINE: number, KEY: key, BROKEN: "", CONTENT: b""}
         if isinstance(entry, dict):
-            fields: dict[str, Any] = {KEY: key}
             for name, value in entry.items():
-                text = clean(value) if isinstance(value, str) else value
-                fields.setdefault(folded_name(name), text)
-            yield SourceRecord(path.name, number, fields)
+                record.setdefault(folded_name(name), value)
         else:
             content = as_bytes(entry) if isinstance(entry, str) else b""
-            yield SourceRecord(
-                path.name, number, {KEY: key}, content, "unreadable-entry"
-            )
+            record |= {BROKEN: "unreadable-entry", CONTENT: content}
+        yield record
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     """Read the entries with their keys, which are empty in a list."""
-    text = _text_of(path, MOST_UNPACKED + 1)
-    require_size(path.name, len(text))
-    if _LINES_FORM.search(path.name):
+    text = _text_of(path)
+    if _LINES_FORM.search(only_member(path, _JSON_FORM)):
         yield from _lines(text)
         return
     try:
@@ -107,11 +103,6 @@ def _lines(text: str) -> Iterator[tuple[str, Any]]:
         yield "", entry
 
 
-def _text_of(path: Path, most: int) -> str:
-    """Read the text at the beginning of a file, of so many bytes."""
-    try:
-        with open_unpacked(path, _JSON_FORM) as stream:
-            return stream.read(most).decode("utf-8-sig", "replace")
-    except DAMAGES as error:
-        problem = "a file that cannot be unpacked"
-        raise damaged(path.name, problem, error, "a whole file") from None
+def _text_of(path: Path, most: int | None = None) -> str:
+    """Read the text of a file, or the beginning of so many bytes."""
+    return content_of(path, _JSON_FORM, most).decode("utf-8-sig", "replace")

@@ -26,39 +26,21 @@ Of a larger one only a little more is read.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RawReport:
-    """One delivered record.
+COLUMNS = (
+    "file", "line", "study", "patient", "taken_at", "views", "procedure", "content",
+    "broken", "sequence", "noted",
+)  # fmt: skip
+"""Columns of a frame of raw reports, all texts as delivered, empty where unknown.
 
-    Args:
-        file: the delivered file; for a folder or a package the path inside it.
-        line: 1-based record in the file; 1 for a file of one report.
-        study: id as delivered; empty when there is none.
-        patient: id as delivered; empty when there is none.
-        taken_at: date, or date and time, as delivered; empty when unknown.
-        views: codes of projections as delivered; empty when unknown.
-        procedure: name of the examination as delivered, which may name projections.
-        content: bytes of the text; those of a table are UTF-8 unless the table is not.
-        broken: reason code when the record itself could not be read
-            (resources/reasons.yaml), with ": " and the column or key that is wrong, if
-            one is.
-        sequence: rank in the patient's time line as delivered, from 1; empty when
-            unknown.
-        noted: what the reader left out of the record: a reason code of
-            `resources/reasons.yaml`, with ": " and the key that is missing.
-    """
-
-    file: str
-    line: int
-    study: str
-    patient: str = ""
-    taken_at: str = ""
-    views: str = ""
-    procedure: str = ""
-    content: bytes = field(default=b"", repr=False)
-    broken: str = ""
-    sequence: str = ""
-    noted: str = ""
+file: the delivered file; for a folder or a package the path inside it.
+line: 1-based record in the file; 1 for a file of one report.
+content: bytes of the text; those of a table are UTF-8 unless the table is not.
+broken: reason code when the record itself could not be read (resources/reasons.yaml),
+with ": " and the column or key that is wrong, if one is.
+sequence: rank in the patient's time line, from 1.
+noted: what the reader left out of the record: a reason code, with ": " and the key that
+is missing.
+"""
 
 
 def under_headings(sections: Mapping[str, str]) -> str:

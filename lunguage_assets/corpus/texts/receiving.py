@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import whole_number
+from lunguage_assets.corpus.columns import mapped, whole_number
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
+from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
     DecodedReport,
-    RawReport,
     decoded,
     is_number,
     own_patient_of,
@@ -74,14 +73,6 @@ class ReportViews(NamedTuple):
     are_unknown: bool = False
 
 
-class _Refusal(NamedTuple):
-    """Why a record is rejected, the column that is wrong, and the text that is kept."""
-
-    reason: str
-    column: str
-    text: str
-
-
 def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     """Read the raw reports of a delivery of kind `text`, sorted by study id.
 
@@ -98,34 +89,166 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
         raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    receiver = _Receiver(log)
-    for report in delivery.raw_reports():
-        # Whatever fails costs one record.
-        try:
-            receiver.receive(report)
-        except MemoryError:
-            raise
-        except Exception as failure:
-            receiver.reject_unexpected(report, failure)
-    receiver.complete(_metadata(delivery, receiver.rows_by_study.keys(), log))
-    rows = [row for _, row in sorted(receiver.rows_by_study.items())]
+    delivered = _decoded_reports(delivery.raw_reports())
+    # Of two reports of a study the first stays.
+    good = delivered[delivered["refusal"] == ""]
+    first = good.drop_duplicates("study_id")
+    first_text = first.set_index("study_id")["report"]
+    again = good.drop(first.index)
+    is_other = again["report"] != again["study_id"].map(first_text)
+    delivered.loc[again.index[is_other], "refusal"] = "report-repeated: report"
+    for row in delivered[delivered["refusal"] != ""].itertuples():
+        _reject(log, row)
+    log.note_rows("same-report-again", again[~is_other], "report")
+    rows = _rows(first, log)
+    rows = _completed(rows, delivery, log)
+    texts = rows.sort_values("study_id").to_dict("list")
     return Received(
-        REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms
+        REPORT_TEXTS.frame(texts), log.rejected_frame(), log.notes_frame(), terms
     )
 
 
-def _metadata(
-    delivery: Delivery, studies: Collection[str], log: IntakeLog
-) -> Mapping[str, StudyMetadata]:
-    """Read the image metadata, and count the reports that have none."""
-    if delivery.metadata is None:
-        return {}
-    metadata = read_metadata(delivery.metadata, studies, log)
-    reports_without = sum(study not in metadata for study in studies)
-    if reports_without:
-        count = f"{reports_without} reports"
-        log.note("metadata-without-study", delivery.metadata.name, found=count)
-    return metadata
+def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
+    """Give raw reports their ids, their text, and why they are refused."""
+    decodings = [_decoded(content) for content in reports["content"]]
+    study_ids = mapped(reports["study"], lambda study: study_of(study) if study else "")
+    columns = {"broken": reports["broken"], "study": study_ids}
+    refusals = [
+        broken or ("" if study else "study-id-missing: study_id") or refusal
+        for broken, study, (_, refusal) in zip(
+            columns["broken"], columns["study"], decodings, strict=True
+        )
+    ]
+    return reports.assign(
+        study_id=study_ids,
+        report=[decoding.text for decoding, _ in decodings],
+        decoding_notes=[decoding.notes for decoding, _ in decodings],
+        refusal=refusals,
+    )
+
+
+def _decoded(content: bytes) -> tuple[DecodedReport, str]:
+    """Decode a text, and say what is wrong with it; whatever fails costs one record."""
+    nothing = DecodedReport("")
+    if len(content) > LARGEST:
+        return nothing, "report-too-large: report"
+    try:
+        decoding = decoded(content)
+    except MemoryError:
+        raise
+    # Only the kind of the failure is kept: its words may be those of the record.
+    except Exception as failure:
+        return nothing, f"unexpected: {type(failure).__name__}"
+    if not decoding.is_text:
+        return nothing, "report-not-text: report"
+    if not any(map(str.isalnum, decoding.text)):
+        return decoding, "report-empty: report"
+    return decoding, ""
+
+
+def _reject(log: IntakeLog, row: Any) -> None:
+    """Reject a record, with its id as delivered and the beginning of its text."""
+    reason, _, column = row.refusal.partition(": ")
+    text = row.report[:_MOST_KEPT]
+    if reason != "report-repeated":
+        # Bytes that are no report are shown as far as they can be stored.
+        beginning = row.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
+        text = beginning.replace("\0", "\\x00")
+    found = column if reason == "unexpected" else ""
+    log.reject(
+        reason,
+        row.file,
+        row.line,
+        study_id=row.study_id,
+        column="" if found else column,
+        found=found,
+        content=_content(row.study, text),
+    )
+
+
+def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
+    """Make rows of `report_texts`, and note what was corrected or not understood."""
+    views = [
+        views_of(*values)
+        for values in zip(reports["views"], reports["procedure"], strict=True)
+    ]
+    sequence = mapped(reports["sequence"], lambda value: whole_number(value) or 0)
+    taken_at = mapped(reports["taken_at"], _taken_at)
+    rows = pd.DataFrame(
+        {
+            "study_id": reports["study_id"],
+            "subject_id": mapped(
+                reports["patient"],
+                lambda patient: patient_of(patient) if patient else "",
+            ),
+            "source_id": reports["study"],
+            "file": reports["file"],
+            "line": reports["line"],
+            "taken_at": taken_at,
+            "sequence": sequence,
+            "view_information": [view.codes for view in views],
+            "view_source": [view.source for view in views],
+            "report": reports["report"],
+        }
+    )
+    found = reports.assign(views=reports["views"].str.lower())
+    for row in found[reports["decoding_notes"].map(len) > 0].itertuples():
+        for reason in row.decoding_notes:
+            cells = {"study_id": row.study_id, "column": "report"}
+            log.note(reason, row.file, line=row.line, **cells)
+    for noted, rows_noted in found[reports["noted"] != ""].groupby("noted"):
+        reason, _, key = noted.partition(": ")
+        log.note_rows(reason, rows_noted, key)
+    are_unknown = [view.are_unknown for view in views]
+    log.note_rows("view-ignored", found[are_unknown], "view", "views")
+    is_unread = (reports["taken_at"] != "") & (taken_at == "")
+    log.note_rows("study-date-ignored", found[is_unread], "study_date", "taken_at")
+    is_unread = (reports["sequence"] != "") & (sequence == 0)
+    log.note_rows("study-order-ignored", found[is_unread], "sequence", "sequence")
+    return rows
+
+
+def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.DataFrame:
+    """Take from the metadata what the delivery does not say.
+
+    These are views, times and patients. What concerns many records is noted once, with
+    their count.
+    """
+    counts = {"id-numbered": sum(not is_number(study) for study in rows["source_id"])}
+    file = "" if rows.empty else rows["file"].iloc[0]
+    if delivery.metadata is not None:
+        metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
+        without = int((~rows["study_id"].isin(metadata.index)).sum())
+        if without:
+            count = f"{without} reports"
+            log.note("metadata-without-study", delivery.metadata.name, found=count)
+        of_rows = metadata.reindex(rows["study_id"], fill_value="").set_index(
+            rows.index
+        )
+        has_views = of_rows["view_information"] != ""
+        has_no_patient = rows["subject_id"] == ""
+        patients = mapped(
+            of_rows["patient"], lambda patient: patient_of(patient) if patient else ""
+        )
+        rows = rows.assign(
+            taken_at=of_rows["taken_at"].where(
+                of_rows["taken_at"] != "", rows["taken_at"]
+            ),
+            view_information=of_rows["view_information"].where(
+                has_views, rows["view_information"]
+            ),
+            view_source=of_rows["view_source"].where(has_views, rows["view_source"]),
+            subject_id=patients.where(has_no_patient, rows["subject_id"]),
+        )
+    has_no_patient = rows["subject_id"] == ""
+    counts["patient-unknown"] = int(has_no_patient.sum())
+    own_patients = rows["study_id"].map(own_patient_of)
+    for reason, reports in counts.items():
+        if reports:
+            log.note(reason, file, found=f"{reports} reports")
+    return rows.assign(
+        subject_id=rows["subject_id"].where(~has_no_patient, own_patients)
+    )
 
 
 def without_other_languages(received: Received, note: str) -> Received:
@@ -161,159 +284,23 @@ def without_other_languages(received: Received, note: str) -> Received:
     )
 
 
-class _Receiver:
-    """Makes rows of `report_texts` by study; what cannot be one goes to the log."""
-
-    def __init__(self, log: IntakeLog) -> None:
-        self.rows_by_study: dict[str, dict[str, object]] = {}
-        self._log = log
-        self._file = ""
-        self._reports_with_made_id = 0
-        self._studies_without_patient: list[str] = []
-
-    def receive(self, report: RawReport) -> None:
-        """Take one delivered record, note that it repeats another, or reject it."""
-        self._file = self._file or report.file
-        study_id = study_of(report.study) if report.study else ""
-        text = DecodedReport("")
-        # What is wrong with a record is looked for before its text is decoded.
-        refusal = _delivery_refusal(report, study_id)
-        if refusal is None:
-            text = decoded(report.content)
-            refusal = self._text_refusal(report, study_id, text)
-        if refusal is not None:
-            self._log.reject(
-                refusal.reason,
-                report.file,
-                report.line,
-                column=refusal.column,
-                study_id=study_id,
-                content=_content(report.study, refusal.text),
-            )
-        elif study_id in self.rows_by_study:
-            self._note("same-report-again", report, study_id, "report")
-        else:
-            for reason in text.notes:
-                self._note(reason, report, study_id, "report")
-            if report.noted:
-                reason, _, key = report.noted.partition(": ")
-                self._note(reason, report, study_id, key)
-            self._take(report, study_id, text.text)
-
-    def _text_refusal(
-        self, report: RawReport, study_id: str, text: DecodedReport
-    ) -> _Refusal | None:
-        """Find what is wrong with a text; of two of a study the second is rejected."""
-        if not text.is_text:
-            return _Refusal("report-not-text", "report", _shown(report))
-        if not any(map(str.isalnum, text.text)):
-            return _Refusal("report-empty", "report", text.text)
-        earlier = self.rows_by_study.get(study_id)
-        if earlier is not None and earlier["report"] != text.text:
-            return _Refusal("report-repeated", "report", text.text)
-        return None
-
-    def reject_unexpected(self, report: RawReport, failure: Exception) -> None:
-        """Reject a record that failed in a way that nobody thought of.
-
-        Only the kind of the failure is kept: its words may be those of the record.
-        """
-        self._log.reject(
-            "unexpected",
-            report.file,
-            report.line,
-            found=type(failure).__name__,
-            content=_content(report.study, _shown(report)),
-        )
-
-    def complete(self, metadata: Mapping[str, StudyMetadata]) -> None:
-        """Take from the metadata what the delivery does not say.
-
-        These are views, times and patients. What concerns many records is noted once,
-        with their count.
-        """
-        for study_id in self.rows_by_study.keys() & metadata.keys():
-            row = self.rows_by_study[study_id]
-            row["taken_at"] = metadata[study_id].taken_at or row["taken_at"]
-            views, source = metadata[study_id].views
-            if views:
-                row["view_information"] = views
-                row["view_source"] = source
-        unknown_patients = 0
-        for study_id in self._studies_without_patient:
-            if study_id in metadata and metadata[study_id].patient:
-                patient = patient_of(metadata[study_id].patient)
-                self.rows_by_study[study_id]["subject_id"] = patient
-            else:
-                unknown_patients += 1
-        counts = {
-            "id-numbered": self._reports_with_made_id,
-            "patient-unknown": unknown_patients,
-        }
-        for reason, reports in counts.items():
-            if reports:
-                self._log.note(reason, self._file, found=f"{reports} reports")
-
-    def _take(self, report: RawReport, study_id: str, text: str) -> None:
-        """Make the row of a study; the metadata may complete it later."""
-        self._reports_with_made_id += not is_number(report.study)
-        patient = patient_of(report.patient) if report.patient else ""
-        if not patient:
-            self._studies_without_patient.append(study_id)
-        views = views_of(report)
-        if views.are_unknown:
-            self._note("view-ignored", report, study_id, "view", report.views.lower())
-        taken_at = _taken_at(report.taken_at)
-        if report.taken_at and not taken_at:
-            found = report.taken_at
-            self._note("study-date-ignored", report, study_id, "study_date", found)
-        sequence = whole_number(report.sequence) or 0
-        if report.sequence and not sequence:
-            found = report.sequence
-            self._note("study-order-ignored", report, study_id, "sequence", found)
-        self.rows_by_study[study_id] = {
-            "study_id": study_id,
-            "subject_id": patient or own_patient_of(study_id),
-            "source_id": report.study,
-            "file": report.file,
-            "line": report.line,
-            "taken_at": taken_at,
-            "sequence": sequence,
-            "view_information": views.codes,
-            "view_source": views.source,
-            "report": text,
-        }
-
-    def _note(
-        self,
-        reason: str,
-        report: RawReport,
-        study_id: str,
-        column: str,
-        found: str = "",
-    ) -> None:
-        self._log.note(
-            reason,
-            report.file,
-            line=report.line,
-            study_id=study_id,
-            column=column,
-            found=found,
-        )
-
-
-def views_of(report: RawReport) -> ReportViews:
+@cache
+def views_of(views: str, procedure: str) -> ReportViews:
     """Read the views of a study.
 
     Codes of projections count as metadata; without a code that is known, words for them
     may help.
+
+    Args:
+        views: as delivered.
+        procedure: name of the examination as delivered.
     """
-    delivered = report.views.lower()
+    delivered = views.lower()
     coded, unknown = coded_views(delivered, "")
     if coded and not unknown:
         return ReportViews(written(coded), "metadata")
     in_words = coded | named_views(delivered)
-    in_procedure = study_views(report.procedure)
+    in_procedure = study_views(procedure)
     # "Frontal" leaves open what "PA" of the procedure says.
     if in_procedure and not in_words - {"lateral"}:
         return ReportViews(written(in_words | in_procedure), "procedure text")
@@ -336,24 +323,6 @@ def _taken_at(delivered: str) -> str:
         datetime.strptime(digits, "%Y%m%d%H%M%S")
         return digits
     return ""
-
-
-def _delivery_refusal(report: RawReport, study_id: str) -> _Refusal | None:
-    """Find what is wrong with a record before its text is read."""
-    if report.broken:
-        reason, _, column = report.broken.partition(": ")
-        return _Refusal(reason, column, _shown(report))
-    if not study_id:
-        return _Refusal("study-id-missing", "study_id", _shown(report))
-    if len(report.content) > LARGEST:
-        return _Refusal("report-too-large", "report", _shown(report))
-    return None
-
-
-def _shown(report: RawReport) -> str:
-    """Make text that can be stored of the beginning of a record's bytes."""
-    beginning = report.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
-    return beginning.replace("\0", "\\x00")
 
 
 def _content(study: str, text: str) -> str:

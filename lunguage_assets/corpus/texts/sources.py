@@ -7,28 +7,32 @@ delivery are reports (`corpus/discovery.py`).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 from xml.etree import ElementTree
+
+import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.records import read_cells, storable
+from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
 from lunguage_assets.corpus.texts.json_entries import holds_json, read_json
 from lunguage_assets.corpus.texts.layouts import (
+    BROKEN,
+    CONTENT,
+    FILE,
     KEY,
+    LINE,
     PATH,
     Layout,
-    SourceRecord,
+    Record,
     as_bytes,
     report_of,
     reports_of_images,
 )
-from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, contents_in
 from lunguage_assets.corpus.texts.packed import read_packed
-from lunguage_assets.corpus.texts.raw import RawReport
+from lunguage_assets.corpus.texts.raw import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -51,30 +55,27 @@ class TextSource:
         return f"{title} ({self.paths[0].name})"
 
 
-def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """Read the reports of a source, all of which can be stored.
+def raw_reports(source: TextSource) -> pd.DataFrame:
+    """Read the reports of a source (`raw.COLUMNS`), all of which can be stored.
 
     Raises:
         InputError: a file cannot be used as a whole.
     """
+    if source.layout is None:
+        return read_packed(source.paths[0])
+    reports: list[Record] = []
     for path in source.paths:
-        if source.layout is None:
-            yield from read_packed(path)
-            continue
         records = _records(path, source.layout)
         if source.beside is not None:
             records = _with_fields_beside(records, source.beside, source.layout)
-        reports = (report_of(record, source.layout) for record in records)
-        yield from (
-            reports_of_images(reports) if source.layout.record_is_image else (reports)
-        )
+        reports += (report_of(record, source.layout) for record in records)
+    frame = pd.DataFrame(reports, columns=list(COLUMNS), dtype=object)
+    return reports_of_images(frame) if source.layout.record_is_image else frame
 
 
-def _records(path: Path, layout: Layout) -> Iterator[SourceRecord]:
-    if layout.reads == "texts":
-        return _read_text_files(path)
-    if layout.reads == "xml":
-        return _read_openi_xml(path)
+def _records(path: Path, layout: Layout) -> Iterator[Record]:
+    if layout.reads != "records":
+        return _read_files(path, layout)
     if holds_json(path):
         return read_json(path)
     return _read_table(path, layout.known_by, layout.fields)
@@ -82,55 +83,54 @@ def _records(path: Path, layout: Layout) -> Iterator[SourceRecord]:
 
 def _read_table(
     path: Path, required: tuple[str, ...], fields: set[str]
-) -> Iterator[SourceRecord]:
+) -> Iterator[Record]:
     """Read a CSV or Parquet table, of which only these columns count."""
     optional = sorted(fields - set(required))
-    _, records = read_cells(path, required, optional, keep_bytes=True)
-    for record, cells in records:
-        content = as_bytes(record.raw)
-        yield SourceRecord(path.name, record.number, cells, content, record.broken)
+    _, cells, broken = read_cells(path, required, optional, keep_bytes=True)
+    reasons = broken["reason"].reindex(cells.index, fill_value="")
+    raw = broken["raw"].reindex(cells.index, fill_value="")
+    places = {FILE: path.name, LINE: cells.index, BROKEN: reasons}
+    for record in cells.assign(**places, **{CONTENT: raw}).to_dict("records"):
+        yield record | {CONTENT: as_bytes(record[CONTENT])}
 
 
 def _with_fields_beside(
-    records: Iterator[SourceRecord], table: Path, layout: Layout
-) -> Iterator[SourceRecord]:
+    records: Iterable[Record], table: Path, layout: Layout
+) -> Iterator[Record]:
     """Give each record the fields of its study in the table beside, as lists."""
-    study_field, *names = layout.beside
-    rows_by_study: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _read_table(table, layout.beside, set()):
-        if not row.broken:
-            rows_by_study[row.fields[study_field]].append(row.fields)
+    study, *names = layout.beside
+    _, cells, _ = read_cells(table, layout.beside, keep_bytes=True)
+    by_study = cells.groupby(study)[names].agg(list).to_dict("index")
     for record in records:
-        rows = rows_by_study.get(record.fields.get(study_field, ""), [])
-        beside = {name: [row[name] for row in rows] for name in names}
-        yield replace(record, fields={**record.fields, **beside})
+        yield {**record, **by_study.get(record.get(study), {})}
 
 
-def _read_text_files(path: Path) -> Iterator[SourceRecord]:
-    """Read every text file of a folder or an archive, or the one that the path is."""
-    is_single = path.is_file() and TEXT_FORM.search(path.name)
-    folder = path.parent if is_single else path
-    for name, content in contents_in(path, TEXT_FORM):
-        file = PurePosixPath(storable(name))
-        fields = {PATH: f"{folder.name}/{file}"}
-        broken = "unreadable-file" if content is None else ""
-        yield SourceRecord(str(file), 1, fields, content or b"", broken)
+def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
+    """Read every file of one report of a folder or an archive, or the one it is.
 
-
-def _read_openi_xml(path: Path) -> Iterator[SourceRecord]:
-    """Read every XML file of a folder or an archive.
-
-    Its fields are the sections of the abstract by their labels, `uid` and `title`.
+    Fields of an XML file are the sections of the abstract by their labels, `uid` and
+    `title`.
     """
-    for name, content in contents_in(path, XML_FORM):
-        file = storable(name)
-        fields = {KEY: XML_FORM.sub("", PurePosixPath(file).name)}
-        sections = _fields_of_xml(content or b"")
-        broken = "" if sections else "unreadable-file"
-        yield SourceRecord(file, 1, fields | sections, content or b"", broken)
+    is_xml = layout.reads == "xml"
+    form = XML_FORM if is_xml else TEXT_FORM
+    # Of a single file the folder may be that of its patient.
+    is_single = path.is_file() and form.search(path.name)
+    folder = path.parent if is_single else path
+    for name, content in contents_in(path, form):
+        file = PurePosixPath(storable(name))
+        fields = _fields_of_xml(content or b"") if is_xml else {}
+        is_broken = not fields if is_xml else content is None
+        yield fields | {
+            KEY: form.sub("", file.name),
+            PATH: f"{folder.name}/{file}",
+            FILE: str(file),
+            LINE: 1,
+            BROKEN: "unreadable-file" if is_broken else "",
+            CONTENT: content or b"",
+        }
 
 
-def _fields_of_xml(content: bytes) -> dict[str, str]:
+def _fields_of_xml(content: bytes) -> dict[str, object]:
     """Read a citation; empty for one that is damaged, or has entities of its own."""
     # An entity of entities of entities may expand to gigabytes. NULs are left out, so
     # that it is recognised in UTF-16, too.
@@ -140,10 +140,10 @@ def _fields_of_xml(content: bytes) -> dict[str, str]:
         citation = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
         return {}
-    fields: dict[str, str] = {}
+    fields: dict[str, object] = {}
     for element in citation.iter("AbstractText"):
         label = folded_name(element.get("Label", ""))
-        text = fields.get(label, "") + "".join(element.itertext())
+        text = str(fields.get(label, "")) + "".join(element.itertext())
         fields[label] = " ".join(text.split())
     if fields:
         fields["uid"] = next((tag.get("id", "") for tag in citation.iter("uId")), "")

@@ -412,7 +412,5 @@ def _take_in_batch(
     # The rules read no other language; a language model may.
     if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
-    intake = take_in_structured(
-        received, tables["structured_findings"], settings, configuration.processes
-    )
+    intake = take_in_structured(received, tables["structured_findings"], settings)
     return vars(intake)

@@ -243,8 +243,8 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
         "pa, lateral",
     ]
     assert outcome(receipt)[2] == [
-        "study-date-ignored",
         "view-ignored",
+        "study-date-ignored",
         "study-date-ignored",
     ]
 

@@ -91,9 +91,9 @@ def differences(layout: Layout, folder: Path) -> list[str]:
         if source.layout is not layout:
             different.append(f"{name}, {way}: taken for {source.title}")
         reports = []
-        for report in find_delivery(delivered).raw_reports():
-            values = {field: getattr(report, field) for field in REPORT_FIELDS}
-            values["text"] = report.content.decode()
+        for report in find_delivery(delivered).raw_reports().to_dict("records"):
+            values = {field: report[field] for field in REPORT_FIELDS}
+            values["text"] = report["content"].decode()
             reports.append({key: value for key, value in values.items() if value})
         if reports != layout.example["reports"]:
             different.append(f"{name}, {way}: {reports}")
@@ -244,9 +244,10 @@ def test_what_a_home_stores_is_what_was_delivered(tmp_path: Path) -> None:
     write_example(layouts()["chexpert-plus"], tmp_path)
     delivery = find_delivery(tmp_path)
     (tmp_path / "stored").mkdir()
-    write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
+    write_packed(delivery.raw_reports(), tmp_path / "stored" / "raw_reports.parquet")
     stored = find_delivery(tmp_path / "stored")
-    assert [*stored.raw_reports()] == [*delivery.raw_reports()]
+    delivered, packed = delivery.raw_reports(), stored.raw_reports()
+    assert packed.to_numpy().tolist() == delivered.to_numpy().tolist()
     assert content_hash(stored) == content_hash(delivery)
 
 
@@ -266,7 +267,7 @@ def test_a_split_in_another_layout_is_refused_with_both_names(tmp_path: Path) ->
     write_example(layouts()["rexgradient"], tmp_path)
     table = "id,PatientID,Findings,Impression\nst3,1,Clear.,\n"
     (tmp_path / "train_metadata.csv").write_text(table)
-    assert len([*find_delivery(tmp_path).raw_reports()]) == 2
+    assert len(find_delivery(tmp_path).raw_reports()) == 2
     (tmp_path / "valid_metadata.csv").write_text(table)
     with pytest.raises(InputError, match=r"\(valid_metadata\.csv\)"):
         find_delivery(tmp_path)
@@ -310,5 +311,5 @@ def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
 def test_columns_of_a_json_file_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "export.jsonl"
     path.write_text(json.dumps({"accession": 7, "body": "No edema."}) + "\n")
-    (report,) = find_delivery(path, ("accession", "body")).raw_reports()
-    assert (report.study, report.content) == ("7", b"No edema.")
+    reports = find_delivery(path, ("accession", "body")).raw_reports()
+    assert reports[["study", "content"]].to_numpy().tolist() == [["7", b"No edema."]]
