@@ -22,7 +22,7 @@ SELECT label, count(*) AS studies,
     count(*) FILTER (source = 'implied') AS implied,
     count(*) FILTER (source = 'contradictory') AS contradictory,
     count(*) FILTER (source = 'unmentioned') AS unmentioned
-FROM read_parquet('{file}', file_row_number = true) GROUP BY label ORDER BY min(file_row_number)
+FROM read_parquet({file}, file_row_number = true) GROUP BY label ORDER BY min(file_row_number)
 
 -- name: certainty
 -- Stated current findings, those that were merged or removed too: rows, and tentative ones without a p.

@@ -20,14 +20,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.explicit.analysis.experts import (
     MIN_EXPERTS_OF_GROUP,
     OCCUPATION_PREFIX,
     numbered_experts,
 )
 from lunguage_assets.pictures.scale_plots import P_EDGES, POINTS
-from lunguage_assets.release.newest import NewestStudies
+from lunguage_assets.release.newest import NewestStudies, named_queries
 from lunguage_assets.release.paper_tables import label_table, paper_tables
 from lunguage_assets.release.phrase_scale import phrase_scale
 from lunguage_assets.release.provenance import (
@@ -75,11 +75,12 @@ class Release:
     def batches(self) -> tuple[str, ...]:
         return self.studies.batches
 
-    def require_one_ranking(self) -> None:
-        """Refuse batches that were not made alike.
+    def require_sound(self) -> None:
+        """Refuse batches that do not belong together; their rows passed their rules.
 
         Raises:
             MethodError: they were made with another ranking, or in different modes.
+            InvalidTable: a study does not have the rows that were counted.
         """
         stored_rankings = self.studies.query(
             "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
@@ -95,6 +96,15 @@ class Release:
                 f"batches of ranker {self.ranker!r}: found rankings {rankings}; "
                 f"expected {expected} in one mode. Run `lunguage run` again: it makes "
                 "them alike."
+            )
+        miscounted = self.studies.query(
+            named_queries("release_files.sql")["miscounted"]
+        )
+        if miscounted:
+            names = [study for (study,) in miscounted]
+            raise InvalidTable(
+                "lunguage_plus_plus: not the rows that accounting counted, for "
+                f"instance of {names}. Launch `expand` for their batches."
             )
 
 

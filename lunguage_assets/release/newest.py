@@ -1,8 +1,8 @@
 """Reads the rows of a release: of every study its newest delivery.
 
 The stored batches are queried as one corpus by DuckDB, which sorts beyond its memory on
-disk. A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does
-not grow with the corpus.
+disk, and writes what it reads. What Python needs, it gets for at most `STUDIES_AT_ONCE`
+studies at a time: memory does not grow with the corpus.
 
 Which batches belong to a release is decided in `orchestration/assets/release.py`; what
 is written of the rows is in `restricted_files.py`, what is counted in `context.py` and
@@ -11,10 +11,13 @@ is written of the rows is in `restricted_files.py`, what is counted in `context.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import is_stored
@@ -40,15 +44,6 @@ STUDIES_AT_ONCE = 2_000
 ROWS_AT_ONCE = 20_000
 """Rows of a table that are taken from its stream at once."""
 
-Order = Literal["batch", "study", "patient"]
-"""In which order the studies are divided into parts."""
-
-_SORTED_BY: Mapping[Order, str] = {
-    "batch": "batch_number, study_id",
-    "study": "study_id, batch_number",
-    "patient": "subject_id, sequence, study_id, batch_number",
-}
-
 # A study that came again has the rows of its last batch. A delivered row without a
 # readable study cannot be of a newer delivery: it is kept from every batch.
 _CREATE_NEWEST = """
@@ -60,62 +55,14 @@ chosen AS (
     UNION ALL
     SELECT study_id, batch_number FROM deliveries WHERE study_id = ''
 )
-SELECT
-    study_id,
-    batch_number,
-    coalesce(subject_id, '') AS subject_id,
-    coalesce(sequence, 0) AS sequence
-FROM chosen LEFT JOIN every_reports USING (study_id, batch_number)
+SELECT study_id, batch_number FROM chosen
 """
 
-# A study that a damaged table lists twice is in one part all the same: its rows must
-# not be doubled, too.
 _CREATE_PARTS = """
-CREATE OR REPLACE TABLE in_{order} AS
-WITH numbered AS (
-    SELECT *, row_number() OVER (ORDER BY {sorted_by}) - 1 AS number FROM newest
-)
-SELECT study_id, batch_number, min(number) // {studies_at_once} AS part
-FROM numbered GROUP BY study_id, batch_number
+CREATE OR REPLACE TABLE parts AS
+SELECT *, (row_number() OVER (ORDER BY study_id, batch_number) - 1) // {studies} AS part
+FROM newest
 """
-
-
-class Part(NamedTuple):
-    """Tables of some studies as they are stored.
-
-    Attributes:
-        tables: rows by table; a column `batch` has the number of their batch.
-        batches: keys of the batches, by number.
-        files: file of each batch, by table.
-    """
-
-    tables: Mapping[str, pa.Table]
-    batches: Sequence[str]
-    files: Mapping[str, Sequence[str]]
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Make frames of the tables, with the column `report_batch`.
-
-        Raises:
-            InvalidTable: rows break a value rule; names file and keys, never a value.
-        """
-        frames = {}
-        for name, rows in self.tables.items():
-            table = TABLES_PER_BATCH[name]
-            keys = np.array(self.batches, dtype=object)
-            batch = keys[rows.column("batch").to_numpy()]
-            frame = table.from_arrow(rows)
-            frame = frame.assign(report_batch=pd.Series(batch, dtype="str"))
-            if table.violations(frame, ["report_batch"]):
-                self._refuse(table, frame)
-            frames[name] = frame
-        return frames
-
-    def _refuse(self, table: Table, frame: pd.DataFrame) -> None:
-        """Name the file of the rows that break a rule."""
-        file_by_batch = dict(zip(self.batches, self.files[table.name], strict=True))
-        for batch, rows in frame.groupby("report_batch", sort=False):
-            table.require(rows, f"file {file_by_batch[str(batch)]}")
 
 
 class NewestStudies:
@@ -144,14 +91,14 @@ class NewestStudies:
         """
         self.batches = tuple(batches)
         self._connection = connection
-        self._files: dict[str, list[str]] = {}
         for name, table in TABLES_PER_BATCH.items():
             files = [
                 _path_for_sql(connection, table, paths[name])
                 for paths in batches.values()
             ]
-            self._files[name] = files
-            rows = _rows_of_files(files) if files else _no_rows(connection, table)
+            rows = _no_rows(connection, table)
+            if files:
+                rows = _rows_of_files(files, self.batches)
             # Not TEMP: a cursor does not see what is temporary, and the stream of each
             # table needs a cursor of its own.
             connection.execute(f"CREATE OR REPLACE VIEW every_{name} AS SELECT {rows}")
@@ -196,43 +143,47 @@ class NewestStudies:
         ((studies,),) = self.query("SELECT count(*) FROM newest")
         return int(studies)
 
-    def parts(self, order: Order, names: Sequence[str]) -> Iterator[Part]:
-        """Read tables part by part; at least one part, and perhaps an empty one.
+    def copy(self, sql: str, path: Path) -> None:
+        """Write the rows of a query into a CSV or Parquet file.
 
         Args:
-            order: of the studies. Within a part rows are in the order of batches and
-                files.
-            names: of the tables.
+            sql: sorted, so that the same rows are the same bytes.
+            path: of the file; its ending says which of them it is.
         """
-        create = _CREATE_PARTS.format(
-            order=order,
-            sorted_by=_SORTED_BY[order],
-            studies_at_once=STUDIES_AT_ONCE,
-        )
-        self._connection.execute(create)
+        options = "FORMAT csv, HEADER"
+        if path.suffix == ".parquet":
+            options = "FORMAT parquet, COMPRESSION zstd"
+        self._connection.execute(f"COPY ({sql}) TO {quoted(str(path))} ({options})")
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+
+    def parts(self, names: Sequence[str]) -> Iterator[Mapping[str, pd.DataFrame]]:
+        """Read tables some studies at a time; at least once, and perhaps no row.
+
+        Args:
+            names: of the tables. Studies are sorted; rows of one are in the order of
+                its file.
+        """
+        self._connection.execute(_CREATE_PARTS.format(studies=STUDIES_AT_ONCE))
         number_of_parts = max(1, -(-self.count // STUDIES_AT_ONCE))
-        files = {name: self._files[name] for name in names}
         # Every file is read once, and cut into parts as its rows come. Asked part by
         # part, all files would be read again for each of them.
         with ExitStack() as stack:
-            streams = {
-                name: stack.enter_context(self._stream(name, order)) for name in names
-            }
+            streams = {name: stack.enter_context(self._stream(name)) for name in names}
             for part in range(number_of_parts):
-                tables = {
-                    name: stream.rows_of(part) for name, stream in streams.items()
+                yield {
+                    name: TABLES_PER_BATCH[name].from_arrow(stream.rows_of(part))
+                    for name, stream in streams.items()
                 }
-                yield Part(tables, self.batches, files)
-        self._connection.execute(f"DROP TABLE in_{order}")
 
     @contextmanager
-    def _stream(self, name: str, order: Order) -> Iterator[_PartStream]:
+    def _stream(self, name: str) -> Iterator[_PartStream]:
         """Open the rows of a table, sorted by part, batch and place in the file."""
         columns = ", ".join(f'"{column}"' for column in TABLES_PER_BATCH[name].names)
         with self._connection.cursor() as cursor:
             rows = cursor.sql(
-                f"SELECT {columns}, batch_number AS batch, part FROM {name} "
-                f"JOIN in_{order} USING (study_id, batch_number) "
+                f"SELECT {columns}, part FROM {name} "
+                "JOIN parts USING (study_id, batch_number) "
                 "ORDER BY part, batch_number, row"
             )
             yield _PartStream(rows.to_arrow_reader(ROWS_AT_ONCE))
@@ -279,12 +230,26 @@ def _path_for_sql(
     return str(remote)
 
 
-def _rows_of_files(files: Sequence[str]) -> str:
-    """Select all rows of some files, with the number of their batch and their place."""
-    quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+def quoted(text: str) -> str:
+    """Write a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@cache
+def named_queries(file: str) -> dict[str, str]:
+    """Read the queries of a file of `resources/` by name."""
+    text = resource(file).read_text("utf-8")
+    names_and_queries = re.split(r"^-- name: (\w+)$", text, flags=re.MULTILINE)[1:]
+    return dict(zip(names_and_queries[::2], names_and_queries[1::2], strict=True))
+
+
+def _rows_of_files(files: Sequence[str], batches: Sequence[str]) -> str:
+    """Select all rows of some files, with their batch and their place in its file."""
+    keys = ", ".join(map(quoted, batches))
     return (
-        "*, file_index::BIGINT AS batch_number, file_row_number AS row "
-        f"FROM read_parquet([{quoted}])"
+        f"*, ([{keys}])[file_index::BIGINT + 1] AS report_batch, "
+        "file_index::BIGINT AS batch_number, file_row_number AS row "
+        f"FROM read_parquet([{', '.join(map(quoted, files))}])"
     )
 
 
@@ -296,4 +261,7 @@ def _no_rows(connection: DuckDBPyConnection, table: Table) -> str:
         f"CREATE OR REPLACE TABLE no_{table.name} AS SELECT * FROM no_rows"
     )
     connection.unregister("no_rows")
-    return f"*, 0::BIGINT AS batch_number, 0::BIGINT AS row FROM no_{table.name}"
+    return (
+        "*, '' AS report_batch, 0::BIGINT AS batch_number, 0::BIGINT AS row "
+        f"FROM no_{table.name}"
+    )

@@ -9,10 +9,8 @@ prints is in `published_values.py`; how tables look on the report's page in
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +20,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement import wilson
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
-from lunguage_assets.packaged_data import resource
-from lunguage_assets.release.newest import NewestStudies
+from lunguage_assets.release.newest import NewestStudies, named_queries, quoted
 from lunguage_assets.release.published_values import (
     is_the_published_corpus,
     published_values,
@@ -68,19 +65,9 @@ Published = Mapping[str, Mapping[str, Any]]
 """Sections of `published_values`; all empty where the corpus is not the paper's."""
 
 
-@cache
-def _queries() -> dict[str, str]:
-    """Read the queries of `resources/paper_tables.sql` by name."""
-    text = resource("paper_tables.sql").read_text("utf-8")
-    names_and_queries = re.split(r"^-- name: (\w+)$", text, flags=re.MULTILINE)[1:]
-    names = names_and_queries[::2]
-    queries = names_and_queries[1::2]
-    return dict(zip(names, queries, strict=True))
-
-
 def _query(name: str, **values: str) -> str:
     """Take a query with values in the place of its names in braces."""
-    return _queries()[name].format(**values)
+    return named_queries("paper_tables.sql")[name].format(**values)
 
 
 def paper_tables(
@@ -123,10 +110,8 @@ def paper_tables(
 
 def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
     """Count what the studies say of each label, from a file of LABELS."""
-    # A quote in a folder's name must not end the text of the query.
-    quoted_file = str(file).replace("'", "''")
     lines = []
-    for counts in stored.records(_query("labels", file=quoted_file)):
+    for counts in stored.records(_query("labels", file=quoted(str(file)))):
         prevalence = wilson(counts["likely"], counts["studies"])
         interval = {
             "prevalence": prevalence.value,
@@ -226,13 +211,12 @@ def _certainty_table(
     counted = stored.frame(_query("certainty", stated_current=stated_current))
     # "" is what is no diagnosis: it counts among all findings alone.
     names = sorted(set(counted["diagnosis"]))
-    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
     # Of an archive these are millions of rows, so the diagnosis comes as a number.
     p_by_row = stored.columns(
         _query(
             "certainty_p",
             stated_current=stated_current,
-            diagnoses=f"[{quoted}]::VARCHAR[]",
+            diagnoses=f"[{', '.join(map(quoted, names))}]::VARCHAR[]",
         )
     )
     number_by_name = {name: number for number, name in enumerate(names, start=1)}

@@ -16,18 +16,12 @@ import pandas as pd
 from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.files import replace_text
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.release.context import (
-    ANALYSES,
-    Release,
-    ReportContext,
-    context_of,
-)
+from lunguage_assets.release.context import Release, ReportContext, context_of
 from lunguage_assets.release.data_dictionary import data_dictionary
 from lunguage_assets.release.growing_files import csv_text
 from lunguage_assets.release.provenance import Origin, json_text
 from lunguage_assets.release.report import report_figures, report_page
 from lunguage_assets.release.restricted_files import write_restricted
-from lunguage_assets.tables import REFERENCE_RANKING
 from lunguage_assets.wording import shown_phrase
 from lunguage_assets.workspace.versions import Written, publish
 
@@ -61,13 +55,10 @@ def write_bundle(
 
     Raises:
         MethodError: the batches do not belong together; no version is made.
-        InvalidTable: rows break a rule or a guarantee; no version is made.
+        InvalidTable: a study has other rows than were counted; no version is made.
         ConfigurationError: the sealed version of the same files has lost one.
     """
-    release.require_one_ranking()
-    REFERENCE_RANKING.require(release.ranking, "as it was read for the release")
-    for name, frame in analyses.items():
-        ANALYSES[name].require(frame, "as it was read for the release")
+    release.require_sound()
 
     def build(version: Path) -> Mapping[str, Any]:
         write_restricted(release, version / "restricted")

@@ -10,13 +10,14 @@ from delivered_rows import as_csv, row
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from profiles import examples
+from small_release import InMemory
 
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.release.restricted_files import published_frame
+from lunguage_assets.release.restricted_files import published_query
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import TERMS
 
@@ -60,7 +61,9 @@ def test_every_published_number_has_a_row_and_repeated_wordings_are_noted(
     (tmp_path / "Lunguage.csv").write_text(as_csv(rows), encoding="utf-8")
     intake = take_in(find_delivery(tmp_path), CorpusSettings())
     resolved = bundled_method().conclude(vars(intake))["lunguage_plus_plus"]
-    published = published_frame(resolved, intake.reports)
+    resolved = resolved.sort_values(["subject_id", "sequence", "study_id", "idx"])
+    tables = {"lunguage_plus_plus": resolved, "reports": intake.reports}
+    published = InMemory(tables).frame(published_query()).fillna("")
     numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
     for column in ("evidence", "associate"):
         cells = zip(
