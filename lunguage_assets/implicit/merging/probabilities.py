@@ -127,10 +127,16 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     if not any(member.is_joined for member in present):
         return
     p_by_name = _highest_p_by_name(present)
-    available = 1.0 - sum(_highest_p_by_name(dismissed).values())
+    of_present = sum(p_by_name.values())
+    of_dismissed = sum(_highest_p_by_name(dismissed).values())
+    available = 1.0 - of_dismissed
+    if available <= 0.0:
+        # Fits of dismissed ones that leave nothing contradict each other: the others
+        # keep their weight among all.
+        available = of_present / (of_present + of_dismissed)
     is_hedged = any(member.hedges for member in present)
     # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
-    if is_hedged and sum(p_by_name.values()) <= available:
+    if is_hedged and of_present <= available:
         return
     is_only_one = len(p_by_name) == 1 and not dismissed
     # "A nodule on the right or on the left": one finding twice, and none beside it.

@@ -64,6 +64,14 @@ def test_the_dismissed_tail_keeps_its_fit_and_the_others_share_the_rest() -> Non
     assert shares(alternative("nodule"), alternative("scar"), tail) == [0.4, 0.4, 0.2]
 
 
+def test_a_tail_that_would_leave_nothing_takes_no_p_below_zero() -> None:
+    tail = [
+        alternative(name, status="tn", p=0.6, phrases=["or", "less likely"])
+        for name in ("mass", "scar")
+    ]
+    assert shares(alternative("nodule", p=0.4), *tail) == [0.25, 0.6, 0.6]
+
+
 def test_alternatives_that_are_hedged_alike_share_one() -> None:
     rows = [
         alternative(name, p=p, phrases=["compatible with", "or"])
