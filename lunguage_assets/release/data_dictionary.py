@@ -13,7 +13,7 @@ from pathlib import Path
 from lunguage_assets.release.context import ANALYSES
 from lunguage_assets.release.restricted_files import TABLES_AS_STORED
 from lunguage_assets.tables import ATTRIBUTES, RELEASE, TABLES
-from lunguage_assets.tables.columns import choices_told
+from lunguage_assets.tables.columns import choices_told, restricted
 from lunguage_assets.tables.released import (
     CHEXPERT_LABELS,
     CHEXPERT_PROBABILITIES,
@@ -96,7 +96,7 @@ def _published_table() -> Table:
     for name in PUBLISHED_COLUMNS:
         # The report stands in the CSV alone: the Parquet names its study.
         if name == "report":
-            column = Column("report", "string", "Full report text", restricted=True)
+            column = restricted("report", "Full report text")
         else:
             internal = RELEASE.column(internal_names.get(name, name))
             column = replace(internal, name=name)
@@ -143,7 +143,8 @@ def _rules_of_several_columns(table: Table) -> str:
     # only the rules of the table itself are left; nullable, so that "is never empty"
     # is none of them.
     bare_columns = tuple(
-        Column(column.name, column.type, "", nullable=True) for column in table.columns
+        Column(column.name, "", type=column.type, nullable=True)
+        for column in table.columns
     )
     bare = replace(table, columns=bare_columns)
     return "; ".join(rule for rule, _ in bare.rules(bare.frame()))

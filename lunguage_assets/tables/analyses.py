@@ -10,7 +10,8 @@ from lunguage_assets.tables.columns import (
     code,
     integer,
     number,
-    probability,
+    optional_number,
+    optional_probability,
     text,
 )
 from lunguage_assets.tables.schema import Table
@@ -22,17 +23,12 @@ _CODING = code(
     ("none", "phrase", "position"),
 )
 _VALUE = (
-    number(
+    optional_number(
         "value",
         "The measure; null where undefined (nothing to compare, no variation)",
-        nullable=True,
     ),
-    number(
-        "low", "Lower end of the 95% interval; null where there is none", nullable=True
-    ),
-    number(
-        "high", "Upper end of the 95% interval; null where there is none", nullable=True
-    ),
+    optional_number("low", "Lower end of the 95% interval; null where there is none"),
+    optional_number("high", "Upper end of the 95% interval; null where there is none"),
 )
 _CASES = integer("n", "Cases behind the value")
 _ORDER = "0-based random order of play; -1: the reference ranking, averaged over orders"
@@ -64,10 +60,9 @@ JUDGE_AGREEMENT = Table(
         text("first", "Judge; 'all judges' for a measure of all together"),
         text("second", "The other judge; empty for a measure of one or of all"),
         *_VALUE,
-        probability(
+        optional_probability(
             "p_value",
             "Of the exact test that sentence_1 is chosen half the time",
-            nullable=True,
         ),
         _CASES,
     ),
@@ -84,15 +79,14 @@ RANKING_CORRELATIONS = Table(
     key=("first", "first_order", "second", "second_order"),
     columns=(
         text("first", "Judge, or ranker of a reference ranking"),
-        integer("first_order", _ORDER, -1),
+        integer("first_order", _ORDER, minimum=-1),
         text("second", "Judge, or ranker of a reference ranking"),
-        integer("second_order", _ORDER, -1),
-        number(
+        integer("second_order", _ORDER, minimum=-1),
+        optional_number(
             "spearman",
             "Of mu; null for fewer than three phrases or no variation",
             -1.0,
             1.0,
-            nullable=True,
         ),
         integer("n_phrases", "Phrases that are in both"),
     ),
@@ -112,7 +106,7 @@ RANKING_ROBUSTNESS = Table(
             "comparisons",
             "Comparisons kept per phrase pair; all of them: only the order of play is "
             "new",
-            1,
+            minimum=1,
         ),
         integer(
             "repeat", "0-based number of the random choice of comparisons and orders"
@@ -123,12 +117,11 @@ RANKING_ROBUSTNESS = Table(
         ),
         number("largest_abs_mu", "Largest |change of mu| over phrases", 0.0),
         number("mean_abs_rank", "Mean |change of rank| over phrases", 0.0),
-        number(
+        optional_number(
             "spearman",
             "Of mu with the ranking's; null where undefined",
             -1.0,
             1.0,
-            nullable=True,
         ),
         _TESTED,
     ),
@@ -146,43 +139,46 @@ FIT_VALIDATION = Table(
     columns=(
         code("strategy", "How opponents are chosen", ("draw probability", "random")),
         text("judges", "all, or the one judge that answers"),
-        integer("opponent_limit", "N: times one reference phrase may be played", 1),
+        integer(
+            "opponent_limit", "N: times one reference phrase may be played", minimum=1
+        ),
         integer(
             "panel_steps",
             "K: steps in which all judges play; without effect where one judge answers",
         ),
-        integer("step", "1-based number of the step with a valid answer", 1, 100),
-        number(
+        integer(
+            "step",
+            "1-based number of the step with a valid answer",
+            minimum=1,
+            maximum=100,
+        ),
+        optional_number(
             "mean_distance",
             "Mean |rank - known rank| after this step; null without any",
             0.0,
-            nullable=True,
         ),
-        number(
+        optional_number(
             "sd_distance",
             "Its deviation over fits (phrases x seeds); null below two",
             0.0,
-            nullable=True,
         ),
-        number(
+        optional_number(
             "sd_between_seeds",
             "Deviation of the seeds' mean distances; null below two",
             0.0,
-            nullable=True,
         ),
-        number(
+        optional_number(
             "mean_distance_stopped",
             "Mean distance when every fit is ended as in the product, once its rank "
             "has been stable",
             0.0,
-            nullable=True,
         ),
         integer(
             "unfitted",
             "Fits given up for want of valid answers before they ended; in no mean",
         ),
-        integer("phrases", "Phrases that were left out, one at a time", 1),
-        integer("seeds", "Repetitions with other random draws", 1),
+        integer("phrases", "Phrases that were left out, one at a time", minimum=1),
+        integer("seeds", "Repetitions with other random draws", minimum=1),
         _TESTED,
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lunguage_assets.tables.schema import Column
@@ -101,28 +102,29 @@ def whole(form: str, *, or_empty: bool = False) -> str:
 
 def choices_told(column: Column) -> str:
     """Word the choices of a column: "One of: dp (certainly present), ..."."""
-    choices = [_choice_told(choice) for choice in column.choices]
-    if not choices:
-        return ""
-    if len(choices) > 1:
-        return f"One of: {', '.join(choices)}."
-    return f"Always {choices[0] or 'empty'}."
+    choices = [str(choice) for choice in column.choices]
+    if len(choices) == 1:
+        return f"Always {choices[0] or 'empty'}."
+    for position, choice in enumerate(choices):
+        if choice in MEANINGS:
+            choices[position] = f"{choice} ({MEANINGS[choice]})"
+    return f"One of: {', '.join(choices)}." if choices else ""
 
 
-def _choice_told(choice: str | bool) -> str:
-    if isinstance(choice, str) and choice in MEANINGS:
-        return f"{choice} ({MEANINGS[choice]})"
-    return str(choice)
-
-
-def text(name: str, description: str, **facts: Any) -> Column:
-    """Text; `facts` are further fields of `Column`, here and below."""
-    return Column(name, "string", description, **facts)
-
-
-def restricted(name: str, description: str, **facts: Any) -> Column:
-    """Text of a report, which never leaves the store."""
-    return text(name, description, restricted=True, **facts)
+# How a column is written: its name, what it says to readers, and further fields of
+# `Column`.
+text = partial(Column, type="string")
+restricted = partial(text, restricted=True)
+"""Text of a report, which never leaves the store."""
+listed = partial(Column, type="strings")
+flag = partial(Column, type="bool")
+number = partial(Column, type="float")
+"""A measure; its least and greatest value may follow, as in `Column`."""
+probability = partial(number, minimum=0.0, maximum=1.0)
+optional_number = partial(number, nullable=True)
+optional_probability = partial(probability, nullable=True)
+integer = partial(Column, type="int", minimum=0)
+"""A whole number, such as a count or a position."""
 
 
 def row_id(name: str, description: str, form: str = A_ROW, **facts: Any) -> Column:
@@ -135,59 +137,6 @@ def code(name: str, description: str, choices: tuple[str, ...], **facts: Any) ->
     return text(name, description, choices=choices, **facts)
 
 
-def listed(name: str, description: str, **facts: Any) -> Column:
-    """A list of strings."""
-    return Column(name, "strings", description, **facts)
-
-
-def flag(name: str, description: str) -> Column:
-    """A yes or a no."""
-    return Column(name, "bool", description)
-
-
-def integer(
-    name: str,
-    description: str,
-    minimum: int = 0,
-    maximum: int | None = None,
-    **facts: Any,
-) -> Column:
-    """A whole number, such as a count or a position.
-
-    Args:
-        name: of the column.
-        description: for readers.
-        minimum: it is not negative unless this says otherwise.
-        maximum: None: there is none.
-        facts: as in `text`.
-    """
-    return Column(name, "int", description, minimum=minimum, maximum=maximum, **facts)
-
-
-def number(
-    name: str,
-    description: str,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    **facts: Any,
-) -> Column:
-    """A measure.
-
-    Args:
-        name: of the column.
-        description: for readers.
-        minimum: None: there is none.
-        maximum: None: there is none.
-        facts: as in `text`.
-    """
-    return Column(name, "float", description, minimum=minimum, maximum=maximum, **facts)
-
-
-def probability(name: str, description: str, **facts: Any) -> Column:
-    """A number from 0 to 1."""
-    return number(name, description, 0.0, 1.0, **facts)
-
-
 def ends(
     name: str, of: str, kind: Callable[..., Column] = probability, **facts: Any
 ) -> tuple[Column, Column]:
@@ -197,7 +146,7 @@ def ends(
         name: of the value.
         of: what the interval is of, for readers.
         kind: what the ends are.
-        facts: as in `text`.
+        facts: further fields of `Column`.
     """
     low = kind(f"{name}_low", f"Lower end of {of}", **facts)
     return low, kind(f"{name}_high", f"Upper end of {of}", **facts)
@@ -224,7 +173,7 @@ SOURCE_ID = text(
 SEQUENCE = integer("sequence", "1-based rank of the study in the patient's time line")
 SECTION = code("section", "Report section: history, findings or impression", SECTIONS)
 SENTENCE_NUMBER = integer(
-    "sent_idx", "Number of the sentence in its section, from 1", 1
+    "sent_idx", "Number of the sentence in its section, from 1", minimum=1
 )
 VIEWS_WRITTEN = text(
     "view_information",

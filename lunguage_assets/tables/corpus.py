@@ -7,13 +7,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.tables import columns as c
 from lunguage_assets.tables.columns import (
+    A_PATIENT,
+    A_STUDY,
+    ATTRIBUTE_CELLS,
+    ATTRIBUTES,
+    CATEGORIES,
+    CUES,
+    ENT,
+    MASK_SHOWN,
+    POSITION,
+    SAME_NAME,
+    SECTION,
+    SECTIONS,
+    SENTENCE,
+    SENTENCE_NUMBER,
+    SEQUENCE,
+    SOME_TEXT,
+    SOURCE_ID,
+    STATED_FINDING,
+    STATUS,
+    STUDY,
+    SUBJECT,
+    VIEWS_WRITTEN,
     code,
     integer,
     listed,
-    number,
-    probability,
+    optional_number,
+    optional_probability,
     restricted,
     text,
     whole,
@@ -23,7 +44,7 @@ from lunguage_assets.tables.schema import Column, Table, Where
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
 AGREEMENT_FIELDS = (
     *("finding", "normed_ent", "cat", "status", "location"),
-    *c.ATTRIBUTES,
+    *ATTRIBUTES,
     "evidence",
     "associate",
 )
@@ -41,12 +62,12 @@ REPORTS = Table(
     released="combined",
     key=("study_id",),
     columns=(
-        c.STUDY,
-        replace(c.SUBJECT, pattern=whole(c.A_PATIENT, or_empty=True)),
-        c.SOURCE_ID,
-        c.SEQUENCE,
+        STUDY,
+        replace(SUBJECT, pattern=whole(A_PATIENT, or_empty=True)),
+        SOURCE_ID,
+        SEQUENCE,
         restricted("report", "Full report text"),
-        c.VIEWS_WRITTEN,
+        VIEWS_WRITTEN,
         code(
             "view_source",
             "Where the views come from",
@@ -72,18 +93,18 @@ FINDINGS = Table(
     counted="status",
     key=("finding_id",),
     columns=(
-        *c.STATED_FINDING,
+        *STATED_FINDING,
         Column(
             "row",
-            "int",
             "Row number of the delivered file (its unnamed first column); of a raw "
             "report the number of the row in its study, from 1",
+            type="int",
         ),
         restricted(
             "masked_sentence",
             "Sentence with every mention of the finding as <finding>; null without one",
             nullable=True,
-            pattern=c.MASK_SHOWN,
+            pattern=MASK_SHOWN,
         ),
         code(
             "mask_state",
@@ -91,7 +112,7 @@ FINDINGS = Table(
             "definitive or history row",
             ("masked", "not located", "not needed"),
         ),
-        c.SAME_NAME,
+        SAME_NAME,
     ),
     present=(Where("masked_sentence", "mask_state", ("masked",)),),
 )
@@ -108,16 +129,20 @@ REJECTED = Table(
     key=("file", "line"),
     columns=(
         text("file", "Delivered file"),
-        integer("line", "1-based data row in the file (the header is not counted)", 1),
+        integer(
+            "line",
+            "1-based data row in the file (the header is not counted)",
+            minimum=1,
+        ),
         text(
             "study_id",
             "Study the row names, or empty",
-            pattern=whole(c.A_STUDY, or_empty=True),
+            pattern=whole(A_STUDY, or_empty=True),
         ),
         text("column", "Column that is wrong"),
         restricted("found", "What was found there, cut to 80 characters"),
         text("expected", "What was expected"),
-        text("remedy", "What to do", pattern=c.SOME_TEXT),
+        text("remedy", "What to do", pattern=SOME_TEXT),
         text("reason", "Short reason code, for counting"),
         restricted(
             "content", "The whole delivered row as JSON, so that it can be fixed"
@@ -135,12 +160,12 @@ INTAKE_NOTES = Table(
     explained=True,
     key=("number",),
     columns=(
-        c.POSITION,
+        POSITION,
         text("file", "Delivered file"),
         integer(
             "line",
             "1-based data row, or null when the note is about the whole file",
-            1,
+            minimum=1,
             nullable=True,
         ),
         text("study_id", "Study concerned, or empty"),
@@ -179,17 +204,19 @@ REPORT_TEXTS = Table(
     partitioned_by=("report_batch",),
     key=("study_id",),
     columns=(
-        c.STUDY,
-        c.SUBJECT,
-        c.SOURCE_ID,
+        STUDY,
+        SUBJECT,
+        SOURCE_ID,
         text("file", "Delivered file"),
-        integer("line", "1-based record in the file; 1 for a file of one report", 1),
+        integer(
+            "line", "1-based record in the file; 1 for a file of one report", minimum=1
+        ),
         text("taken_at", "Date and time of the study, sortable; empty when unknown"),
         integer(
             "sequence",
             "Place in the patient's time line as delivered, from 1; 0 when unknown",
         ),
-        c.VIEWS_WRITTEN,
+        VIEWS_WRITTEN,
         code("view_source", "Where the views come from", _VIEW_SOURCES),
         restricted("report", "Full report text"),
     ),
@@ -201,38 +228,38 @@ REPORT_SENTENCES = Table(
     partitioned_by=("report_batch",),
     key=("study_id", "section", "sent_idx"),
     columns=(
-        c.STUDY,
+        STUDY,
         code(
-            "section", "History, findings, impression, or other", (*c.SECTIONS, "other")
+            "section", "History, findings, impression, or other", (*SECTIONS, "other")
         ),
-        c.SENTENCE_NUMBER,
+        SENTENCE_NUMBER,
         restricted("heading", "Heading of the section as written; empty without one"),
         integer("begin", "First character in the report"),
-        integer("end", "Character behind the last one", 1),
+        integer("end", "Character behind the last one", minimum=1),
         restricted("sent", "The sentence: characters begin to end of the report"),
     ),
     ordered=(("begin", "end"),),
 )
 
-REJECTED_REPORTS = Table(
+REJECTED_REPORTS = replace(
+    REJECTED,
     name="rejected_reports",
     description=(
         "Raw reports that cannot be used, with the reason; `rejected` shows them, too."
     ),
-    partitioned_by=("report_batch",),
-    key=REJECTED.key,
-    columns=REJECTED.columns,
+    explained=False,
+    released="",
 )
 
-READING_NOTES = Table(
+READING_NOTES = replace(
+    INTAKE_NOTES,
     name="reading_notes",
     description=(
         "What was corrected or noticed while reading raw reports; `intake_notes` shows "
         "it, too."
     ),
-    partitioned_by=("report_batch",),
-    key=INTAKE_NOTES.key,
-    columns=INTAKE_NOTES.columns,
+    explained=False,
+    released="",
 )
 
 STRUCTURED_FINDINGS = Table(
@@ -246,17 +273,19 @@ STRUCTURED_FINDINGS = Table(
     counted="status",
     key=("study_id", "section", "ent_idx"),
     columns=(
-        c.STUDY,
-        c.SECTION,
-        c.SENTENCE_NUMBER,
-        c.SENTENCE,
-        integer("ent_idx", "Number of the finding inside its section, from 1", 1),
-        replace(c.ENT, pattern=c.SOME_TEXT),
-        text("normed_ent", "Canonical name, lower case", pattern=c.SOME_TEXT),
-        code("cat", "Lunguage category code", c.CATEGORIES),
-        c.STATUS,
+        STUDY,
+        SECTION,
+        SENTENCE_NUMBER,
+        SENTENCE,
+        integer(
+            "ent_idx", "Number of the finding inside its section, from 1", minimum=1
+        ),
+        replace(ENT, pattern=SOME_TEXT),
+        text("normed_ent", "Canonical name, lower case", pattern=SOME_TEXT),
+        code("cat", "Lunguage category code", CATEGORIES),
+        STATUS,
         text("location", "Place as the report words it, comma-separated"),
-        *c.ATTRIBUTE_CELLS,
+        *ATTRIBUTE_CELLS,
         listed(
             "evidence", "Rows of the study that support this one, as section:ent_idx"
         ),
@@ -269,7 +298,7 @@ STRUCTURED_FINDINGS = Table(
             "part, joined by '; '",
             pattern=whole(f"{_SPANS}(?:; {_SPANS})*"),
         ),
-        c.CUES,
+        CUES,
     ),
 )
 
@@ -281,9 +310,9 @@ SENTENCE_ACCOUNTS = Table(
     partitioned_by=("structurer", "report_batch"),
     key=("study_id", "section", "sent_idx"),
     columns=(
-        c.STUDY,
-        c.SECTION,
-        c.SENTENCE_NUMBER,
+        STUDY,
+        SECTION,
+        SENTENCE_NUMBER,
         code("account", "What became of the sentence", ACCOUNTS),
         text("reason", "Short reason code; empty when findings were read"),
         integer("rows", "Rows read in it"),
@@ -296,13 +325,13 @@ REFUSED_VALUES = Table(
     partitioned_by=("structurer", "report_batch"),
     key=("number",),
     columns=(
-        c.POSITION,
-        c.STUDY,
+        POSITION,
+        STUDY,
         text("section", "Section that was claimed, or empty"),
         integer("sent_idx", "Sentence that was claimed; 0: none that can be read"),
         text("column", "Column concerned, or empty"),
         restricted("found", "What was claimed, cut to 80 characters"),
-        text("reason", "Short reason code, for counting", pattern=c.SOME_TEXT),
+        text("reason", "Short reason code, for counting", pattern=SOME_TEXT),
     ),
 )
 
@@ -315,8 +344,8 @@ STRUCTURING_AGREEMENT = Table(
     partitioned_by=("report_batch",),
     key=("structurer_1", "structurer_2", "field"),
     columns=(
-        text("structurer_1", "A structurer, or gold", pattern=c.SOME_TEXT),
-        text("structurer_2", "Another structurer", pattern=c.SOME_TEXT),
+        text("structurer_1", "A structurer, or gold", pattern=SOME_TEXT),
+        text("structurer_2", "Another structurer", pattern=SOME_TEXT),
         code(
             "field",
             "finding: whether it was read at all; else a column of matched rows",
@@ -328,24 +357,19 @@ STRUCTURING_AGREEMENT = Table(
         ),
         integer("second", "Values of the second"),
         integer("agreed", "Values that both have"),
-        probability(
+        optional_probability(
             "precision",
             "agreed / second; null where the second has none",
-            nullable=True,
         ),
-        probability(
-            "recall", "agreed / first; null where the first has none", nullable=True
-        ),
-        probability(
+        optional_probability("recall", "agreed / first; null where the first has none"),
+        optional_probability(
             "f1",
             "2 agreed / (first + second); null where neither has any",
-            nullable=True,
         ),
-        number(
+        optional_number(
             "kappa",
             "Cohen's kappa of codes over matched rows; null: undefined",
             maximum=1.0,
-            nullable=True,
         ),
     ),
 )

@@ -7,14 +7,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.tables import columns as c
 from lunguage_assets.tables.columns import (
+    A_HASH,
+    ENT,
+    MASK_SHOWN,
+    RULER,
+    RULER_REASON,
+    SAME_NAME,
+    SENTENCE,
+    STATED_ID,
+    STUDY,
     code,
     ends,
     flag,
     integer,
     listed,
     number,
+    optional_number,
+    optional_probability,
     probability,
     restricted,
     text,
@@ -34,15 +44,15 @@ HEDGE_PHRASES = Table(
     per_study=True,
     key=("finding_id",),
     columns=(
-        c.STATED_ID,
-        c.STUDY,
-        c.ENT,
-        c.SENTENCE,
+        STATED_ID,
+        STUDY,
+        ENT,
+        SENTENCE,
         restricted(
             "masked_sentence",
             "Sentence with the finding masked; null when not located",
             nullable=True,
-            pattern=c.MASK_SHOWN,
+            pattern=MASK_SHOWN,
         ),
         listed(
             "phrases",
@@ -87,10 +97,10 @@ HEDGE_VOCABULARY = Table(
             restricted=True,
         ),
         replace(
-            c.RULER,
+            RULER,
             description="own: from this corpus; published: the paper's 42 phrases",
         ),
-        c.RULER_REASON,
+        RULER_REASON,
         text("vocabulary_version", "Hash of the retained phrases and their examples"),
     ),
     constant=("vocabulary_version",),
@@ -109,7 +119,7 @@ COMPARISON_MATCHES = Table(
         text(
             "match_id",
             "Hash of phrases and repetition; the same for every judge",
-            pattern=whole(c.A_HASH),
+            pattern=whole(A_HASH),
         ),
         text("phrase_a", "Phrase that comes first in the alphabet"),
         text("phrase_b", "Phrase that comes second"),
@@ -167,17 +177,16 @@ REFERENCE_RANKING = Table(
             0.0,
         ),
         integer("n_matches", "Valid matches that the phrase played"),
-        probability(
+        optional_probability(
             "win_rate",
             "Share of its valid matches that it won; null without matches",
-            nullable=True,
         ),
         listed(
             "judges",
             "Judges of the ranker, in panel order: they fit, and made an own ranking",
         ),
-        c.RULER,
-        c.RULER_REASON,
+        RULER,
+        RULER_REASON,
         text("vocabulary_version", "Vocabulary that was ranked"),
         text(
             "ranking_version",
@@ -202,24 +211,21 @@ FITTED_PROBABILITIES = Table(
     released="combined",
     key=("finding_id",),
     columns=(
-        c.STATED_ID,
-        c.STUDY,
+        STATED_ID,
+        STUDY,
         listed("phrases", "Hedging phrases extracted for the pair"),
         text(
             "sentence_key",
             "Hash of the masked sentence: identical ones are fitted once; empty when "
             "unmaskable",
-            pattern=whole(c.A_HASH, or_empty=True),
+            pattern=whole(A_HASH, or_empty=True),
         ),
-        c.SAME_NAME,
-        number(
-            "mu", "Fitted position on the ranking; null when not fitted", nullable=True
-        ),
-        number(
+        SAME_NAME,
+        optional_number("mu", "Fitted position on the ranking; null when not fitted"),
+        optional_number(
             "sigma",
             "Deviation that the fit states, no error bar; null when not fitted",
             0.0,
-            nullable=True,
         ),
         integer(
             "rank",
@@ -246,14 +252,11 @@ FITTED_PROBABILITIES = Table(
                 "unlike what was learnt",
             ),
         ),
-        number(
+        optional_number(
             "mu_centre",
             "Mean place given all answers at once, the interval's centre",
-            nullable=True,
         ),
-        number(
-            "mu_sd", "Deviation of that place; null when not fitted", 0.0, nullable=True
-        ),
+        optional_number("mu_sd", "Deviation of that place; null when not fitted", 0.0),
         probability("p", "Probability that the finding is present"),
         *ends("p", "the 95% interval of p"),
         code(
@@ -261,7 +264,7 @@ FITTED_PROBABILITIES = Table(
             "fitted, from the phrases' mean mu, or no information",
             ("fitted", "phrase", "none"),
         ),
-        c.RULER,
+        RULER,
         text("ranking_version", "Ranking that the fit was made with"),
     ),
     ordered=(("p_low", "p", "p_high"),),
@@ -281,7 +284,7 @@ FIT_LOG = Table(
         text(
             "sentence_key",
             "Hash of the masked sentence, as in fitted_probabilities",
-            pattern=whole(c.A_HASH),
+            pattern=whole(A_HASH),
         ),
         integer(
             "step", "0-based number of the play, those without a valid answer included"
@@ -315,12 +318,11 @@ DISTILLED_SCORER = Table(
             ("held-out sentences", "held-out phrases", "panel halves"),
         ),
         integer("n", "Sentences"),
-        number("rmse", "Of mu; null without a sentence", 0.0, nullable=True),
-        number("spearman", "Rank correlation of mu", -1.0, 1.0, nullable=True),
-        probability(
+        optional_number("rmse", "Of mu; null without a sentence", 0.0),
+        optional_number("spearman", "Rank correlation of mu", -1.0, 1.0),
+        optional_probability(
             "coverage",
             "Share of the panel's places in the model's 95% interval",
-            nullable=True,
         ),
         text("encoder", "Name and exact revision of the encoder"),
         integer("sentences", "Different masked sentences that the panel has fitted"),
@@ -328,7 +330,7 @@ DISTILLED_SCORER = Table(
             "files",
             "SHA-256 of what was learnt: distilled/<ranker>/<it>.safetensors in "
             "the home",
-            pattern=whole(c.A_HASH),
+            pattern=whole(A_HASH),
         ),
         text("ranking_version", "Ranking whose units the scores have"),
     ),

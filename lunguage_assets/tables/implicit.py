@@ -7,18 +7,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.tables import columns as c
 from lunguage_assets.tables.columns import (
+    A_STATED_ROW,
+    A_STUDY,
+    ANY_SUBJECT,
+    BELIEF,
+    CANONICAL_NAME,
+    CONFLICT_SOURCES,
+    CONFLICT_TYPES,
+    FINDING,
+    FINDING_ID,
+    GENERATED_FINDING,
+    INTERVAL,
+    LOCATION_SET,
+    MATCH_REASONS,
+    MODE,
+    PAST_OR_CURRENT,
+    PATHWAY,
+    PATHWAY_ID,
+    POSITION,
+    SOME_TEXT,
+    STATED_FINDING,
+    STATUS,
+    STUDY,
     code,
     flag,
     integer,
     listed,
-    probability,
+    optional_probability,
     row_id,
     text,
     whole,
 )
-from lunguage_assets.tables.schema import Column, Table, Where
+from lunguage_assets.tables.schema import Table, Where
 
 RESOLUTION_RULES = (
     "same meaning",
@@ -59,8 +80,8 @@ DEDUPLICATED_FINDINGS = Table(
     explained=True,
     key=("finding_id",),
     columns=(
-        *c.STATED_FINDING,
-        *c.BELIEF,
+        *STATED_FINDING,
+        *BELIEF,
         code(
             "disposition",
             "kept: goes on; merged: says the same as its survivor; excluded: history "
@@ -70,19 +91,18 @@ DEDUPLICATED_FINDINGS = Table(
         row_id(
             "merged_into",
             "Finding id of the survivor; null unless merged",
-            c.A_STATED_ROW,
+            A_STATED_ROW,
             nullable=True,
         ),
-        probability(
+        optional_probability(
             "merge_similarity",
             "Highest cosine to the survivor's group; null unless merged by it",
-            nullable=True,
         ),
         listed("merged_ids", "Finding ids merged into this row, sorted"),
         text("encoder", "Sentence encoder and revision that measured similarity"),
-        c.MODE,
+        MODE,
     ),
-    ordered=(c.INTERVAL,),
+    ordered=(INTERVAL,),
     present=(Where("merged_into", "disposition", ("merged",)),),
 )
 
@@ -98,14 +118,14 @@ PATHWAY_MATCHES = Table(
     released="as stored",
     key=("finding_id",),
     columns=(
-        c.FINDING_ID,
-        c.STUDY,
-        c.CANONICAL_NAME,
+        FINDING_ID,
+        STUDY,
+        CANONICAL_NAME,
         text("diagnosis", "Diagnosis of the pathway dictionary, or empty"),
         listed("refinements", "Refinement words that applied, most specific first"),
-        c.PATHWAY_ID,
-        c.PATHWAY,
-        code("reason", "matched, or why nothing expands", c.MATCH_REASONS),
+        PATHWAY_ID,
+        PATHWAY,
+        code("reason", "matched, or why nothing expands", MATCH_REASONS),
         flag("generated", "The finding is itself a generated sub-finding"),
     ),
 )
@@ -122,8 +142,8 @@ EXPANSIONS = Table(
     explained=True,
     key=("finding_id",),
     columns=(
-        *c.GENERATED_FINDING,
-        *c.BELIEF,
+        *GENERATED_FINDING,
+        *BELIEF,
         code(
             "outcome",
             "generated: a new row; already stated: an existing row says it; spoken "
@@ -134,18 +154,22 @@ EXPANSIONS = Table(
             "linked_to",
             "The existing row that states it, less surely if it was generated all the "
             "same, or speaks against it",
-            c.A_STATED_ROW,
+            A_STATED_ROW,
             nullable=True,
         ),
         row_id("parent_id", "Finding id of the immediate parent"),
         row_id(
-            "root_id", "Finding id of the stated diagnosis at the top", c.A_STATED_ROW
+            "root_id", "Finding id of the stated diagnosis at the top", A_STATED_ROW
         ),
         text("parent_pathway_id", "Pathway of the parent that implies this row"),
         integer("edge", "0-based number of the sub-finding in that pathway"),
-        integer("depth", "1 for a child of a stated diagnosis, 2 for its child...", 1),
+        integer(
+            "depth",
+            "1 for a child of a stated diagnosis, 2 for its child...",
+            minimum=1,
+        ),
     ),
-    ordered=(c.INTERVAL,),
+    ordered=(INTERVAL,),
 )
 
 CONFLICTS = Table(
@@ -160,13 +184,13 @@ CONFLICTS = Table(
     released="as stored",
     key=("number",),
     columns=(
-        c.POSITION,
-        c.STUDY,
-        c.PAST_OR_CURRENT,
-        c.CANONICAL_NAME,
-        c.LOCATION_SET,
-        code("conflict_type", "How the rows disagree or repeat", c.CONFLICT_TYPES),
-        code("source", "Which kinds of rows meet", c.CONFLICT_SOURCES),
+        POSITION,
+        STUDY,
+        PAST_OR_CURRENT,
+        CANONICAL_NAME,
+        LOCATION_SET,
+        code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
+        code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
         listed("finding_ids", "Rows of the group that take part, sorted"),
         flag(
             "suppressed",
@@ -188,8 +212,8 @@ RESOLUTION_LOG = Table(
     released="as stored",
     key=("number",),
     columns=(
-        c.POSITION,
-        c.STUDY,
+        POSITION,
+        STUDY,
         row_id("finding_id", "Row concerned"),
         code("event", "What happened to the row", _EVENTS),
         code("stage", "Where it happened", ("deduplicate", "expand", "resolve")),
@@ -197,7 +221,7 @@ RESOLUTION_LOG = Table(
         code(
             "conflict_type",
             "Type of the conflict, or none",
-            (*c.CONFLICT_TYPES, "none"),
+            (*CONFLICT_TYPES, "none"),
         ),
         code("source", "Kind of the row", _SOURCES),
         row_id(
@@ -205,11 +229,11 @@ RESOLUTION_LOG = Table(
             "Row that stands for it now; null when none does",
             nullable=True,
         ),
-        c.CANONICAL_NAME,
-        c.STATUS,
-        c.PAST_OR_CURRENT,
-        c.LOCATION_SET,
-        probability("support", "Support of the row", nullable=True),
+        CANONICAL_NAME,
+        STATUS,
+        PAST_OR_CURRENT,
+        LOCATION_SET,
+        optional_probability("support", "Support of the row"),
         text(
             "reference",
             "Of a lost reference the row referred to, of a cell kept apart column and "
@@ -229,11 +253,11 @@ SET_ASIDE = Table(
     released="as stored",
     key=("study_id", "step", "table", "rule"),
     columns=(
-        c.STUDY,
-        c.ANY_SUBJECT,
-        text("step", "Step that was making the table", pattern=c.SOME_TEXT),
-        text("table", "Table whose rule it is", pattern=c.SOME_TEXT),
-        text("rule", "The rule, in words", pattern=c.SOME_TEXT),
+        STUDY,
+        ANY_SUBJECT,
+        text("step", "Step that was making the table", pattern=SOME_TEXT),
+        text("table", "Table whose rule it is", pattern=SOME_TEXT),
+        text("rule", "The rule, in words", pattern=SOME_TEXT),
         listed("finding_ids", "Findings that break it; none where no finding does"),
         text("found", "Numbers and codes of the first of these rows; never a text"),
     ),
@@ -256,8 +280,8 @@ LUNGUAGE_PLUS_PLUS = Table(
             "idx",
             "Number of the row inside its study, generated rows after the stated ones",
         ),
-        *c.FINDING,
-        *c.BELIEF,
+        *FINDING,
+        *BELIEF,
         code("source", "Stated in the report, or generated from a pathway", _SOURCES),
         row_id(
             "parent_id", "Finding id of the parent; null for stated rows", nullable=True
@@ -265,17 +289,17 @@ LUNGUAGE_PLUS_PLUS = Table(
         row_id(
             "root_id",
             "The stated diagnosis at the top; of stated rows their own id",
-            c.A_STATED_ROW,
+            A_STATED_ROW,
         ),
-        c.PATHWAY_ID,
-        c.PATHWAY,
-        code("match_reason", "Why the row has a pathway or none", c.MATCH_REASONS),
+        PATHWAY_ID,
+        PATHWAY,
+        code("match_reason", "Why the row has a pathway or none", MATCH_REASONS),
         listed("merged_ids", "Rows that this one stands for, sorted"),
         text("encoder", "Sentence encoder and revision used for merging"),
-        c.MODE,
+        MODE,
         text("ranking_version", "Ranking that the probabilities come from"),
     ),
-    ordered=(c.INTERVAL,),
+    ordered=(INTERVAL,),
     unique=(("study_id", "idx"),),
     present=(Where("parent_id", "source", ("expansion",)),),
     only=(
@@ -297,7 +321,7 @@ ACCOUNTING = Table(
     released="as stored",
     key=("study_id",),
     columns=(
-        replace(c.STUDY, pattern=whole(c.A_STUDY, or_empty=True)),
+        replace(STUDY, pattern=whole(A_STUDY, or_empty=True)),
         integer("rows_in", "Delivered rows"),
         integer("originals_out", "Stated rows in the result"),
         integer("merged", "Rows merged into another"),
@@ -317,9 +341,8 @@ ACCOUNTING = Table(
             "spoken_against", "Implied sub-findings that the report speaks against"
         ),
         integer("rows_out", "Rows in the result"),
-        Column(
+        flag(
             "balanced",
-            "bool",
             "Rows in add up, and rows_out = originals_out + generated - discarded",
             choices=(True,),
         ),

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.tables import columns as c
 from lunguage_assets.tables.columns import (
+    ANY_SUBJECT,
     CONFLICT_SOURCES,
     CONFLICT_TYPES,
+    P_SOURCES,
+    REPORT_BATCH,
+    RULER,
+    SOURCE_ID,
+    STATUSES,
+    STUDY,
+    VIEWS_WRITTEN,
     code,
     ends,
     flag,
     integer,
     listed,
     number,
+    optional_number,
+    optional_probability,
     probability,
     text,
 )
@@ -58,21 +67,19 @@ PUBLISHED_COLUMNS: tuple[str, ...] = (
 )
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 
-RELEASE = Table(
+RELEASE = replace(
+    LUNGUAGE_PLUS_PLUS,
     name="release",
     description="The released Parquet: Lunguage++ with the provenance of every row.",
-    key=LUNGUAGE_PLUS_PLUS.key,
+    partitioned_by=(),
     columns=(
         *LUNGUAGE_PLUS_PLUS.columns,
-        c.REPORT_BATCH,
+        REPORT_BATCH,
         text("ranker", "Ranker whose probabilities these are"),
         listed("judges", "Judges of the ranker, in panel order"),
-        c.RULER,
+        RULER,
     ),
-    ordered=LUNGUAGE_PLUS_PLUS.ordered,
-    unique=LUNGUAGE_PLUS_PLUS.unique,
-    present=LUNGUAGE_PLUS_PLUS.present,
-    only=LUNGUAGE_PLUS_PLUS.only,
+    constant=(),
 )
 
 STUDIES = Table(
@@ -83,16 +90,16 @@ STUDIES = Table(
     ),
     key=("study_id",),
     columns=(
-        c.STUDY,
-        c.ANY_SUBJECT,
+        STUDY,
+        ANY_SUBJECT,
         replace(
-            c.SOURCE_ID,
-            description=f"{c.SOURCE_ID.description}; empty of a study set aside",
+            SOURCE_ID,
+            description=f"{SOURCE_ID.description}; empty of a study set aside",
         ),
         integer("study_number", "study_id without its letter"),
         integer("subject_number", "subject_id without its letter"),
-        c.VIEWS_WRITTEN,
-        c.REPORT_BATCH,
+        VIEWS_WRITTEN,
+        REPORT_BATCH,
         integer("rows_out", "Rows of the study in the result"),
         text(
             "set_aside",
@@ -114,9 +121,9 @@ LABELS = Table(
     ),
     key=("study_id", "label"),
     columns=(
-        c.STUDY,
-        c.ANY_SUBJECT,
-        c.SOURCE_ID,
+        STUDY,
+        ANY_SUBJECT,
+        SOURCE_ID,
         text("label", "Label, of the closed list in resources/labels.yaml"),
         text("chexpert", "Its CheXpert name, or empty"),
         code(
@@ -127,17 +134,16 @@ LABELS = Table(
             "absence",
             LABEL_SOURCES,
         ),
-        probability(
+        optional_probability(
             "p",
             "Probability that the finding is present anywhere in the study; null when "
             "unmentioned",
-            nullable=True,
         ),
         *ends("p", "the interval of p; null when unmentioned", nullable=True),
         code(
             "p_source",
             "Where p comes from; null when unmentioned",
-            (*c.P_SOURCES, "pathway"),
+            (*P_SOURCES, "pathway"),
             nullable=True,
         ),
         flag(
@@ -148,7 +154,7 @@ LABELS = Table(
             "status",
             "What is claimed of the label: dp, dn, tp, tn; t: uncertain; null when "
             "unmentioned",
-            c.STATUSES,
+            STATUSES,
             nullable=True,
         ),
         flag(
@@ -214,12 +220,11 @@ CHEXPERT_LABELS = Table(
     columns=(
         *_NUMBERS,
         *(
-            number(
+            optional_number(
                 label,
                 _NOTHING_SAID if label == NO_FINDING else _SAID,
                 -1.0,
                 1.0,
-                nullable=True,
             )
             for label in CHEXPERT
         ),
@@ -235,10 +240,9 @@ CHEXPERT_PROBABILITIES = Table(
     columns=(
         *_NUMBERS,
         *(
-            probability(
+            optional_probability(
                 label,
                 "p of this label in labels.csv; blank: unmentioned",
-                nullable=True,
             )
             for label in CHEXPERT
         ),
@@ -278,6 +282,12 @@ PUBLISHED_CERTAINTY = {
     "tentative": "tentative",
 }
 """What the paper's Table 2 counts -> in words."""
+MEASURES_OF_P = {
+    "p_mean": "mean p",
+    "p_sd": "standard deviation of p (population)",
+    "p_min": "lowest p",
+    "p_max": "highest p",
+}
 FIT_MEASURES = ("steps", "rank", "mu", "p")
 SPREAD = ("mean", "sd", "minimum", "maximum")
 STRUCTURE = {
@@ -292,24 +302,23 @@ STRUCTURE = {
 
 
 def _percent(name: str, description: str) -> Column:
-    return number(
+    return optional_number(
         f"percent_{name}",
         f"Percent of {description}; null of none",
         0.0,
         100.0,
-        nullable=True,
     )
 
 
 def _published(name: str, description: str) -> Column:
     only = "null unless the corpus is the published one"
-    return number(name, f"Published {description}; {only}", nullable=True)
+    return optional_number(name, f"Published {description}; {only}")
 
 
 def _published_p(name: str, description: str) -> Column:
     corpus = "of the paper's corpus, whatever this one is; null where none is printed"
-    return probability(
-        f"published_{name}", f"Published {description} {corpus}", nullable=True
+    return optional_probability(
+        f"published_{name}", f"Published {description} {corpus}"
     )
 
 
@@ -338,29 +347,17 @@ CERTAINTY_TABLE = Table(
         integer(
             "no_information", "Tentative rows without a p (p_source none); in no mean"
         ),
-        probability(
-            "p_mean", "Mean p of the tentative rows; null without any", nullable=True
-        ),
-        number(
-            "p_sd",
-            "Standard deviation (population) of their p; null without any",
-            0.0,
-            nullable=True,
-        ),
-        probability(
-            "p_min", "Lowest p of the tentative rows; null without any", nullable=True
-        ),
-        probability(
-            "p_max", "Highest p of the tentative rows; null without any", nullable=True
+        *(
+            optional_probability(
+                name, f"Of the tentative rows: {of_p}; null without any"
+            )
+            for name, of_p in MEASURES_OF_P.items()
         ),
         *(
             _published(f"published_{name}", f"number of {certainty} rows")
             for name, certainty in PUBLISHED_CERTAINTY.items()
         ),
-        _published_p("p_mean", "mean p"),
-        _published_p("p_sd", "standard deviation of p"),
-        _published_p("p_min", "lowest p"),
-        _published_p("p_max", "highest p"),
+        *(_published_p(name, of_p) for name, of_p in MEASURES_OF_P.items()),
     ),
 )
 
@@ -423,16 +420,13 @@ FIT_TABLE = Table(
         ),
         integer("n", "Findings"),
         *(
-            number(
-                name, f"The {name} (sd: population's); null without any", nullable=True
-            )
+            optional_number(name, f"The {name} (sd: population's); null without any")
             for name in SPREAD
         ),
         *(
-            number(
+            optional_number(
                 f"published_{name}",
                 f"Published {name}; null where none is printed",
-                nullable=True,
             )
             for name in SPREAD
         ),
@@ -447,10 +441,9 @@ CORPUS_FIGURES = Table(
     key=("measure",),
     columns=(
         text("measure", "What is counted"),
-        number(
+        optional_number(
             "value",
             "On this corpus; shares from 0 to 1; null for a share of nothing",
-            nullable=True,
         ),
         _published("published", "value"),
         text("note", "What to know before comparing the two, or empty"),
@@ -503,7 +496,7 @@ LABEL_TABLE = Table(
         *ends("prevalence", "its 95% interval (Wilson)"),
         integer("present", "Studies that state it without doubt"),
         integer("hedged", "Studies that state or deny it with doubt"),
-        probability("mean_p", "Mean p of the hedged; null without any", nullable=True),
+        optional_probability("mean_p", "Mean p of the hedged; null without any"),
         integer("absent", "Studies that deny it without doubt"),
         integer("implied", "Studies in which it only follows from a stated diagnosis"),
         integer("contradictory", "Studies that say both"),

@@ -12,22 +12,23 @@ from profiles import examples
 from stored_tables import store_table
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.tables.schema import Column, Table, Where
+from lunguage_assets.tables.columns import flag, integer, number, text
+from lunguage_assets.tables.schema import Table, Where
 
 SMALL = Table(
     name="small",
     description="A table with one rule of every kind.",
     key=("key",),
     columns=(
-        Column("key", "string", "Key", pattern="^k[0-9]+$"),
-        Column("kind", "string", "Kind", choices=("with", "without")),
-        Column("note", "string", "Note", nullable=True, pattern="<finding>"),
-        Column("low", "float", "Low", nullable=True),
-        *(Column(name, "float", name) for name in ("middle", "high")),
-        Column("place", "int", "Place", minimum=0),
-        Column("sound", "bool", "Sound", choices=(True,)),
-        Column("marked", "bool", "Marked"),
-        *(Column(name, "string", name) for name in ("remark", "version")),
+        text("key", "Key", pattern="^k[0-9]+$"),
+        text("kind", "Kind", choices=("with", "without")),
+        text("note", "Note", nullable=True, pattern="<finding>"),
+        number("low", "Low", nullable=True),
+        *(number(name, name) for name in ("middle", "high")),
+        integer("place", "Place"),
+        flag("sound", "Sound", choices=(True,)),
+        flag("marked", "Marked"),
+        *(text(name, name) for name in ("remark", "version")),
     ),
     ordered=(("low", "middle", "high"),),
     unique=(("kind", "place"),),
