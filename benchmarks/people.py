@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit, ndtri
 
 from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
@@ -44,7 +45,6 @@ from lunguage_assets.explicit.fit.readers import (
     people_numbers,
     reader_range,
     spread_of_numbers,
-    spread_of_points,
 )
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -355,7 +355,8 @@ def reader_ranges(numbers: pd.DataFrame) -> pd.DataFrame:
             phrases' people, the row's own left out; `everywhere_*` with the clinicians'
             40 points at every position.
     """
-    everywhere = spread_of_points(CLINICIANS_POINTS, "Clinical Radiology 2014")
+    sd = float(logit(0.5 + CLINICIANS_POINTS / 200.0) / ndtri(0.9))
+    everywhere = ReaderSpread((0.0,), (sd,), (sd,), "Clinical Radiology 2014")
     hedges = numbers[~numbers["phrase"].isin(NAMES_ITS_NUMBER)]
     rows = []
     for phrase in hedges["phrase"]:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.randomness import Floats
 from lunguage_assets.settings import ExplicitSettings
@@ -44,18 +43,6 @@ class MeasuredValue(NamedTuple):
     n: int
     low: float | None = None
     high: float | None = None
-
-
-class RatingsByRater(NamedTuple):
-    """The same answers in two codings: a row per question, a column per rater.
-
-    Attributes:
-        positions: the position that each rater chose, null where none.
-        phrases: the phrase that each rater chose.
-    """
-
-    positions: pd.DataFrame
-    phrases: pd.DataFrame
 
 
 def wilson(hits: int, n: int) -> MeasuredValue:
@@ -136,46 +123,47 @@ def _counts(ratings: pd.DataFrame) -> Floats:
 
 
 def agreement_row(
-    measure: str,
-    measured: MeasuredValue,
-    *,
-    first: str = "",
-    second: str = "",
-    coding: str = "none",
-    **more: Any,
+    measure: str, measured: MeasuredValue, **columns: str
 ) -> dict[str, Any]:
-    """Fill the columns that all agreement tables share.
+    """Fill the columns that all agreement tables share; `columns` are others' values.
 
     Args:
         measure: what was measured.
         measured: its value.
-        first: who was compared.
-        second: with whom.
-        coding: of the answers.
-        more: further columns.
+        columns: `first` and `second` (who was compared), `coding`, and more.
     """
-    names = {"measure": measure, "coding": coding, "first": first, "second": second}
-    return {**names, **measured._asdict(), **more}
+    names = {"measure": measure, "coding": "none", "first": "", "second": ""}
+    return {**names, **measured._asdict(), **columns}
 
 
-def coefficient_rows(ratings: RatingsByRater, **more: Any) -> list[dict[str, Any]]:
-    """Compute both coefficients in both codings; `more` are further columns."""
+def coefficient_rows(
+    phrases: pd.DataFrame, positions: pd.DataFrame, **columns: str
+) -> list[dict[str, Any]]:
+    """Compute both coefficients in both codings of the same answers.
+
+    Args:
+        phrases: the phrase that each rater chose: a row per question, a column per
+            rater, null where there is no answer.
+        positions: the position that each rater chose.
+        columns: of the rows.
+    """
     rows = []
-    for coding, coded in (("phrase", ratings.phrases), ("position", ratings.positions)):
-        kappa = fleiss_kappa(coded)
-        alpha = krippendorff_alpha(coded)
-        rows.append(agreement_row("fleiss kappa", kappa, coding=coding, **more))
-        rows.append(agreement_row("krippendorff alpha", alpha, coding=coding, **more))
+    for coding, ratings in (("phrase", phrases), ("position", positions)):
+        kappa = fleiss_kappa(ratings)
+        alpha = krippendorff_alpha(ratings)
+        rows.append(agreement_row("fleiss kappa", kappa, coding=coding, **columns))
+        rows.append(
+            agreement_row("krippendorff alpha", alpha, coding=coding, **columns)
+        )
     return rows
 
 
 def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Order the rows by the table's measures, then by its key."""
-    choices = table.column("measure").choices
-    order = {measure: number for number, measure in enumerate(choices)}
+    measures = table.column("measure").choices
 
     def position(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return order[row["measure"]], *(row[name] for name in table.key[1:])
+        return measures.index(row["measure"]), *(row[name] for name in table.key[1:])
 
     return table.frame(sorted(rows, key=position))
 
@@ -192,13 +180,15 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         A `JUDGE_AGREEMENT` frame, every measure as one row.
     """
     rows: list[dict[str, Any]] = []
+    answered = []
     for judge, frame in matches.items():
         rows += _diagnostic_rows(judge, frame)
-    ratings = _ratings_by_judge(matches)
-    judges = ratings.phrases.columns.tolist()
-    shares: dict[str, list[float | None]] = {judge: [] for judge in judges}
-    for first, second in combinations(judges, 2):
-        share = pairwise_agreement(ratings.phrases[first], ratings.phrases[second])
+        answered.append(frame.dropna(subset="winner").assign(judge=judge))
+    by_question = pd.concat(answered).set_index([*_QUESTION, "judge"])
+    phrases = by_question["winner"].unstack("judge")
+    shares: dict[str, list[float | None]] = {judge: [] for judge in phrases.columns}
+    for first, second in combinations(phrases.columns, 2):
+        share = pairwise_agreement(phrases[first], phrases[second])
         rows.append(
             agreement_row("pairwise agreement", share, first=first, second=second)
         )
@@ -208,26 +198,9 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         if values:
             mean = mean_of(values)
             rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
-    rows += coefficient_rows(ratings, first=ALL_JUDGES)
+    positions = by_question["answer"].unstack("judge")
+    rows += coefficient_rows(phrases, positions, first=ALL_JUDGES)
     return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
-
-
-def _ratings_by_judge(matches: Mapping[str, pd.DataFrame]) -> RatingsByRater:
-    """Put the judges' valid answers to the same question side by side."""
-    answered = []
-    for judge, frame in matches.items():
-        valid = frame.dropna(subset="winner")
-        # A judge without a valid answer would be a column of nothing, and no question
-        # would have the answers of all judges.
-        if len(valid):
-            answered.append(valid.assign(judge=judge))
-    if not answered:
-        return RatingsByRater(pd.DataFrame(), pd.DataFrame())
-    by_question = pd.concat(answered).set_index([*_QUESTION, "judge"])
-    return RatingsByRater(
-        positions=by_question["answer"].unstack("judge"),
-        phrases=by_question["winner"].unstack("judge"),
-    )
 
 
 def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -241,10 +214,10 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     # fixed positions, as of the public code, there is none.
     is_position_random = valid["swapped"].nunique() > 1
     p_value = float(binomtest(hits, n).pvalue) if is_position_random else None
-    first_chosen = wilson(hits, n)
+    first_chosen = agreement_row("sentence_1 chosen", wilson(hits, n), first=judge)
     invalid = wilson(len(frame) - n, len(frame))
     return [
-        agreement_row("sentence_1 chosen", first_chosen, first=judge, p_value=p_value),
+        {**first_chosen, "p_value": p_value},
         agreement_row("invalid answers", invalid, first=judge),
     ]
 
@@ -276,40 +249,27 @@ def ranking_correlations(
     mu_by_ranking: dict[tuple[str, int], Floats] = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
-        if not len(answers):
-            continue
-        orders = random_orders(answers, settings)
-        ratings = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
-        has_match = answers.won + answers.lost > 0
-        for order, mu in enumerate(ratings.mu):
-            mu_by_ranking[judge, order] = np.where(has_match, mu, np.nan)
+        if len(answers.winner):
+            ratings = answers.play(random_orders(answers, settings))
+            for order, mu in enumerate(ratings.mu):
+                mu_by_ranking[judge, order] = np.where(answers.played > 0, mu, np.nan)
     if (ranking["ruler"] == "own").all():
         played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
-        pooled = played.reindex(phrases).to_numpy(dtype=np.float64)
-        mu_by_ranking[ranker, AVERAGED] = pooled
+        mu_by_ranking[ranker, AVERAGED] = played.reindex(phrases).to_numpy()
     rankings = list(mu_by_ranking)
-    # Without a ranking there are no rows, and still as many columns as phrases.
-    rows_of_mu = np.array(list(mu_by_ranking.values()))
-    mu = rows_of_mu.reshape(len(rankings), len(phrases))
-    correlation = (
-        pd.DataFrame(mu.T)
-        .corr(method="spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
-        .to_numpy()
-    )
-    is_known = np.isfinite(mu).astype(np.int64)
-    shared_phrases = is_known @ is_known.T
-    rows = []
-    for first, second in combinations(range(len(rankings)), 2):
-        first_ranker, first_order = rankings[first]
-        second_ranker, second_order = rankings[second]
-        rows.append(
-            {
-                "first": first_ranker,
-                "first_order": first_order,
-                "second": second_ranker,
-                "second_order": second_order,
-                "spearman": correlation[first, second],
-                "n_phrases": shared_phrases[first, second],
-            }
-        )
+    mu_of_rankings = pd.DataFrame(dict(enumerate(mu_by_ranking.values())))
+    correlation = mu_of_rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
+    is_known = mu_of_rankings.notna().astype(int)
+    shared_phrases = is_known.T @ is_known
+    rows = [
+        {
+            "first": rankings[first][0],
+            "first_order": rankings[first][1],
+            "second": rankings[second][0],
+            "second_order": rankings[second][1],
+            "spearman": correlation.at[first, second],
+            "n_phrases": shared_phrases.at[first, second],
+        }
+        for first, second in combinations(range(len(rankings)), 2)
+    ]
     return RANKING_CORRELATIONS.frame(rows)

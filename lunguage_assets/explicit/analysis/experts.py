@@ -19,7 +19,6 @@ from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import (
     MeasuredValue,
-    RatingsByRater,
     agreement_frame,
     agreement_row,
     coefficient_rows,
@@ -43,7 +42,6 @@ _MIN_EXPERTS_SHOWN_SINGLY = 3
 other's.
 """
 _COLUMNS_OF_NOBODY = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
-_FIX = "Fix the entry, or delete the row; nothing was imported."
 
 
 class Expert(NamedTuple):
@@ -75,77 +73,43 @@ def load_responses(path: Path) -> pd.DataFrame:
     Raises:
         InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
-    rows = [
-        (row_number, cells)
-        for row_number, cells in edited_rows(path, PHRASE_COLUMNS)
-        if not _is_blank(cells)
-    ]
-    columns = rows[0][1] if rows else ()
-    experts = [
-        name
-        for name in columns
-        if name.strip() not in _COLUMNS_OF_NOBODY and not name.startswith("example")
-    ]
-    if not experts:
+    choices_by_pair: dict[PhrasePair, dict[str, float]] = {}
+    for row_number, cells in _filled_rows(path, PHRASE_COLUMNS):
+        first = normal_phrase(cells["phrase_1"])
+        second = normal_phrase(cells["phrase_2"])
+        # Turned round, "likely or possible" is the same question.
+        is_new = choices_by_pair.keys().isdisjoint([(first, second), (second, first)])
+        if not first or not second or first == second or not is_new:
+            expected = "two different phrases, each pair once"
+            raise _wrong(path, "another pair", expected, row_number, "phrase_1")
+        number_by_entry = {
+            "": np.nan,
+            "1": 1.0,
+            "2": 2.0,
+            "1.0": 1.0,
+            "2.0": 2.0,
+            first: 1.0,
+            second: 2.0,
+        }
+        choices = {}
+        for name, cell in cells.items():
+            if name.strip() in _COLUMNS_OF_NOBODY or name.startswith("example"):
+                continue
+            entry = normal_phrase(cell)
+            if entry not in number_by_entry:
+                expected = "one of the row's two phrases, 1, 2 or nothing"
+                raise _wrong(path, "something else", expected, row_number, name)
+            choices[name] = number_by_entry[entry]
+        choices_by_pair[first, second] = choices
+    if not any(choices_by_pair.values()):
         raise InputError(
             path.name,
-            "no expert's column" if rows else "no row",
+            "no expert's column" if choices_by_pair else "no row",
             "the columns phrase_1, phrase_2 and one per expert, and a row per pair",
             "Fill in the file that `lunguage survey make` writes.",
         )
-    choices_by_pair: dict[PhrasePair, list[float]] = {}
-    for row_number, cells in rows:
-        first = normal_phrase(cells["phrase_1"])
-        second = normal_phrase(cells["phrase_2"])
-        pair = (first, second)
-        is_pair = "" not in pair and first != second
-        # Turned round, "likely or possible" is the same question.
-        is_new = choices_by_pair.keys().isdisjoint([pair, (second, first)])
-        if not (is_pair and is_new):
-            raise InputError(
-                path.name,
-                "another pair",
-                "two different phrases, each pair once",
-                _FIX,
-                row=row_number,
-                column="phrase_1",
-            )
-        choices = []
-        for name in experts:
-            choice = _choice(cells[name], pair)
-            if choice is None:
-                raise InputError(
-                    path.name,
-                    "something else",
-                    "one of the row's two phrases, 1, 2 or nothing",
-                    _FIX,
-                    row=row_number,
-                    column=name,
-                )
-            choices.append(choice)
-        choices_by_pair[pair] = choices
     pairs = pd.MultiIndex.from_tuples(list(choices_by_pair), names=PHRASE_COLUMNS)
-    return pd.DataFrame(list(choices_by_pair.values()), pairs, experts, dtype="float64")
-
-
-def _is_blank(cells: Mapping[str, str]) -> bool:
-    # Spreadsheets keep rows of which somebody has deleted every cell.
-    return not any(cell.strip() for cell in cells.values())
-
-
-def _choice(cell: str, pair: PhrasePair) -> float | None:
-    """Read an entry: 1 or 2, NaN where empty, None where it is something else."""
-    first, second = pair
-    number_by_entry = {
-        "": np.nan,
-        "1": 1.0,
-        "2": 2.0,
-        "1.0": 1.0,
-        "2.0": 2.0,
-        first: 1.0,
-        second: 2.0,
-    }
-    return number_by_entry.get(normal_phrase(cell))
+    return pd.DataFrame(list(choices_by_pair.values()), pairs, dtype="float64")
 
 
 def load_experts(path: Path | None) -> dict[str, Expert]:
@@ -161,32 +125,34 @@ def load_experts(path: Path | None) -> dict[str, Expert]:
     experts: dict[str, Expert] = {}
     if path is None or not path.exists():
         return experts
-    for row_number, cells in edited_rows(path, DESCRIPTION_COLUMNS):
-        if _is_blank(cells):
-            continue
+    for row_number, cells in _filled_rows(path, DESCRIPTION_COLUMNS):
         name = cells["expert"].strip()
         role = cells["role"].strip().lower()
         if not name or name in experts:
-            raise InputError(
-                path.name,
-                "the expert of an earlier row" if name else "no name",
-                "every expert once",
-                _FIX,
-                row=row_number,
-                column="expert",
-            )
+            found = "the expert of an earlier row" if name else "no name"
+            raise _wrong(path, found, "every expert once", row_number, "expert")
         if role not in ROLES:
-            raise InputError(
-                path.name,
-                "something else",
-                "writer, reader or nothing",
-                _FIX,
-                row=row_number,
-                column="role",
-            )
+            expected = "writer, reader or nothing"
+            raise _wrong(path, "something else", expected, row_number, "role")
         occupation = " ".join(cells["occupation"].lower().split())
         experts[name] = Expert(role, occupation)
     return experts
+
+
+def _filled_rows(
+    path: Path, columns: Sequence[str]
+) -> list[tuple[int, dict[str, str]]]:
+    # Spreadsheets keep rows of which somebody has deleted every cell.
+    return [
+        (row_number, cells)
+        for row_number, cells in edited_rows(path, columns)
+        if any(cell.strip() for cell in cells.values())
+    ]
+
+
+def _wrong(path: Path, found: str, expected: str, row: int, column: str) -> InputError:
+    remedy = "Fix the entry, or delete the row; nothing was imported."
+    return InputError(path.name, found, expected, remedy, row=row, column=column)
 
 
 def expert_agreement(
@@ -216,57 +182,46 @@ def expert_agreement(
     """
     # Who has answered nothing is no expert of this survey.
     answered = responses.dropna(axis="columns", how="all")
-    names = answered.columns.tolist()
     pairs: list[PhrasePair] = answered.index.tolist()
-    phrases = _chosen_phrases(answered, pairs)
-    groups = _groups(names, experts)
-    mu_by_phrase = ranking.set_index("phrase")["mu"].to_dict()
-    ranked_higher = [_ranked_higher(pair, mu_by_phrase) for pair in pairs]
-    rows = _rows_with_reference("with ranking", ranker, ranked_higher, phrases, groups)
-    for judge in sorted(matches):
-        winners = _majorities(judge, matches[judge], seed)
-        choices = [winners.get(frozenset(pair)) for pair in pairs]
-        rows += _rows_with_reference("with judge", judge, choices, phrases, groups)
-    for group, members in groups.items():
-        # One expert has nobody of the group to agree with.
-        if group == ALL_EXPERTS or len(members) > 1:
-            ratings = RatingsByRater(answered[members], phrases[members])
-            rows += _rows_among_experts(ratings, group)
-    with_sizes = [{**row, "experts": len(groups[row["group"]])} for row in rows]
-    return agreement_frame(EXPERT_AGREEMENT, with_sizes)
-
-
-def _chosen_phrases(
-    answered: pd.DataFrame, pairs: Sequence[PhrasePair]
-) -> pd.DataFrame:
-    """Name the phrase that was chosen: a row per pair, a column per expert."""
     first = pd.Series([pair[0] for pair in pairs], answered.index)
     second = pd.Series([pair[1] for pair in pairs], answered.index)
-    phrases = {}
+    phrases = pd.DataFrame(
+        {
+            name: first.where(choices == 1, second.where(choices == 2))
+            for name, choices in answered.items()
+        },
+        answered.index,
+    )
+    groups: dict[str, list[str]] = {ALL_EXPERTS: answered.columns.tolist()}
     for name in answered.columns:
-        is_second = answered[name] == 2
-        phrases[name] = first.where(answered[name] == 1, second.where(is_second))
-    return pd.DataFrame(phrases, answered.index)
-
-
-def _groups(
-    names: Sequence[str], experts: Mapping[str, Expert]
-) -> dict[str, list[str]]:
-    """List the members of each group: all, and those of a role or an occupation."""
-    groups: dict[str, list[str]] = {ALL_EXPERTS: list(names)}
-    for name in names:
         role, occupation = experts.get(name, Expert())
         if role:
             groups.setdefault(role, []).append(name)
         if occupation:
             groups.setdefault(f"{OCCUPATION_PREFIX}{occupation}", []).append(name)
-    return groups
+
+    mu_by_phrase = ranking.set_index("phrase")["mu"]
+    mu_of_second = mu_by_phrase.reindex(second).to_numpy()
+    lead = mu_by_phrase.reindex(first).to_numpy() - mu_of_second
+    ranked_higher = first.where(lead > 0, second.where(lead < 0))
+    rows = _rows_with("with ranking", ranker, ranked_higher, phrases, groups)
+    for judge in sorted(matches):
+        winner_by_pair = _majorities(judge, matches[judge], seed)
+        choices = [winner_by_pair.get(frozenset(pair)) for pair in pairs]
+        of_judge = pd.Series(choices, answered.index, dtype=object)
+        rows += _rows_with("with judge", judge, of_judge, phrases, groups)
+    for group, members in groups.items():
+        # One expert has nobody of the group to agree with.
+        if group == ALL_EXPERTS or len(members) > 1:
+            rows += _rows_among_experts(phrases[members], answered[members], group)
+    with_sizes = [{**row, "experts": len(groups[row["group"]])} for row in rows]
+    return agreement_frame(EXPERT_AGREEMENT, with_sizes)
 
 
-def _rows_with_reference(
+def _rows_with(
     measure: str,
     reference: str,
-    choices: list[str | None],
+    choices: pd.Series,
     phrases: pd.DataFrame,
     groups: Mapping[str, Sequence[str]],
 ) -> list[dict[str, Any]]:
@@ -275,18 +230,16 @@ def _rows_with_reference(
     Args:
         measure: in the words of `EXPERT_AGREEMENT`.
         reference: the ranker or judge.
-        choices: phrase of each pair that it finds more certain; None where neither.
+        choices: phrase of each pair that it finds more certain; null where neither.
         phrases: those that the experts chose.
         groups: members of each group.
     """
-    of_reference = pd.Series(choices, phrases.index, dtype=object)
-    shares = {
-        expert: pairwise_agreement(phrases[expert], of_reference)
-        for expert in phrases.columns
-    }
+    shares = {name: pairwise_agreement(phrases[name], choices) for name in phrases}
     rows = [
-        agreement_row(measure, share, first=expert, second=reference, group=ALL_EXPERTS)
-        for expert, share in shares.items()
+        agreement_row(
+            measure, share, first=str(name), second=reference, group=ALL_EXPERTS
+        )
+        for name, share in shares.items()
     ]
     for group, members in groups.items():
         # Every expert counts alike, however many pairs each has answered.
@@ -297,13 +250,14 @@ def _rows_with_reference(
     return rows
 
 
-def _rows_among_experts(ratings: RatingsByRater, group: str) -> list[dict[str, Any]]:
+def _rows_among_experts(
+    phrases: pd.DataFrame, positions: pd.DataFrame, group: str
+) -> list[dict[str, Any]]:
     """Measure the agreement of a group; single pairs only for the group of all."""
     rows = []
     shares = []
-    names = sorted(ratings.phrases.columns.tolist())
-    for first, second in combinations(names, 2):
-        share = pairwise_agreement(ratings.phrases[first], ratings.phrases[second])
+    for first, second in combinations(sorted(phrases.columns), 2):
+        share = pairwise_agreement(phrases[first], phrases[second])
         shares.append(share.value)
         if group == ALL_EXPERTS:
             rows.append(
@@ -312,7 +266,7 @@ def _rows_among_experts(ratings: RatingsByRater, group: str) -> list[dict[str, A
                 )
             )
     rows.append(agreement_row("with expert", mean_of(shares), group=group))
-    return rows + coefficient_rows(ratings, group=group)
+    return rows + coefficient_rows(phrases, positions, group=group)
 
 
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -348,15 +302,6 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     return numbered[columns].reset_index(drop=True)
 
 
-def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[Any, float]) -> str | None:
-    """Name the phrase with the higher mu; None where there is none."""
-    first = mu_by_phrase.get(pair[0], np.nan)
-    second = mu_by_phrase.get(pair[1], np.nan)
-    if first > second:
-        return pair[0]
-    return pair[1] if second > first else None
-
-
 def _majorities(
     judge: str, frame: pd.DataFrame, seed: int
 ) -> dict[frozenset[str], str]:
@@ -364,15 +309,13 @@ def _majorities(
     # Ten comparisons may end five to five: then a coin decides, which is hashed from
     # judge and pair, so that it falls the same way in every run (section 4).
     valid = frame.dropna(subset="winner")
-    has_a_won = valid["winner"] == valid["phrase_a"]
-    votes = has_a_won.astype("int64") * 2 - 1
-    lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]], sort=True).sum()
-    a = lead.index.get_level_values(0)
-    b = lead.index.get_level_values(1)
+    votes = (valid["winner"] == valid["phrase_a"]).astype("int64") * 2 - 1
+    lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]]).sum()
+    pairs = lead.index.to_frame()
     coin_seed = text_hash(seed, "majority", judge)
-    is_b_by_coin = random_bits(mix(coin_seed, text_hashes(a), text_hashes(b)))
-    winner = np.where((lead < 0) | ((lead == 0) & is_b_by_coin), b, a)
-    return {
-        frozenset(pair): str(phrase)
-        for pair, phrase in zip(lead.index, winner, strict=True)
-    }
+    a = text_hashes(pairs["phrase_a"])
+    b = text_hashes(pairs["phrase_b"])
+    is_b = (lead < 0) | ((lead == 0) & random_bits(mix(coin_seed, a, b)))
+    winners = pairs["phrase_b"].where(is_b, pairs["phrase_a"])
+    columns = (pairs["phrase_a"], pairs["phrase_b"], winners)
+    return {frozenset((a, b)): winner for a, b, winner in zip(*columns, strict=True)}

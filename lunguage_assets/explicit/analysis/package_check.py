@@ -68,30 +68,22 @@ def verify_with_package(
     """
     if is_published_scale(ranking):
         return Verification()
-    phrases = sorted(ranking["phrase"].tolist())
-    answers = collect_answers(phrases, matches)
+    ordered = ranking.sort_values("phrase")
+    answers = collect_answers(ordered["phrase"].tolist(), matches)
     orders = random_orders(answers, settings)
     # The ranking itself decides which order is checked: the same one every time.
     version = str(ranking["ranking_version"].iloc[0])
     order = text_hash("verified order", version) % len(orders)
     # The package plays match by match in Python: of many matches a part must do.
     beginning = orders[order, :MAX_MATCHES_OF_PACKAGE]
-
-    winner = answers.winner
-    loser = answers.loser
-    closed_form = trueskill.play(winner, loser, len(phrases), beginning[None])
-    packaged = play_with_package(winner, loser, len(phrases), beginning)
-
-    replay = trueskill.play(winner, loser, len(phrases), orders)
-    mean_mu = replay.mu.mean(axis=0)
-    mean_sigma = replay.sigma.mean(axis=0)
-    replayed = np.stack([mean_mu, mean_sigma])
-    stored_rows = ranking.set_index("phrase").loc[phrases, ["mu", "sigma"]]
-    stored = stored_rows.to_numpy(dtype=np.float64).T
+    packaged = play_with_package(answers.winner, answers.loser, len(ordered), beginning)
+    closed_form = np.concatenate(answers.play(beginning[None]))
+    replayed = np.stack(answers.play(orders)).mean(axis=1)
+    stored = ordered[["mu", "sigma"]].to_numpy(dtype=np.float64).T
     return Verification(
         matches=len(beginning),
         order=order,
-        package_difference=float(np.abs(np.concatenate(closed_form) - packaged).max()),
+        package_difference=float(np.abs(closed_form - packaged).max()),
         replay_difference=float(np.abs(stored - replayed).max()),
     )
 
@@ -129,6 +121,4 @@ def play_with_package(
         ratings[winner], ratings[loser] = package.rate_1vs1(
             ratings[winner], ratings[loser], env=game
         )
-    mus = [rating.mu for rating in ratings]
-    sigmas = [rating.sigma for rating in ratings]
-    return np.array([mus, sigmas])
+    return np.array([[rating.mu, rating.sigma] for rating in ratings]).T

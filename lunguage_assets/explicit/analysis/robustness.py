@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.bootstrap import ranks
+from lunguage_assets.explicit.rating.intervals import ranks
 from lunguage_assets.explicit.rating.ranking import (
     CollectedAnswers,
     collect_answers,
     is_published_scale,
 )
-from lunguage_assets.randomness import Floats, Integers, mix, text_hash
+from lunguage_assets.randomness import Integers, mix, text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
 
@@ -50,20 +49,32 @@ def ranking_robustness(
     if is_published_scale(ranking):
         return RANKING_ROBUSTNESS.frame()
     ordered = ranking.sort_values("phrase")
-    phrases = ordered["phrase"].tolist()
     ranked_mu = ordered["mu"].to_numpy(dtype=np.float64)
-    version = str(ranking["ranking_version"].iloc[0])
-    answers = collect_answers(phrases, matches)
-    rows = []
-    half = max(1, settings.repetitions // 2)
+    answers = collect_answers(ordered["phrase"].tolist(), matches)
     # With all comparisons only the order of play differs: what that alone changes.
+    half = max(1, settings.repetitions // 2)
     numbers_of_comparisons = sorted({half, settings.repetitions})
+    rows = []
     for comparisons, repeat in product(numbers_of_comparisons, range(repeats)):
         half_seed = mix(text_hash(settings.seed, "half"), repeat)
         kept = kept_answers(answers, comparisons, half_seed)
-        mu = _ranked_again(answers, kept, repeat, settings)
-        row = {"comparisons": comparisons, "repeat": repeat, "answers": len(kept)}
-        rows.append({**row, **_change(mu, ranked_mu), "ranking_version": version})
+        seed = text_hash(settings.seed, "order of play of a repeat", repeat)
+        order = np.arange(settings.orders, dtype=np.uint64)[:, None]
+        hashes = mix(seed, order, answers.identity[kept])
+        ratings = answers.play(kept[np.argsort(hashes, axis=1, kind="stable")])
+        mu = ratings.mu.mean(axis=0)
+        rows.append(
+            {
+                "comparisons": comparisons,
+                "repeat": repeat,
+                "answers": len(kept),
+                "mean_abs_mu": np.abs(mu - ranked_mu).mean(),
+                "largest_abs_mu": np.abs(mu - ranked_mu).max(),
+                "mean_abs_rank": np.abs(ranks(mu) - ranks(ranked_mu)).mean(),
+                "spearman": pd.Series(mu).corr(pd.Series(ranked_mu), "spearman"),
+                "ranking_version": ranking["ranking_version"].iloc[0],
+            }
+        )
     return RANKING_ROBUSTNESS.frame(rows)
 
 
@@ -80,36 +91,9 @@ def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Inte
     """
     lower = np.minimum(answers.winner, answers.loser)
     higher = np.maximum(answers.winner, answers.loser)
-    pair = lower * len(answers.phrases) + higher
     # All answers to one comparison have the same hash, so the same (dense) position.
     # A double holds 53 bits: with all 64, different hashes could become equal.
     bits = mix(answers.match, seed) >> np.uint64(11)
-    hashes = bits.astype(np.float64)
-    position = pd.Series(hashes).groupby(pair).rank(method="dense")
-    return np.flatnonzero(position <= comparisons).astype(np.int64)
-
-
-def _ranked_again(
-    answers: CollectedAnswers, kept: Integers, repeat: int, settings: ExplicitSettings
-) -> Floats:
-    """Play the kept answers, and average mu over random orders; shape (phrases,)."""
-    seed = text_hash(settings.seed, "order of play of a repeat", repeat)
-    orders = []
-    for order in range(settings.orders):
-        hashes = mix(seed, order, answers.identity[kept])
-        orders.append(kept[np.argsort(hashes, kind="stable")])
-    ratings = trueskill.play(
-        answers.winner, answers.loser, len(answers.phrases), np.array(orders)
-    )
-    mean: Floats = ratings.mu.mean(axis=0)
-    return mean
-
-
-def _change(mu: Floats, ranked_mu: Floats) -> dict[str, float]:
-    rank, ranked_rank = ranks(np.stack([mu, ranked_mu]))
-    return {
-        "mean_abs_mu": float(np.abs(mu - ranked_mu).mean()),
-        "largest_abs_mu": float(np.abs(mu - ranked_mu).max()),
-        "mean_abs_rank": float(np.abs(rank - ranked_rank).mean()),
-        "spearman": pd.Series(mu).corr(pd.Series(ranked_mu), method="spearman"),
-    }
+    hashes = pd.Series(bits.astype(np.float64))
+    position = hashes.groupby([lower, higher]).rank(method="dense")
+    return np.flatnonzero(position <= comparisons)

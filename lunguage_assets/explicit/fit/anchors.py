@@ -10,24 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from pydantic import BaseModel, Field, model_validator
-from scipy.special import logit
+from pydantic import BaseModel, Field
 
 from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import (
-    NEAREST,
     ReaderSpread,
     people_numbers,
-    spread_between,
     spread_of_numbers,
-    spread_of_points,
 )
 from lunguage_assets.packaged_data import read_as, resource
 
@@ -45,31 +40,21 @@ class SetEntry(BaseModel, frozen=True, extra="forbid"):
 
 
 class ReadersEntry(BaseModel, frozen=True, extra="forbid"):
-    """How far readers differ, and who says so: one of two forms.
+    """How far readers differ: a CSV with what people said of phrases.
 
     Attributes:
-        points: of a hundred, that the middle 80% of readers span around one half, the
-            same everywhere.
-        numbers: a CSV beside the file with what people said of phrases
-            (`readers.NUMBER_COLUMNS`).
-        left_out: phrases of `numbers` that name their number.
-        source: who the readers are.
+        numbers: the CSV, among the resources.
+        left_out: phrases of it that name their number.
+        source: who the people are.
     """
 
-    source: str = Field(min_length=1)
-    points: float | None = Field(default=None, gt=0.0, lt=100.0)
-    numbers: str | None = Field(default=None, min_length=1)
-    left_out: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _in_one_form(self) -> ReadersEntry:
-        if (self.points is None) == (self.numbers is None):
-            raise ValueError("expected either points or numbers")
-        return self
+    source: str
+    numbers: str
+    left_out: tuple[str, ...]
 
 
 class AnchorFile(BaseModel, frozen=True, extra="forbid"):
-    """The content of `resources/anchors.toml`, or of a file of this form."""
+    """The content of `resources/anchors.toml`, or of a file with sets alone."""
 
     sets: dict[str, SetEntry] = Field(min_length=1)
     readers: ReadersEntry | None = None
@@ -83,7 +68,6 @@ class AnchorSet:
         name: of the set; "ratings" for ratings of one's own.
         source: where their numbers come from.
         anchors: phrases of known probability.
-        spread: how far readers differ.
         file: from which they were read.
         is_own: whether the file is the home's, not the package's.
     """
@@ -91,9 +75,13 @@ class AnchorSet:
     name: str
     source: str
     anchors: tuple[Anchor, ...]
-    spread: ReaderSpread
     file: Path
     is_own: bool
+
+    @property
+    def spread(self) -> ReaderSpread:
+        """How far readers differ."""
+        return packaged_spread()
 
     def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
         """Take the anchors that count for a ranking of these phrases.
@@ -125,40 +113,29 @@ def chosen_anchors(
     """
     # A rating file in the home is there to be used, and needs no setting.
     if not choice and ratings is not None and ratings.exists():
-        return rated_anchors(ratings_of(ratings), ratings)
+        return rated_anchors(ratings)
     suffix = Path(choice).suffix.lower()
-    if suffix not in (".csv", ".toml"):
-        packaged = resource("anchors.toml")
-        return _named_set(packaged, choice or _DEFAULT_SET, choice, is_own=False)
-    file = (root or Path()) / Path(choice).expanduser()
-    if suffix == ".csv" and file.exists():
-        return rated_anchors(ratings_of(file), file)
-    sets: dict[str, SetEntry] = {}
-    if file.exists():
-        sets = _content(file).sets
+    file = resource("anchors.toml")
+    packaged = _content(file).sets
+    sets = packaged
+    is_own = suffix in (".csv", ".toml")
+    if is_own:
+        file = (root or Path()) / Path(choice).expanduser()
+        if suffix == ".csv" and file.exists():
+            return rated_anchors(file)
+        sets = _content(file).sets if file.exists() else {}
+    name = choice or _DEFAULT_SET
     # The choice names the file: its only set is meant, whatever that is called.
-    name = next(iter(sets)) if len(sets) == 1 else choice
-    return _named_set(file, name, choice, is_own=True)
-
-
-def _named_set(file: Path, name: str, choice: str, *, is_own: bool) -> AnchorSet:
-    content = _content(file) if file.exists() else None
-    if content is None or name not in content.sets:
-        packaged = ", ".join(_content(resource("anchors.toml")).sets)
+    if is_own and len(sets) == 1:
+        name = next(iter(sets))
+    if name not in sets:
         raise ConfigurationError(
-            f"option explicit.anchors: found {choice!r}; expected one of {packaged}, "
-            "or a CSV of ratings or a TOML file with one set in the home. Fix the "
-            "option."
+            f"option explicit.anchors: found {choice!r}; expected one of "
+            f"{', '.join(packaged)}, or a CSV of ratings or a TOML file with one set "
+            "in the home. Fix the option."
         )
-    entry = content.sets[name]
-    return AnchorSet(
-        name=name,
-        source=entry.source,
-        anchors=entry.anchors,
-        spread=_stated_spread(file, content.readers),
-        file=file,
-        is_own=is_own,
-    )
+    entry = sets[name]
+    return AnchorSet(name, entry.source, entry.anchors, file, is_own)
 
 
 def published_anchors() -> tuple[Anchor, ...]:
@@ -166,35 +143,35 @@ def published_anchors() -> tuple[Anchor, ...]:
     return chosen_anchors(_DEFAULT_SET).anchors
 
 
-def ratings_of(path: Path) -> pd.DataFrame:
-    """Read a ratings file: rater, phrase in lower case, sentence, share from 0 to 1.
+def rated_anchors(file: Path) -> AnchorSet:
+    """Make an anchor of each phrase of a ratings file, sorted by phrase.
 
-    An empty rating is no answer.
+    An empty rating is no answer. Ratings are the unit, as published: neither raters nor
+    sentences.
 
     Raises:
         InputError: missing columns, a row with too few or too many values, no rating,
-            or one that is no number from 0 to 100.
+            one that is no number from 0 to 100, or a phrase always rated 0 or 100.
     """
-    rows = []
-    for row_number, cells in edited_rows(path, RATING_COLUMNS):
+    shares_by_phrase: dict[str, list[float]] = {}
+    for row_number, cells in edited_rows(file, RATING_COLUMNS):
+        phrase = " ".join(cells["phrase"].lower().split())
         rating = cells["rating"].strip().removesuffix("%")
-        if not rating:
-            continue
-        rows.append(
-            {
-                "rater": " ".join(cells["rater"].split()),
-                "phrase": " ".join(cells["phrase"].split()).lower(),
-                "sentence": cells["sentence"],
-                "share": _share(rating, path, row_number),
-            }
-        )
-    if not rows:
+        if rating:
+            share = _share(rating, file, row_number)
+            shares_by_phrase.setdefault(phrase, []).append(share)
+    if not shares_by_phrase:
         remedy = "Add ratings or remove the file."
-        raise InputError(path.name, "no ratings", "two phrases rated", remedy)
-    return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
+        raise InputError(file.name, "no ratings", "two phrases rated", remedy)
+    anchors = [
+        _rated_anchor(phrase, pd.Series(shares_by_phrase[phrase]), file)
+        for phrase in sorted(shares_by_phrase)
+    ]
+    source = f"ratings in {file.name}"
+    return AnchorSet("ratings", source, tuple(anchors), file, is_own=True)
 
 
-def _share(rating: str, path: Path, row_number: int) -> float:
+def _share(rating: str, file: Path, row_number: int) -> float:
     try:
         share = float(rating) / 100.0
     except ValueError:
@@ -202,7 +179,7 @@ def _share(rating: str, path: Path, row_number: int) -> float:
     if 0.0 <= share <= 1.0:
         return share
     raise InputError(
-        path.name,
+        file.name,
         "no number",
         "a number from 0 to 100",
         "Fix the rating.",
@@ -211,41 +188,8 @@ def _share(rating: str, path: Path, row_number: int) -> float:
     )
 
 
-def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
-    """Make an anchor of each rated phrase, sorted by phrase.
-
-    Args:
-        ratings: as `ratings_of` returns them.
-        file: from which they were read.
-
-    Raises:
-        InputError: a phrase always rated 0 or always 100.
-    """
-    anchors = []
-    for phrase, rated in ratings.groupby("phrase", sort=True)["share"]:
-        shares = rated.to_numpy(dtype=np.float64)
-        anchors.append(_rated_anchor(str(phrase), shares, file))
-    means_by_phrase = reader_means(ratings).groupby("phrase", sort=False)
-    raters = f"{ratings['rater'].nunique()} raters in {file.name}"
-    spread = spread_between([means for _, means in means_by_phrase], raters)
-    # Where no phrase has two raters, the packaged readers stand in.
-    if spread is None:
-        spread = _stated_spread(file, None)
-    return AnchorSet(
-        name="ratings",
-        source=f"ratings in {file.name}",
-        anchors=tuple(anchors),
-        spread=spread,
-        file=file,
-        is_own=True,
-    )
-
-
-def _rated_anchor(phrase: str, shares: NDArray[np.float64], file: Path) -> Anchor:
-    """Take the mean rating with a 95% interval, which is kept inside (0, 1).
-
-    Ratings are the unit, as published: neither raters nor sentences.
-    """
+def _rated_anchor(phrase: str, shares: pd.Series, file: Path) -> Anchor:
+    """Take the mean rating with a 95% interval, which is kept inside (0, 1)."""
     mean = float(shares.mean())
     if not 0.0 < mean < 1.0:
         # The logit of 0 or 1 is infinite: no line goes through it.
@@ -258,36 +202,19 @@ def _rated_anchor(phrase: str, shares: NDArray[np.float64], file: Path) -> Ancho
         )
     error = _ERROR_OF_ONE_RATING
     if len(shares) > 1:
-        error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+        error = float(shares.std()) / math.sqrt(len(shares))
     # Few ratings near an end have an interval beyond it, whose logit there is not.
     low = max(mean - Z95 * error, mean * 0.01)
     high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
     return Anchor(phrase, mean, low, high)
 
 
-def reader_means(ratings: pd.DataFrame) -> pd.Series:
-    """Average each rater's logits of a phrase over the sentences that the rater saw.
-
-    Returns:
-        Mean logits by phrase and rater, in order of appearance.
-    """
-    # A reader who says 0 or 100 is not infinitely certain.
-    shares = ratings["share"].clip(NEAREST, 1.0 - NEAREST)
-    logits = pd.Series(logit(shares), ratings.index)
-    by_reader = logits.groupby([ratings["phrase"], ratings["rater"]], sort=False)
-    return by_reader.agg(lambda values: float(np.mean(values.to_numpy())))
-
-
-def _stated_spread(file: Path, readers: ReadersEntry | None) -> ReaderSpread:
-    """Take the spread that a file of sets states, or else the packaged one."""
-    if readers is None:
-        file = resource("anchors.toml")
-        readers = _content(file).readers
+@cache
+def packaged_spread() -> ReaderSpread:
+    """Read how far readers differ: what the packaged anchors.toml says of people."""
+    readers = _content(resource("anchors.toml")).readers
     assert readers is not None, "the packaged anchors.toml has a table [readers]"
-    if readers.points is not None:
-        return spread_of_points(readers.points, readers.source)
-    assert readers.numbers is not None, "the form requires one of the two"
-    numbers = people_numbers(file.parent / readers.numbers)
+    numbers = people_numbers(resource(*readers.numbers.split("/")))
     return spread_of_numbers(numbers, readers.left_out, readers.source)
 
 

@@ -44,6 +44,10 @@ SENTENCES_AT_ONCE = 20_000
 _SENTENCES_READ_AT_ONCE = 1_000
 """By one judge after the other: what was read of a sentence is still remembered."""
 
+_P_COLUMNS = ("p", "p_low", "p_high")
+_UNKNOWN = (0.5, 0.0, 1.0)
+"""p of a pair of which neither its sentence nor its phrases say anything."""
+
 _OUTCOME_WORDS = {
     Outcome.WON: "won",
     Outcome.LOST: "lost",
@@ -179,7 +183,7 @@ def _fit_numbers(sentences: Sequence[str], panel: Sequence[Judge]) -> Integers:
         blocks.append(pd.DataFrame([scorer.scores(block)[0] for scorer in scorers]).T)
     scores = pd.concat(blocks, ignore_index=True)
     same_scores = scores.groupby(list(scores), dropna=False, sort=False)
-    return same_scores.ngroup().to_numpy(dtype=np.int64)
+    return np.asarray(same_scores.ngroup(), dtype=np.int64)
 
 
 def log_table(
@@ -271,22 +275,21 @@ def _with_probabilities(
         stop=pairs["stop"].fillna("not located").tolist(),
     )
     of_fit = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])
-    for name, values in zip(("p", "p_low", "p_high"), of_fit, strict=True):
+    for name, values in zip(_P_COLUMNS, of_fit, strict=True):
         pairs[name] = values
     counts = ["steps", "answers", "invalid_answers"]
     pairs[counts] = pairs[counts].fillna(0).astype("int64")
     mu_by_phrase = ranking.set_index("phrase")["mu"]
     # Without a score, p is that of the phrases' mean mu, with TrueSkill's beta as its
     # error; without a ranked phrase it is unknown (section 5).
-    for row in np.flatnonzero(pairs["mu"].isna()).tolist():
-        phrases = pairs.at[row, "phrases"]
-        mean_mu = mu_by_phrase.reindex(phrases).mean()
-        source = "none"
-        of_phrases = (0.5, 0.0, 1.0)
-        if not np.isnan(mean_mu):
-            source = "phrase"
-            of_phrases = probability(mean_mu, trueskill.BETA, calibration)
-        pairs.loc[row, ["p", "p_low", "p_high", "p_source"]] = [*of_phrases, source]
+    is_unfitted = pairs["mu"].isna()
+    unfitted = pairs.loc[is_unfitted, "phrases"]
+    mean_mu = unfitted.explode().map(mu_by_phrase).groupby(level=0).mean()
+    by_phrases = probability(mean_mu, trueskill.BETA, calibration)
+    is_unknown = mean_mu.isna()
+    for name, values, unknown in zip(_P_COLUMNS, by_phrases, _UNKNOWN, strict=True):
+        pairs.loc[is_unfitted, name] = np.where(is_unknown, unknown, values)
+    pairs.loc[is_unfitted, "p_source"] = np.where(is_unknown, "none", "phrase")
     return FITTED_PROBABILITIES.frame(
         {name: pairs[name].tolist() for name in FITTED_PROBABILITIES.names}
     )

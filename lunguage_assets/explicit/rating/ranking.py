@@ -2,7 +2,7 @@
 
 Section 3 of docs/method/explicit.md. All valid matches of all judges are played in
 random orders, over which mu and sigma are averaged; or the published scale is taken.
-The arithmetic of one match is in `trueskill.py`, the intervals are in `bootstrap.py`,
+The arithmetic of one match is in `trueskill.py`, the intervals are in `intervals.py`,
 the matches in `matches.py`.
 """
 
@@ -17,12 +17,10 @@ import pandas as pd
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.bootstrap import (
+from lunguage_assets.explicit.rating.intervals import (
+    ASSUMED_DEVIATION,
     ORDERS_PER_RESAMPLE,
     bootstrap_intervals,
-)
-from lunguage_assets.explicit.rating.judge_sentence_variance import (
-    ASSUMED_DEVIATION,
     judge_sentence_deviation,
 )
 from lunguage_assets.randomness import (
@@ -59,15 +57,12 @@ class CollectedAnswers:
         cluster: number of the sentence pair, whose answers depend on each other.
     """
 
-    phrases: tuple[str, ...]
+    phrases: Sequence[str]
     winner: Integers
     loser: Integers
     match: U64
     identity: U64
     cluster: Integers
-
-    def __len__(self) -> int:
-        return len(self.winner)
 
     @property
     def won(self) -> Integers:
@@ -75,9 +70,13 @@ class CollectedAnswers:
         return np.bincount(self.winner, minlength=len(self.phrases))
 
     @property
-    def lost(self) -> Integers:
-        """Matches that each phrase lost."""
-        return np.bincount(self.loser, minlength=len(self.phrases))
+    def played(self) -> Integers:
+        """Matches that each phrase won or lost."""
+        return self.won + np.bincount(self.loser, minlength=len(self.phrases))
+
+    def play(self, orders: Integers) -> trueskill.Ratings:
+        """Rate the phrases by the answers in each of several orders."""
+        return trueskill.play(self.winner, self.loser, len(self.phrases), orders)
 
 
 def reference_ranking(
@@ -119,29 +118,24 @@ def reference_ranking(
         _require_same_matches(matches, version)
     # All judges are pooled: an answer counts the same, whoever gave it (section 3).
     answers = collect_answers(phrases, matches)
-    if not len(answers):
+    if not len(answers.winner):
         judges = ", ".join(matches) or "no judge"
         raise MethodError(
             f"the ranking has no valid match: every answer of {judges} is invalid or "
             "there are fewer than two phrases. Use another judge."
         )
-    ratings = trueskill.play(
-        answers.winner, answers.loser, len(phrases), random_orders(answers, settings)
-    )
+    ratings = answers.play(random_orders(answers, settings))
     mu = ratings.mu.mean(axis=0)
-    intervals = bootstrap_intervals(
-        answers.winner, answers.loser, answers.cluster, mu, settings
-    )
-    played = answers.won + answers.lost
-    unknown = np.full(len(phrases), np.nan)
     ranked = pd.DataFrame(
         {
             "phrase": phrases,
             "mu": mu,
             "sigma": ratings.sigma.mean(axis=0),
-            **intervals,
-            "n_matches": played,
-            "win_rate": np.divide(answers.won, played, out=unknown, where=played > 0),
+            **bootstrap_intervals(
+                answers.winner, answers.loser, answers.cluster, mu, settings
+            ),
+            "n_matches": answers.played,
+            "win_rate": answers.won / pd.Series(answers.played).replace(0, np.nan),
             "reading_sd": judge_sentence_deviation(phrases, mu, matches),
             "ruler": "own",
             "ruler_reason": "",
@@ -152,8 +146,8 @@ def reference_ranking(
         }
     )
     # Stable, so that of equal phrases the first in the alphabet has the better rank.
-    by_rank = np.argsort(-mu, kind="stable")
-    return _ranking_frame(ranked.iloc[by_rank], list(matches))
+    by_rank = ranked.sort_values("mu", ascending=False, kind="stable")
+    return _ranking_frame(by_rank, list(matches))
 
 
 def published_instead(
@@ -178,9 +172,7 @@ def _require_same_matches(
 
     A ranking never claims a judge whose answers it lacks.
     """
-    expected: set[str] = set()
-    for frame in matches.values():
-        expected.update(frame["match_id"].tolist())
+    expected = set().union(*(frame["match_id"] for frame in matches.values()))
     for judge, frame in matches.items():
         is_of_vocabulary = set(frame["vocabulary_version"]) == {vocabulary_version}
         if not is_of_vocabulary or set(frame["match_id"]) != expected:
@@ -220,9 +212,9 @@ def collect_answers(
         ["phrase_a", "phrase_b", "sentence_a", "sentence_b"], sort=False
     )
     return CollectedAnswers(
-        phrases=tuple(phrases),
-        winner=winner.astype(np.int64),
-        loser=np.where(winner == phrase_a, phrase_b, phrase_a).astype(np.int64),
+        phrases=phrases,
+        winner=winner,
+        loser=np.where(winner == phrase_a, phrase_b, phrase_a),
         match=text_hashes(rows["match_id"]),
         identity=text_hashes(rows["match_id"] + " " + rows["judge"]),
         cluster=np.asarray(sentence_pairs.ngroup(), dtype=np.int64),
@@ -235,11 +227,8 @@ def random_orders(answers: CollectedAnswers, settings: ExplicitSettings) -> Inte
     Answers are sorted by hash(seed, order, match, judge).
     """
     seed = text_hash(settings.seed, "order of play")
-    orders = [
-        np.argsort(mix(seed, order, answers.identity), kind="stable")
-        for order in range(settings.orders)
-    ]
-    return np.stack(orders)
+    order = np.arange(settings.orders, dtype=np.uint64)[:, None]
+    return np.argsort(mix(seed, order, answers.identity), axis=1, kind="stable")
 
 
 def ranking_version(
@@ -271,12 +260,9 @@ def ranking_version(
         *identities,
     ]
     for judge, frame in matches.items():
-        columns = [frame[name].tolist() for name in ("match_id", "answer", "swapped")]
-        rows = sorted(zip(*columns, strict=True))
-        parts += [judge, len(rows)]
-        parts += [
-            f"{match_id} {answer} {swapped}" for match_id, answer, swapped in rows
-        ]
+        answered = frame.sort_values("match_id")[["match_id", "answer", "swapped"]]
+        parts += [judge, len(frame)]
+        parts += [" ".join(map(str, row)) for row in answered.itertuples(index=False)]
     return digest(*parts)
 
 

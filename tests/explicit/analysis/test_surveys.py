@@ -232,4 +232,3 @@ def test_from_the_template_to_the_anchors_of_a_home(
     assert [anchor.probability for anchor in chosen.anchors] == pytest.approx(
         [0.15, 0.85]
     )
-    assert (chosen.spread.df, chosen.spread.below[0] > 0.0) == (1.0, True)

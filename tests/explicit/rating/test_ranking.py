@@ -14,7 +14,7 @@ from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.package_check import play_with_package
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating import bootstrap
+from lunguage_assets.explicit.rating import intervals
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import (
     collect_answers,
@@ -154,8 +154,8 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
 def test_very_many_answers_are_resampled_less_often(
     answers: int, resamples: int
 ) -> None:
-    assert bootstrap.resamples(answers, 200) == resamples
-    assert bootstrap.resamples(answers, 30) == 30
+    assert intervals.resamples(answers, 200) == resamples
+    assert intervals.resamples(answers, 30) == 30
 
 
 def test_the_version_follows_answers_judges_and_settings() -> None:

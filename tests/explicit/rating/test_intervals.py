@@ -10,7 +10,7 @@ import pytest
 from simulation import ASSUMED, Noise, simulated_corpus
 
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.judge_sentence_variance import (
+from lunguage_assets.explicit.rating.intervals import (
     ASSUMED_DEVIATION,
     judge_sentence_deviation,
 )
