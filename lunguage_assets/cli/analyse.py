@@ -62,7 +62,7 @@ def _run_analyses(configuration: Configuration, ranker: str) -> None:
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks = run_stages(configuration, [Stage("analyse", (ranker,))]).checks
+    checks, _ = run_stages(configuration, [Stage("analyse", (ranker,))])
     with opened_runner(configuration) as runner:
         reasons = runner.current().reasons("release", ranker)
     # A release that is missing is not from before the analyses.

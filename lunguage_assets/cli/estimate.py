@@ -24,7 +24,7 @@ from lunguage_assets.cli.options import (
     require_ranker,
 )
 from lunguage_assets.cli.register import DeliveryOptions, takes_delivery
-from lunguage_assets.cli.run import require_data_registered
+from lunguage_assets.packaged_data import page_template, resource
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
@@ -70,15 +70,10 @@ def estimate(
     """
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
-    from lunguage_assets.packaged_data import resource
 
     require_ranker(configuration, ranker)
-    if delivery.data is None:
-        require_data_registered(configuration, delivery)
-        registrations = []
-    else:
-        # The files are counted where they lie: an estimate makes no home.
-        registrations = delivery.examine(configuration)
+    # The files are counted where they lie: an estimate makes no home.
+    registrations = delivery.registrations(configuration, delivery.examine)
     estimated = estimate_run(
         configuration, registrations, ranker, rebuild=rebuild_ranking
     )
@@ -89,31 +84,22 @@ def estimate(
 
 def _print_estimate(estimated: Mapping[str, Any], judges_file: Path) -> None:
     """Print an estimate of `estimate_run`, whose prices are those of a judges file."""
-    click.echo(
-        f"preset {estimated['preset']}, ranker {estimated['ranker']}, "
-        f"batches: {', '.join(estimated['batches'])}"
+    # What the ledger has seen of a judge is surer than a guess by its prompts.
+    measured = {
+        line["judge"] for line in estimated["lines"] if line["basis"] == "ledger"
+    }
+    template = page_template("run", "estimate.txt.j2")
+    text = template.render(
+        estimated,
+        table=_table(estimated) if estimated["lines"] else "",
+        judges_file=judges_file,
+        measured=sorted(measured),
     )
-    if estimated["lines"]:
-        _print_size(estimated)
-        _print_lines(estimated)
-        _print_assumptions(estimated, judges_file)
-    for remark in estimated["remarks"]:
-        click.echo(remark)
+    click.echo(text, nl=False)
 
 
-def _print_size(estimated: Mapping[str, Any]) -> None:
-    """Print how many reports, pairs and sentences there are."""
-    steps = ""
-    if estimated["steps"] is not None:
-        steps = f"; about {estimated['steps']:.1f} steps a fit (published: 24.6)"
-    click.echo(
-        f"{estimated['reports']:,} reports, about {estimated['pairs']:,} tentative "
-        f"pairs in {estimated['sentences']:,} different masked sentences{steps}"
-    )
-
-
-def _print_lines(estimated: Mapping[str, Any]) -> None:
-    """Print a row per stage and judge and their total; a question mark is not known."""
+def _table(estimated: Mapping[str, Any]) -> str:
+    """Write a row per stage and judge and their total; what is not known is a "?"."""
     import pandas as pd
 
     total = {**estimated["total"], "stage": "total", "judge": ""}
@@ -126,34 +112,4 @@ def _print_lines(estimated: Mapping[str, Any]) -> None:
         "minutes": "{:,.1f}".format,
     }
     named = frame.rename(columns=_COLUMNS)
-    click.echo(named.to_string(index=False, na_rep="?", formatters=formats))
-
-
-def _print_assumptions(estimated: Mapping[str, Any], judges_file: Path) -> None:
-    """Print the minutes by stage, and what the dollars rest on."""
-    stages = ", ".join(
-        f"{stage} {minutes:,.1f}" for stage, minutes in estimated["minutes"].items()
-    )
-    click.echo(
-        f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest "
-        "counts."
-    )
-    dates = ", ".join(estimated["prices_as_of"]) or "no date: it gives none"
-    click.echo(
-        f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them."
-    )
-    # What the ledger has seen of a judge is surer than a guess by its prompts.
-    measured = {
-        line["judge"] for line in estimated["lines"] if line["basis"] == "ledger"
-    }
-    click.echo(
-        "Tokens and seconds measured, from the ledger: "
-        f"{', '.join(sorted(measured)) or 'none'}; others are assumed."
-    )
-    without_price = ", ".join(estimated["total"]["judges_without_price"])
-    if without_price:
-        click.echo(
-            "No price, or no limit on output tokens, so no dollars at most: "
-            f"{without_price}"
-        )
-    click.echo("The range, and what is assumed: docs/models.md, What it costs.")
+    return named.to_string(index=False, na_rep="?", formatters=formats)

@@ -12,42 +12,39 @@ import logging
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
+from importlib import import_module
 
 import click
 
 from lunguage_assets import __version__
-from lunguage_assets.cli.analyse import analyse
-from lunguage_assets.cli.annotate import annotate
-from lunguage_assets.cli.batches import batches
-from lunguage_assets.cli.distill import distill
-from lunguage_assets.cli.doctor import doctor
-from lunguage_assets.cli.estimate import estimate
-from lunguage_assets.cli.explain import explain
-from lunguage_assets.cli.land import land
-from lunguage_assets.cli.ledger import ledger
-from lunguage_assets.cli.read import read
-from lunguage_assets.cli.register import register
-from lunguage_assets.cli.run import run
-from lunguage_assets.cli.sample import sample
-from lunguage_assets.cli.score import score
-from lunguage_assets.cli.status import status
-from lunguage_assets.cli.survey import survey
-from lunguage_assets.cli.targets import targets
-from lunguage_assets.cli.ui import ui
 from lunguage_assets.errors import LunguageError, printable
 from lunguage_assets.permissions import set_private_umask
 
 EXIT_STATUS_INTERRUPTED = 130
 """What a shell reports of a command that Ctrl-C ended."""
 
-_PRINT_ALL_BUT_LEAKS = (
-    "import sys\n"
-    "for line in sys.stdin.buffer:\n"
-    "    if not line.startswith((b'nanobind: ', b' - ')):\n"
-    "        sys.stderr.buffer.write(line)\n"
+COMMANDS = (
+    "analyse",
+    "annotate",
+    "batches",
+    "distill",
+    "doctor",
+    "estimate",
+    "explain",
+    "land",
+    "ledger",
+    "read",
+    "register",
+    "run",
+    "sample",
+    "score",
+    "status",
+    "survey",
+    "targets",
+    "ui",
 )
+"""Each is the command of its name in the module of its name."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,27 +56,8 @@ def commands() -> None:
     """
 
 
-for command in (
-    analyse,
-    annotate,
-    batches,
-    distill,
-    doctor,
-    estimate,
-    explain,
-    land,
-    ledger,
-    read,
-    register,
-    run,
-    sample,
-    score,
-    status,
-    survey,
-    targets,
-    ui,
-):
-    commands.add_command(command)
+for name in COMMANDS:
+    commands.add_command(getattr(import_module(f"lunguage_assets.cli.{name}"), name))
 
 
 def main() -> None:
@@ -91,28 +69,18 @@ def main() -> None:
     # the time of a large batch.
     gc.set_threshold(200_000, 20, 20)
     set_private_umask()
-    # The first function to be registered is the last one to be called.
-    atexit.register(_leave_out_leaks)
     # The process ends here and not where an error was caught: an error holds on to
     # every frame that it went through.
     exit_status = _run_command()
+    # DuckDB's binding lists forty leaked objects where torch was loaded when the
+    # interpreter is taken down, and nobody can act on them: it is not.
+    if "torch" in sys.modules:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_status)
     if exit_status:
         sys.exit(exit_status)
-
-
-def _leave_out_leaks() -> None:
-    """Drop the list of leaked objects that is printed after this process has ended.
-
-    DuckDB's binding lists forty of them where torch was loaded, and nobody can act on
-    them. Another process passes on everything else that is written from now on.
-    """
-    if "torch" not in sys.modules:
-        return
-    sys.stderr.flush()
-    command = [sys.executable, "-S", "-E", "-c", _PRINT_ALL_BUT_LEAKS]
-    printer = subprocess.Popen(command, stdin=subprocess.PIPE)
-    assert printer.stdin is not None
-    os.dup2(printer.stdin.fileno(), 2)
 
 
 def _run_command() -> int:

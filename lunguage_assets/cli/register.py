@@ -5,7 +5,7 @@ Also the options that name a delivery, which `run` and `estimate` take as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, Command, configured
+from lunguage_assets.cli.options import (
+    HOME_OPTION,
+    Command,
+    configured,
+    require_registered,
+)
 from lunguage_assets.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -73,16 +78,30 @@ class DeliveryOptions:
             return None
         return (self.id_column or "study_id", self.text_column or "report")
 
+    def registrations(
+        self,
+        configuration: Configuration,
+        take: Callable[[Configuration], list[Registration]],
+    ) -> list[Registration]:
+        """Take in the files, or preview that; none where no --data is given.
+
+        Args:
+            configuration: of the home, which must hold a corpus without --data.
+            take: `register` or `examine`.
+        """
+        if self.data is not None:
+            return take(configuration)
+        if self.batch:
+            raise click.UsageError("--batch is the key of the files that --data names.")
+        require_registered(configuration.home)
+        return []
+
     def register(self, configuration: Configuration) -> list[Registration]:
         """Register the files; say where their content is another batch already."""
         from lunguage_assets.workspace.batch_keys import batch_keys
 
-        registrations = configuration.home.take_in(
-            self.path,
-            self.key,
-            batch_reports=configuration.settings.corpus.batch_reports,
-            columns=self.columns,
-        )
+        home = configuration.home
+        registrations = home.take_in(self.path, self.key, **self._how(configuration))
         keys_asked_for = batch_keys(self.key, len(registrations))
         # The same content is registered once, under its first key.
         for registration, key in zip(registrations, keys_asked_for, strict=True):
@@ -96,12 +115,12 @@ class DeliveryOptions:
 
     def examine(self, configuration: Configuration) -> list[Registration]:
         """Preview what `register` would do."""
-        return configuration.home.examine(
-            self.path,
-            self.key,
-            batch_reports=configuration.settings.corpus.batch_reports,
-            columns=self.columns,
-        )
+        home = configuration.home
+        return home.examine(self.path, self.key, **self._how(configuration))
+
+    def _how(self, configuration: Configuration) -> dict[str, Any]:
+        batch_reports = configuration.settings.corpus.batch_reports
+        return {"batch_reports": batch_reports, "columns": self.columns}
 
 
 def takes_delivery(command: Command) -> Command:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,7 +23,6 @@ from lunguage_assets.cli.options import (
     STRUCTURER_OPTION,
     configured,
     require_ranker,
-    require_registered,
 )
 from lunguage_assets.cli.register import (
     DeliveryOptions,
@@ -37,19 +36,11 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.asking.progress import Progress
     from lunguage_assets.orchestration.run import Runner, RunSummary
     from lunguage_assets.orchestration.run_plan import Stage
-    from lunguage_assets.workspace.home import Registration
 
 _JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
 """Jobs that ask the judge whom their first partition key names."""
 
 _FIT_JOBS = ("fit", "refit")
-
-
-class StagesRun(NamedTuple):
-    """The checks of stages that were run, and what each judge was asked and cost."""
-
-    checks: RunSummary
-    spent: list[Progress]
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
@@ -106,15 +97,11 @@ def run(
     home = configuration.home
     # A mistyped ranker is refused before files are copied into the home.
     require_ranker(configuration, ranker)
-    if delivery.data is None:
-        require_data_registered(configuration, delivery)
     if configuration.release_to is not None:
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
     _print_departures(configuration)
-    registrations: list[Registration] = []
-    if delivery.data is not None:
-        registrations = delivery.register(configuration)
+    registrations = delivery.registrations(configuration, delivery.register)
     folder = configuration.releases / ranker
     with opened_runner(configuration) as runner:
         stages = runner.plan(ranker, rebuild=rebuild_ranking)
@@ -127,13 +114,16 @@ def run(
     # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
-    done = run_stages(configuration, stages, rebuild=rebuild_ranking)
-    lost = _lost_answers(configuration) if done.spent else 0
-    run_lines = [*checks_lines(done.checks), *spending_lines(done.spent, lost)]
+    checks, spent = run_stages(configuration, stages, rebuild=rebuild_ranking)
+    lost = 0
+    ledger = configuration.existing_ledger() if spent else None
+    if ledger is not None:
+        lost = int(ledger.statistics()["lost"].sum())
+    run_lines = [*checks_lines(checks), *spending_lines(spent, lost)]
     # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home, run_lines)
     require_parsed(registrations, delivery)
-    require_checks(done.checks)
+    require_checks(checks)
 
 
 @contextmanager
@@ -151,13 +141,16 @@ def run_stages(
     stages: Sequence[Stage],
     *,
     rebuild: bool = False,
-) -> StagesRun:
+) -> tuple[RunSummary, list[Progress]]:
     """Run stages in this process, one Dagster run each, and show how far they are.
 
     Args:
         configuration: of the home that they are run in.
         stages: in their order.
         rebuild: those of the reference scale are run although they are current.
+
+    Returns:
+        Their checks, and what each judge was asked and cost.
 
     Raises:
         RunFailed: a stage failed; what was finished before is kept.
@@ -167,16 +160,7 @@ def run_stages(
     # The first run has just written its preset into the home.
     with opened_runner(configuration.reloaded()) as runner, run_display() as display:
         summary = runner.run(stages, rebuild=rebuild, progress=display.stage)
-    return StagesRun(summary, display.total.totals())
-
-
-def require_data_registered(
-    configuration: Configuration, delivery: DeliveryOptions
-) -> None:
-    """Refuse a command without --data unless the home holds what it can be about."""
-    if delivery.batch:
-        raise click.UsageError("--batch is the key of the files that --data names.")
-    require_registered(configuration.home)
+    return summary, display.total.totals()
 
 
 def require_checks(summary: RunSummary) -> None:
@@ -206,10 +190,6 @@ def _print_departures(configuration: Configuration) -> None:
 
 def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> None:
     """Refuse stages that would ask a judge who cannot be asked.
-
-    Args:
-        configuration: with the judges and the ledger.
-        stages: of the run to come.
 
     Raises:
         ConfigurationError: one line with everything that is wrong: policy, retirement,
@@ -253,11 +233,3 @@ def _judges_to_ask(configuration: Configuration, stages: Sequence[Stage]) -> set
     # retired meanwhile can be replayed.
     answered = set(ledger.statistics()["model"])
     return {key for key in judges_to_ask if judges.models[key].model not in answered}
-
-
-def _lost_answers(configuration: Configuration) -> int:
-    """Count the answers that were paid for and never arrived."""
-    ledger = configuration.existing_ledger()
-    if ledger is None:
-        return 0
-    return int(ledger.statistics()["lost"].sum())

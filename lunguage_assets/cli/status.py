@@ -7,7 +7,7 @@ the ledger.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,24 +19,15 @@ from lunguage_assets.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from datetime import datetime
 
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.orchestration.current import Current
-    from lunguage_assets.orchestration.run_plan import Stage
     from lunguage_assets.workspace.home import Home
 
 MAX_STAGES_SHOWN = 12
 """Stages to come that are listed for one ranker; further ones are counted."""
-
-DollarsByJudge = Mapping[str, float]
-
-
-class Spent(NamedTuple):
-    """US dollars by judge; what has no price counts as nothing."""
-
-    today: DollarsByJudge
-    ever: DollarsByJudge
+_INDENT = " " * 10
 
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
@@ -54,40 +45,44 @@ def status(configuration: Configuration) -> None:
 
 
 def _lines(configuration: Configuration) -> Iterator[str]:
+    from datetime import UTC, datetime
+
     from lunguage_assets.cli.run import opened_runner
     from lunguage_assets.edited_files import broken_files
 
     home = configuration.home
-    yield from _batch_lines(home)
     judges = configuration.judges
+    yield from _batch_lines(home)
     yield (
         f"judges    preset {judges.preset}; raw reports are structured by "
         f"{judges.structurer}"
     )
     problems = broken_files(home)
     for problem in problems:
-        yield (f"broken    {problem} What is stale can be told when this is corrected.")
-    spent = _spent(configuration)
+        yield f"broken    {problem} What is stale can be told when this is corrected."
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    spent = _dollars_by_judge(configuration)
+    spent_today = _dollars_by_judge(configuration, midnight)
     # Tables are held against the files that they were made of: none may be unreadable.
     if not problems:
         with opened_runner(configuration) as runner:
             runner.prepare()
             current = runner.current()
         for ranker in judges.rankers:
-            yield from _ranker_lines(configuration, current, ranker, spent.ever)
+            yield from _ranker_lines(configuration, current, ranker, spent)
     yield (
-        f"spent     ${sum(spent.today.values()):.2f} today (UTC), "
-        f"${sum(spent.ever.values()):.2f} in all"
+        f"spent     ${sum(spent_today.values()):.2f} today (UTC), "
+        f"${sum(spent.values()):.2f} in all"
     )
 
 
 def _batch_lines(home: Home) -> Iterator[str]:
     """Say which corpus the home holds, and its batches with their studies."""
     corpus = home.corpus()
-    if corpus is None:
-        yield f"{home.root}: no corpus"
-    else:
-        yield f"{home.root}: corpus {corpus.name!r}, {corpus.data_class}"
+    declared = "no corpus"
+    if corpus is not None:
+        declared = f"corpus {corpus.name!r}, {corpus.data_class}"
+    yield f"{home.root}: {declared}"
     batches = home.registered()
     studies = {batch.key: _count_studies(home, batch.key) for batch in batches}
     total = sum(count or 0 for count in studies.values())
@@ -95,9 +90,9 @@ def _batch_lines(home: Home) -> Iterator[str]:
     for batch in batches:
         count = studies[batch.key]
         taken_in = "not taken in yet" if count is None else f"{count} studies"
-        yield f"          {batch.key}  {taken_in}, delivered as {batch.kind}"
+        yield f"{_INDENT}{batch.key}  {taken_in}, delivered as {batch.kind}"
     for removal in home.removed():
-        yield f"          {removal.key}  removed {removal.when} by {removal.who}"
+        yield f"{_INDENT}{removal.key}  removed {removal.when} by {removal.who}"
 
 
 def _count_studies(home: Home, batch: str) -> int | None:
@@ -116,85 +111,63 @@ def _count_studies(home: Home, batch: str) -> int | None:
 
 
 def _ranker_lines(
-    configuration: Configuration, current: Current, ranker: str, spent: DollarsByJudge
+    configuration: Configuration,
+    current: Current,
+    ranker: str,
+    spent: Mapping[str, float],
 ) -> Iterator[str]:
     """Say what there is of a ranker, and which stages a run for it would make."""
     from lunguage_assets.orchestration.run_plan import plan
+    from lunguage_assets.workspace.versions import current_version
 
     judges = configuration.judges
     members = judges.members(ranker)
     title = f"ranker    {ranker} ({', '.join(members)}):"
-    release = _release_of(configuration, current, ranker)
-    has_begun = release is not None or current.exists("reference_ranking", ranker)
-    if has_begun:
+    version = current_version(configuration.releases / ranker)
+    asked = spent.keys() & {judges.structurer, judges.extractor, *members}
+    if version is not None or current.exists("reference_ranking", ranker):
+        release = "no release"
+        if version is not None:
+            assets = ("release_inputs", "release")
+            is_stale = any(current.reasons(asset, ranker) for asset in assets)
+            release = f"release {version.name}, {'stale' if is_stale else 'current'}"
         complete = len(current.complete_batches(ranker))
-        yield (
-            f"{title} {complete} of {len(current.batches)} batches; "
-            f"{release or 'no release'}"
-        )
-    else:
-        judges_asked = spent.keys() & {judges.structurer, judges.extractor, *members}
-        if not judges_asked:
-            yield f"{title} not begun"
-            return
-        dollars = sum(spent[judge] for judge in judges_asked)
+        yield f"{title} {complete} of {len(current.batches)} batches; {release}"
+    elif asked:
+        dollars = sum(spent[judge] for judge in asked)
         yield (
             f"{title} no ranking yet; ${dollars:.2f} was spent on answers of its "
             "judges, which are kept"
         )
+    else:
+        yield f"{title} not begun"
+        return
     # Without a batch there is nothing to plan for.
-    yield from _stage_lines(plan(current, judges, ranker) if current.batches else [])
+    stages = plan(current, judges, ranker) if current.batches else []
+    if not stages:
+        yield f"{_INDENT}everything is current"
+    for stage in stages[:MAX_STAGES_SHOWN]:
+        yield f"{_INDENT}to make: {stage}, {stage.reason or 'missing'}"
+    # An archive may have hundreds of batches.
+    if len(stages) > MAX_STAGES_SHOWN:
+        yield f"{_INDENT}... and {len(stages) - MAX_STAGES_SHOWN} more steps"
     if current.waits_for_request("hedge_vocabulary", judges.extractor):
         yield (
-            "          new phrases wait: `lunguage run --rebuild-ranking` ranks them, "
+            f"{_INDENT}new phrases wait: `lunguage run --rebuild-ranking` ranks them, "
             "and asks every judge again"
         )
 
 
-def _release_of(
-    configuration: Configuration, current: Current, ranker: str
-) -> str | None:
-    """Name the newest release of a ranker and its state."""
-    from lunguage_assets.workspace.versions import current_version
-
-    version = current_version(configuration.releases / ranker)
-    if version is None:
-        return None
-    # The reasons of a stale release are those of the stage that makes it, listed below.
-    is_current = not any(
-        current.reasons(asset, ranker) for asset in ("release_inputs", "release")
-    )
-    return f"release {version.name}, {'current' if is_current else 'stale'}"
-
-
-def _stage_lines(stages: list[Stage]) -> Iterator[str]:
-    if not stages:
-        yield "          everything is current"
-    for stage in stages[:MAX_STAGES_SHOWN]:
-        yield f"          to make: {stage}, {stage.reason or 'missing'}"
-    # An archive may have hundreds of batches.
-    if len(stages) > MAX_STAGES_SHOWN:
-        yield f"          ... and {len(stages) - MAX_STAGES_SHOWN} more steps"
-
-
-def _spent(configuration: Configuration) -> Spent:
-    """Add up the US dollars of today (UTC) and in all, by judge."""
-    from datetime import UTC, datetime
-
+def _dollars_by_judge(
+    configuration: Configuration, since: datetime | None = None
+) -> Mapping[str, float]:
+    """Add up US dollars by judge; what has no price counts as nothing."""
     from lunguage_assets.judges.ledger.attempts import moment
 
     ledger = configuration.existing_ledger()
     if ledger is None:
-        return Spent({}, {})
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    spent = Spent(
-        today=_dollars_by_judge(ledger.statistics(moment(midnight))),
-        ever=_dollars_by_judge(ledger.statistics("")),
-    )
+        return {}
+    statistics = ledger.statistics("" if since is None else moment(since))
     ledger.close()
-    return spent
-
-
-def _dollars_by_judge(statistics: pd.DataFrame) -> DollarsByJudge:
     dollars = statistics.groupby("judge")["cost_usd"].sum()
     return {str(judge): float(usd) for judge, usd in dollars.items()}

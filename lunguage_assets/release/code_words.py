@@ -31,3 +31,9 @@ NO_FINDING_WORDS = _WORDS_BY_TOPIC["no_finding"]
 CUE_WORDS = _WORDS_BY_TOPIC["cues"]
 """Category of a cue, which its id begins with -> what it says of what it reaches."""
 SECTION_WORDS = {"hist": "history", "find": "findings", "impr": "impression"}
+COUNTED_CONFLICT_WORDS = {
+    f"{conflict} ({sides})": f"{words}: {side_words}"
+    for conflict, words in _WORDS_BY_TOPIC["counted_conflicts"].items()
+    for sides, side_words in _WORDS_BY_TOPIC["conflict_sides"].items()
+}
+"""A kind of conflict as `summary.json` names it -> what disagrees, and who says it."""

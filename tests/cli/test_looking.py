@@ -11,8 +11,8 @@ from loopback import LoopbackServer
 
 from lunguage_assets.cli.analyse import why_no_agreement
 from lunguage_assets.cli.console import print_table
-from lunguage_assets.cli.release_summary import describe_conflict
 from lunguage_assets.packaged_data import resource
+from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 LOOKING = {
@@ -187,6 +187,6 @@ def test_every_kind_of_conflict_has_words() -> None:
     kinds = [
         f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
     ]
-    descriptions = [describe_conflict(kind) for kind in kinds]
+    descriptions = [COUNTED_CONFLICT_WORDS[kind] for kind in kinds]
     assert len(set(descriptions)) == len(kinds)
     assert not [words for words in descriptions if "_" in words or "original" in words]

@@ -113,44 +113,14 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     assert (total.judge, total.settled) == ("gpt", 2)
 
 
-def learning_shown(
-    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> tuple[str, list[str]]:
-    """What a display draws on stderr, and the lines that it prints, of work that gets
-    on.
-    """
-
-    class Screen(io.StringIO):
-        def isatty(self) -> bool:
-            return is_terminal
-
-    screen = Screen()
+def test_lines_say_how_far_the_learning_is(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = list[str]()
     monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(run_display.click, "echo", printed.append)
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
     with run_display.run_display():
         step = steps_of("reading sentences", 1_200)
         step(600)
         step(600)
-    return screen.getvalue(), printed
-
-
-def test_a_terminal_shows_a_bar_of_what_is_learnt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    screen, printed = learning_shown(monkeypatch, is_terminal=True)
-    assert "reading sentences" in screen
-    assert "%" in screen
-    assert printed == []
-
-
-def test_elsewhere_lines_say_how_far_the_learning_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    screen, printed = learning_shown(monkeypatch, is_terminal=False)
-    assert screen == ""
     assert "    reading sentences: 600 of 1,200" in printed
 
 
