@@ -41,6 +41,7 @@ from lunguage_assets.quality.suites import (
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.versions import changes_since_sealing, sealed_versions
 
 WARN = dg.AssetCheckSeverity.WARN
 ERROR = dg.AssetCheckSeverity.ERROR
@@ -458,3 +459,15 @@ def conflict_free_refused(error: InvalidTable) -> dg.AssetCheckResult:
     """Return the failed check of rows that broke rules already while they were made."""
     result = check_result(False, {"note": str(error)}, _NOTHING_STORED, severity=ERROR)
     return result._replace(check_name=conflict_free.__name__)
+
+
+@named_check
+def as_sealed(releases: Path) -> dg.AssetCheckResult:
+    """Every sealed version of the release has the files that it was sealed with."""
+    versions = sealed_versions(releases)
+    changes = [
+        change for version in versions for change in changes_since_sealing(version)
+    ]
+    metadata = {"versions": len(versions), "changed": examples(changes)}
+    remedy = "Restore the files from a copy, or delete the folder of that version."
+    return check_result(not changes, metadata, remedy, "; ".join(changes) or None)

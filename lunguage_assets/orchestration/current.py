@@ -57,6 +57,7 @@ class Current:
         home: whose tables they are.
         releases: folder with one folder for each ranker.
         scored: the batches of a ranker that rest on its distilled model.
+        changed: sources with their partitions of whose change Dagster was not told.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class Current:
         home: Home,
         releases: Path,
         scored: Callable[[str], Collection[str]] = lambda _: (),
+        changed: Collection[tuple[str, str | None]] = (),
     ) -> None:
         self.home = home
         self.releases = releases
         self._scored = cache(scored)
+        self._changed = changed
         self.batches = [batch.key for batch in home.registered()]
         """Keys of the registered batches, oldest first."""
         self._graph = asset_graph
@@ -117,8 +120,7 @@ class Current:
             path = partition_path(self._tables, asset, *keys)
             return is_stored(TABLES[asset], path)
         if asset == "release":
-            version = current_version(self.releases.joinpath(*keys))
-            return version is not None and version.is_dir()
+            return current_version(self.releases.joinpath(*keys)) is not None
         return True
 
     def _reasons_of_inputs(self, ranker: str) -> list[str]:
@@ -157,7 +159,7 @@ class Current:
 
     @cached_property
     def _resolver(self) -> StaleResolver:
-        return StaleResolver(self._instance, self._graph)
+        return StaleResolver(self._instance, self._graph, self._changed)
 
 
 def complete_batches(home: Home, ranker: str) -> list[str]:

@@ -473,7 +473,8 @@ def _planned(
     if not registered:
         return []
     with dagster_instance(configuration.home) as instance:
-        return Runner(configuration, instance).plan(ranker, rebuild=rebuild)
+        runner = Runner(configuration, instance)
+        return runner.plan(ranker, rebuild=rebuild, notes=False)
 
 
 def _tentative(findings: pd.DataFrame) -> pd.DataFrame:

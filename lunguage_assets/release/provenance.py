@@ -8,12 +8,10 @@ of a person is in it: the same inputs give the same bytes.
 from __future__ import annotations
 
 import json
-import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +53,6 @@ _NOT_DECIDING = {
     "implicit": {"encoder_device", "encoder_batch_size"},
 }
 """Options that change how long a run takes or what it logs, and no row."""
-_DECIDING_PACKAGES = ("numpy", "pandas", "scipy", "trueskill")
-"""Libraries whose versions may change a number.
-
-The others are not named: a version of the release would be sealed anew for a patch of a
-library that prints.
-"""
 _PATH_OF_A_PERSON = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 
@@ -172,12 +164,9 @@ def provenance(
     }
     values = {
         "bundle": _BUNDLE_FORMAT,
-        "software": {
-            "name": DISTRIBUTION,
-            "version": __version__,
-            "python": ".".join(platform.python_version_tuple()[:2]),
-        },
-        "packages": {name: metadata.version(name) for name in _DECIDING_PACKAGES},
+        # No version of a dependency: a patch of one would seal the same rows anew.
+        # Those that were installed are in the lock file of this version.
+        "software": {"name": DISTRIBUTION, "version": __version__},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
         "judges": {key: _binding(configuration, key) for key in judges},

@@ -70,7 +70,7 @@ def publish(
             was changed.
     """
     with _only_writer(folder):
-        sealed_before = _versions(folder)
+        sealed_before = sealed_versions(folder)
         staging = folder / ".version.tmp"
         staging.mkdir()
         try:
@@ -86,11 +86,31 @@ def publish(
 
 
 def current_version(folder: Path) -> Path | None:
-    """Find the version of a ranker's releases that `LATEST` names; None without one."""
+    """Find the version of a ranker's releases that `LATEST` names.
+
+    None where there is no such version: somebody may have deleted it, or have written
+    something else.
+    """
     file = folder / LATEST
-    if not file.is_file():
-        return None
-    return folder / file.read_text(encoding="utf-8").strip()
+    name = file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+    version = folder / name
+    return version if _NAME.fullmatch(name) and version.is_dir() else None
+
+
+def changes_since_sealing(version: Path) -> list[str]:
+    """Say of a version's files which are not as they were sealed; none: all are."""
+    sums = version / SUMS
+    if not sums.is_file():
+        return [f"{sums}: found no file"]
+    changes = []
+    for line in sums.read_text(encoding="utf-8").splitlines():
+        digest, name = line.split("  ", 1)
+        file = version / name
+        if not file.is_file():
+            changes.append(f"{file}: found no file")
+        elif file_digest(file) != digest:
+            changes.append(f"{file}: found another file")
+    return changes
 
 
 def report_of(version: Path) -> Path:
@@ -122,8 +142,10 @@ def _only_writer(folder: Path) -> Iterator[None]:
         yield
 
 
-def _versions(folder: Path) -> list[Path]:
+def sealed_versions(folder: Path) -> list[Path]:
     """List the folders of all sealed versions by number."""
+    if not folder.is_dir():
+        return []
     versions = [
         path
         for path in folder.iterdir()
@@ -137,7 +159,7 @@ def _number(version: Path) -> int:
 
 
 def _remove_old(folder: Path, keep: int, *, current: Path) -> None:
-    for path in _versions(folder)[:-keep]:
+    for path in sealed_versions(folder)[:-keep]:
         if path != current:
             # Renamed first: a half-removed version must not look like one.
             shutil.rmtree(path.rename(folder / f".{path.name}.tmp"))
@@ -153,7 +175,13 @@ def _seal(staging: Path, sealed_before: list[Path]) -> Path:
     for version in sealed_before:
         sums = version / SUMS
         if sums.exists() and sums.read_bytes() == (staging / SUMS).read_bytes():
-            _require_whole(version)
+            changes = changes_since_sealing(version)
+            if changes:
+                raise ConfigurationError(
+                    f"{changes[0]}; expected that of version {version.name}, which is "
+                    f"sealed. Restore it, or remove the folder {version} and write the "
+                    "release again."
+                )
             return version
     for path in staging.rglob("*"):
         if path.is_file():
@@ -172,17 +200,3 @@ def _write_checksums(version: Path) -> None:
             for file in files
         ]
         replace_text(part / SUMS, "".join(lines))
-
-
-def _require_whole(version: Path) -> None:
-    """Refuse a sealed version of which a file is not as it was."""
-    for line in (version / SUMS).read_text(encoding="utf-8").splitlines():
-        digest, name = line.split("  ", 1)
-        file = version / name
-        if not file.is_file() or file_digest(file) != digest:
-            state = "another file" if file.exists() else "no file"
-            raise ConfigurationError(
-                f"{file}: found {state}; expected that of version {version.name}, "
-                f"which is sealed. Restore it, or remove the folder {version} and "
-                "write the release again."
-            )

@@ -90,6 +90,15 @@ def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
     assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
 
 
+@pytest.mark.parametrize("latest", ["v9", "../..", "v1/open", ""])
+def test_a_release_without_the_version_that_it_names_is_missing(
+    latest: str, tmp_path: Path
+) -> None:
+    publish(tmp_path, FIRST)
+    (tmp_path / LATEST).write_text(latest)
+    assert current_version(tmp_path) is None
+
+
 @pytest.mark.parametrize("damaged", ["restricted/b.csv", f"open/{SUMS}"])
 @pytest.mark.parametrize("message", ["no file", "another file"])
 def test_an_edited_or_incomplete_version_is_refused_by_its_name(

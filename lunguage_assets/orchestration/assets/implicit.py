@@ -198,7 +198,6 @@ def implicit_assets(
         matched = matches[matches["reason"] == "matched"]
         metadata = {
             "expanding": len(matched),
-            "outcomes": counts(expanded["outcome"], "outcome"),
             "diagnoses": counts(matched["diagnosis"], "diagnosis"),
         }
         checks = [expectations(configuration, "expansions", expanded)]

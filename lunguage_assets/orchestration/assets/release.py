@@ -6,10 +6,10 @@ What stands in a release, and the guarantees that are asserted once more over th
 whole, are not here, but in the package `release`.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -20,13 +20,15 @@ from upath import UPath
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
+from lunguage_assets.locks import exclusive_lock
+from lunguage_assets.orchestration.checks import as_sealed, check_specs
 from lunguage_assets.orchestration.current import (
     TABLES_PER_BATCH,
     Current,
     complete_batches,
     version_of_inputs,
 )
-from lunguage_assets.orchestration.io_manager import stored_table, versioned
+from lunguage_assets.orchestration.io_manager import Result, stored_table, versioned
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
@@ -105,13 +107,16 @@ def release_assets(
     )
 
     @dg.multi_asset(
-        name="write_release", specs=[release_spec], partitions_def=by.ranker
+        name="write_release",
+        specs=[release_spec],
+        partitions_def=by.ranker,
+        check_specs=check_specs("release", by.ranker, as_sealed),
     )
     @redact_errors()
     def write_release(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> dg.MaterializeResult[None]:
+    ) -> Result:
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
         current = Current(
@@ -136,7 +141,8 @@ def release_assets(
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
         }
-        return dg.MaterializeResult(metadata=metadata)
+        checks = [as_sealed(configuration.releases / ranker)]
+        return dg.MaterializeResult(metadata=metadata, check_results=checks)
 
     return [release_inputs, write_release]
 
@@ -257,8 +263,13 @@ def newest_studies(
         for table in TABLES_PER_BATCH:
             keys = [key_by_dimension[name] for name in TABLES[table].partitioned_by]
             batches[batch][table] = partition_path(tables, table, *keys)
-    spill_folder: Path = configuration.home.release / ranker / ".spill.tmp"
-    limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
-    duckdb = DuckDBResource(database=":memory:", connection_config=limits)
-    with duckdb.get_connection() as connection:
-        yield NewestStudies(connection, batches)
+    # Two releases of a ranker at once would clear away each other's folder.
+    spill_folder = configuration.home.root / f".spill-{ranker}"
+    with exclusive_lock(configuration.home.root / f".spill-{ranker}.lock"):
+        # A killed release left what it had laid there.
+        shutil.rmtree(spill_folder, ignore_errors=True)
+        limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
+        duckdb = DuckDBResource(database=":memory:", connection_config=limits)
+        with duckdb.get_connection() as connection:
+            yield NewestStudies(connection, batches)
+        shutil.rmtree(spill_folder, ignore_errors=True)
