@@ -1,21 +1,20 @@
 """What a text claims of its findings, so that two texts compare (docs/score.md).
 
 A claim is about one finding on one side. What is said of both sides is two claims, so
-that "bilateral effusions" and "a left and a right effusion" are the same. What repeats
-another claim of its text goes. What a difference of two claims costs is in
-`scoring.py`.
+that "bilateral effusions" and "a left and a right effusion" are the same. What a
+difference of two claims costs is in `scoring.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from itertools import chain
 from math import log2
 from typing import NamedTuple
 
-from lunguage_assets.annotation.method import StatedFinding
-from lunguage_assets.annotation.significance import Significance
+from lunguage_assets.annotation.method import StatedFinding, StatedReport
+from lunguage_assets.annotation.significance import first_in, packaged_significance
 from lunguage_assets.implicit.statements.locations import anatomy
 
 _SIZE = re.compile(r"([^,]*?)(mm|cm)\b", re.IGNORECASE)
@@ -51,22 +50,10 @@ class Claim(NamedTuple):
     course: float | None
 
 
-def claims_of(
-    stated: Iterable[StatedFinding], significance: Significance
-) -> list[Claim]:
+def claims_of(stated: StatedReport) -> list[Claim]:
     """List the claims of a text, each once."""
-    by_side = [
-        claim for finding in stated for claim in _claims_by_side(finding, significance)
-    ]
-    claims: list[Claim] = []
-    # The most exact first: "An opacity. A right basal opacity." is one claim.
-    for claim in sorted(by_side, key=_vagueness):
-        for number, exact in enumerate(claims):
-            if _repeats(claim, exact):
-                claims[number] = _joined(exact, claim)
-                break
-        else:
-            claims.append(claim)
+    by_side = map(_claims_by_side, stated.findings)
+    claims = list(dict.fromkeys(chain.from_iterable(by_side)))
     # Effusions of both sides are missed by one error: together they weigh more than one
     # finding, and less than two.
     times = Counter((claim.concept, claim.present) for claim in claims)
@@ -84,15 +71,14 @@ def measured_size(measurement: str) -> float | None:
     size = _SIZE.search(measurement)
     if size is None:
         return None
-    dimensions = [float(number) for number in _NUMBER.findall(size[1])]
-    largest = max(dimensions, default=0.0)
-    if size[2].lower() == "cm":
-        largest *= 10.0
-    return log2(largest) if largest else None
+    millimetres = 10.0 if size[2].lower() == "cm" else 1.0
+    largest = max(map(float, _NUMBER.findall(size[1])), default=0.0)
+    return log2(largest * millimetres) if largest else None
 
 
-def _claims_by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
+def _claims_by_side(finding: StatedFinding) -> list[Claim]:
     """Make a claim for each side that a row names, or one without a side."""
+    significance = packaged_significance()
     row = finding.row
     description = ", ".join(
         (row.measurement, row.morphology, row.distribution, row.severity, row.onset)
@@ -106,7 +92,7 @@ def _claims_by_side(finding: StatedFinding, significance: Significance) -> list[
         present = finding.label_present
     name = concept or finding.name
     listed = significance.finding(name)
-    extent = significance.extents.first_in(description)
+    extent = first_in(significance.content.extents, description)
     weight = significance.weight(name, row.cat, extent)
     # "The catheter has a fracture": the row is named after its device, and says nothing
     # of the patient.
@@ -116,60 +102,29 @@ def _claims_by_side(finding: StatedFinding, significance: Significance) -> list[
     location = anatomy().location(() if listed.placeless else row.location_parts)
     # "In the left lung" is no narrower than "on the left".
     regions = location.regions.intersection(anatomy().without_wholes(location))
-    claim = Claim(
-        concept=name,
-        present=present,
-        p=finding.p(present),
-        weight=weight,
-        side="",
-        # "Hilar fullness": the name says already where it is.
-        regions=regions.difference(listed.at),
-        details=location.details,
-        extent=extent,
-        size=measured_size(row.measurement),
-        course=_course(finding, significance),
-    )
-    is_bilateral = len(location.sides) == 2
     # An edema is diffuse: of both sides it is no more than one without a side. A denial
     # is about all that its location contains, so it is not taken apart.
-    if is_bilateral and (listed.diffuse or not present):
-        return [claim]
-    return [claim._replace(side=side) for side in sorted(location.sides) or [""]]
-
-
-def _course(finding: StatedFinding, significance: Significance) -> float | None:
-    """Read what a finding did since before; None: unsaid."""
-    row = finding.row
+    is_whole = len(location.sides) == 2 and (listed.diffuse or not present)
+    sides = [""] if is_whole else sorted(location.sides) or [""]
     # "Not significantly increased" stands in the column of what did not change.
-    if row.no_change:
-        return 0.0
-    words = f"{row.onset}, {row.worsened}, {row.improved}, {row.measurement}"
-    return significance.courses.first_in(words)
-
-
-def _vagueness(claim: Claim) -> tuple[bool, int, bool]:
-    return not claim.side, -len(claim.regions), claim.size is None
-
-
-def _repeats(claim: Claim, exact: Claim) -> bool:
-    """Tell whether a claim says less exactly, or as exactly, what another one says."""
-    # A denial is about all of its location, which a narrower one may not take away.
-    if not claim.present or not exact.present:
-        return claim == exact
-    # A nodule of 5 mm and one of 12 mm are two.
-    is_one_size = claim.size in (None, exact.size)
-    return claim.concept == exact.concept and is_one_size and is_within(exact, claim)
-
-
-def _joined(exact: Claim, repeat: Claim) -> Claim:
-    """Keep the surest p, the narrowest location and all words of two claims."""
-    return exact._replace(
-        p=max(exact.p, repeat.p, key=lambda p: abs(p - 0.5)),
-        weight=max(exact.weight, repeat.weight),
-        # 0 is an extent, too: a trace.
-        extent=repeat.extent if exact.extent is None else exact.extent,
-        course=exact.course or repeat.course,
-    )
+    changes = f"{row.onset}, {row.worsened}, {row.improved}, {row.measurement}"
+    course = 0.0 if row.no_change else first_in(significance.content.courses, changes)
+    return [
+        Claim(
+            concept=name,
+            present=present,
+            p=finding.p(present),
+            weight=weight,
+            side=side,
+            # "Hilar fullness": the name says already where it is.
+            regions=regions.difference(listed.at),
+            details=location.details,
+            extent=extent,
+            size=measured_size(row.measurement),
+            course=course,
+        )
+        for side in sides
+    ]
 
 
 def is_within(claim: Claim, wider: Claim) -> bool:

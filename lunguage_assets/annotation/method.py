@@ -90,19 +90,11 @@ class StatedFinding(NamedTuple):
         return 1.0 - self.row.prob
 
 
-class StatedLabel(NamedTuple):
-    """What a report says now of a label."""
-
-    label: int
-    present: bool
-    p: float
-
-
 class StatedReport(NamedTuple):
-    """What a report states now of findings, and of labels."""
+    """What a report states now: findings, and p by the number of a label."""
 
     findings: list[StatedFinding]
-    labels: list[StatedLabel]
+    p_by_label: dict[int, float]
 
 
 class Method:
@@ -170,15 +162,17 @@ class Method:
         )
         return {**vars(reading), **structured._asdict(), **vars(intake)}
 
-    def stated(self, reports: Mapping[str, GivenReport]) -> dict[str, StatedReport]:
+    def stated(self, reports: Sequence[GivenReport]) -> list[StatedReport]:
         """Read what reports state now; nothing is merged, implied or resolved."""
-        findings = self.read(reports)["findings"]
+        # Studies are known by ids of this form alone.
+        by_study = {f"s{number:08d}": report for number, report in enumerate(reports)}
+        findings = self.read(by_study)["findings"]
         hedges = hedge_phrases(findings, self._panel[0])
         fitted = self._fitted(findings, hedges)
         # Rows of the history section are excluded: they state nothing of now.
         believed = believed_rows(findings, fitted, self._implicit)
         rows = [row for row in believed if row.disposition == "kept"]
-        stated = {study: StatedReport([], []) for study in reports}
+        stated = {study: StatedReport([], {}) for study in by_study}
         statements = Statements(self._labels, ())
         for row in rows:
             if row.currency == "current dx":
@@ -187,11 +181,9 @@ class Method:
         evidence_by_label = evidence_of_rows(rows, self._labels)
         for (study, label), evidence in evidence_by_label.items():
             claim = evidence.decide().claim
-            if claim is None:
-                continue
-            stated_label = StatedLabel(label, claim.is_present, claim.p)
-            stated[study].labels.append(stated_label)
-        return stated
+            if claim is not None:
+                stated[study].p_by_label[label] = claim.p
+        return list(stated.values())
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
         """Read a row by its name and by the first diagnosis that it means."""

@@ -10,28 +10,25 @@ and lost: (agreement + kept) / (agreement + kept + lost).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import nan
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import bootstrap
 
 from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE
 from lunguage_assets.annotation.claims import Claim, claims_of, is_within, regions_cover
 from lunguage_assets.annotation.given_reports import Origin, given_report, is_missing
-from lunguage_assets.annotation.method import bundled_method
-from lunguage_assets.annotation.significance import (
-    Scale,
-    Significance,
-    packaged_significance,
-)
+from lunguage_assets.annotation.method import StatedReport, bundled_method
+from lunguage_assets.annotation.significance import packaged_significance
 from lunguage_assets.errors import InputError
 
 RESAMPLES = 1000
-KEPT_TEXTS = 50_000
-"""Texts whose claims are kept: about 200 MB."""
 
 PARTS = (
     "presence",
@@ -42,9 +39,9 @@ PARTS = (
     "place",
     "description",
 )
+_REASONS = {True: "nothing was read in either text", False: ""}
+"""Whether a pair has no score, and why."""
 MEASURES = ("findings", *PARTS, "labels")
-NOTHING_READ = "nothing was read in either text"
-"""Why a pair has no score."""
 
 
 class _TextClaims(NamedTuple):
@@ -53,20 +50,6 @@ class _TextClaims(NamedTuple):
     is_blank: bool
     claims: list[Claim]
     p_by_label: dict[int, float]
-
-
-class _Pair(NamedTuple):
-    """Two claims that may be about one finding, and what is lost between them.
-
-    Pairs sort by what they lose, then by how far apart the two p are. `row` and
-    `column` are the places of the claims in the reference and in the other text.
-    """
-
-    loss: float
-    distance: float
-    row: int
-    column: int
-    loss_by_part: dict[str, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +88,7 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
             no text.
     """
     studies = pd.DataFrame(_scored(references, generated), columns=list(MEASURES))
-    has_score = studies["findings"].notna()
-    reasons = np.where(has_score, "", NOTHING_READ)
+    reasons = studies["findings"].isna().map(_REASONS)
     return Scores(studies.assign(reason=reasons), _with_intervals(studies))
 
 
@@ -122,8 +104,10 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 
 def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[float]]:
     """Compute the `MEASURES` of every pair of texts."""
-    for name, texts in (("references", references), ("generated", generated)):
-        if isinstance(texts, str | bytes) or not isinstance(texts, Sized):
+    lists = {"references": references, "generated": generated}
+    for name, texts in lists.items():
+        # Of one text every letter would be a report.
+        if isinstance(texts, str | bytes):
             raise InputError(
                 name,
                 f"a {type(texts).__name__}",
@@ -137,59 +121,37 @@ def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[fl
             "as many of both, at least one",
             "Give each its reference.",
         )
-    pairs = zip(
-        _read_texts("references", references),
-        _read_texts("generated", generated),
-        strict=True,
-    )
-    return [_measures(reference, candidate) for reference, candidate in pairs]
-
-
-_claims_by_text: dict[str, _TextClaims] = {}
-"""Of texts that were read, the oldest first."""
-
-
-def _read_texts(name: str, texts: Sequence[str]) -> list[_TextClaims]:
-    """Read every text; what was read before is not read again.
-
-    Args:
-        name: of the texts, for messages.
-        texts: a missing one is an empty report, as for `annotate`: a model that wrote
-            nothing omits everything.
-    """
-    reports = [
-        given_report(
-            str(row), "" if is_missing(text) else text, "", Origin(name, row=row)
-        )
-        for row, text in enumerate(texts)
-    ]
-    # Training asks for the same references again and again, and new texts beside them.
-    while len(_claims_by_text) > KEPT_TEXTS:
-        del _claims_by_text[next(iter(_claims_by_text))]
-    unread = {
-        report.text: report for report in reports if report.text not in _claims_by_text
-    }
-    significance = packaged_significance()
-    waiting = [*unread.values()]
-    for start in range(0, len(waiting), REPORTS_AT_ONCE):
-        batch = waiting[start : start + REPORTS_AT_ONCE]
-        # The method knows studies by ids of this form alone.
-        by_study = {f"s{number:08d}": report for number, report in enumerate(batch)}
-        for study, stated in bundled_method().stated(by_study).items():
-            text = by_study[study].text
-            _claims_by_text[text] = _TextClaims(
-                is_blank=not text.strip(),
-                claims=claims_of(stated.findings, significance),
-                p_by_label={label.label: label.p for label in stated.labels},
+    # A missing text is an empty report: a model that wrote nothing omits everything.
+    read = {
+        name: [
+            given_report(
+                str(row), "" if is_missing(text) else text, "", Origin(name, row=row)
             )
-    return [_claims_by_text[report.text] for report in reports]
+            for row, text in enumerate(texts)
+        ]
+        for name, texts in lists.items()
+    }
+    # Training gives a reference once for each report of it.
+    distinct = {report.text: report for report in chain(*read.values())}
+    reports = list(distinct.values())
+    stated_reports: list[StatedReport] = []
+    for start in range(0, len(reports), REPORTS_AT_ONCE):
+        batch = reports[start : start + REPORTS_AT_ONCE]
+        stated_reports += bundled_method().stated(batch)
+    claims_by_text = {
+        text: _TextClaims(not text.strip(), claims_of(stated), stated.p_by_label)
+        for text, stated in zip(distinct, stated_reports, strict=True)
+    }
+    return [
+        _measures(claims_by_text[reference.text], claims_by_text[candidate.text])
+        for reference, candidate in zip(*read.values(), strict=True)
+    ]
 
 
 def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
     """Compute the `MEASURES` of one pair of texts."""
     if not reference.claims and not generated.claims:
         return [nan] * len(MEASURES)
-    significance = packaged_significance()
     lost = dict.fromkeys(PARTS, 0.0)
     kept = 0.0
     # A text that says nothing agrees with nothing, not even with a normal film. Words
@@ -199,8 +161,8 @@ def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
     elif reference.is_blank:
         lost["invention"] = 1.0
     else:
-        kept = significance.content.agreement
-        kept += _compare(reference, generated, lost, significance)
+        kept = packaged_significance().content.agreement
+        kept += _compare(reference.claims, generated.claims, lost)
     total = kept + sum(lost.values())
     parts = [lost[part] / total for part in PARTS]
     labels = _label_score(reference.p_by_label, generated.p_by_label)
@@ -209,10 +171,9 @@ def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
 
 
 def _compare(
-    reference: _TextClaims,
-    generated: _TextClaims,
+    reference: Sequence[Claim],
+    generated: Sequence[Claim],
     lost: dict[str, float],
-    significance: Significance,
 ) -> float:
     """Add what is lost between two texts to `lost`, and return what is kept.
 
@@ -220,137 +181,98 @@ def _compare(
         reference: what was read in the reference.
         generated: what was read in the generated report.
         lost: the weight that is lost, by part.
-        significance: how much findings matter.
     """
-    unsaid = significance.content.unsaid
-    omitted = {
-        row: claim for row, claim in enumerate(reference.claims) if claim.present
-    }
-    invented = {
-        column: claim for column, claim in enumerate(generated.claims) if claim.present
-    }
+    significance = packaged_significance()
+    content = significance.content
+    omitted = {row: claim for row, claim in enumerate(reference) if claim.present}
+    invented = {row: claim for row, claim in enumerate(generated) if claim.present}
+    pairs = []
+    for row, claim in omitted.items():
+        for column, candidate in invented.items():
+            shares = _lost_shares(claim, candidate)
+            if shares["name"] < 1.0:
+                distance = abs(claim.p - candidate.p)
+                pairs.append((sum(shares.values()), distance, row, column, shares))
     kept = 0.0
     # Greedy, the best pair first; each claim is in one pair at most.
-    for pair in _possible_pairs(omitted, invented, significance):
-        if pair.row not in omitted or pair.column not in invented:
+    for loss, distance, row, column, shares in sorted(
+        pairs, key=itemgetter(0, 1, 2, 3)
+    ):
+        if row not in omitted or column not in invented:
             continue
-        claim = omitted.pop(pair.row)
-        candidate = invented.pop(pair.column)
-        weight = (claim.weight + candidate.weight) / 2.0
+        claim = omitted.pop(row)
+        weight = (claim.weight + invented.pop(column).weight) / 2.0
         # What is said otherwise loses that part of what it would lose to leave the
         # finding out and to invent another.
-        for part, share in pair.loss_by_part.items():
-            lost[part] += 2.0 * unsaid * weight * claim.p * share
+        for part, share in shares.items():
+            lost[part] += 2.0 * content.unsaid * weight * claim.p * share
         # A proper score of doubt: no p is better than the reference's own.
-        paired = weight * (1.0 - pair.loss)
-        lost["certainty"] += paired * pair.distance**2
-        kept += paired * (1.0 - pair.distance**2)
-    for part, claims, opposite in (
-        ("omission", omitted, generated.claims),
-        ("invention", invented, reference.claims),
+        paired = weight * (1.0 - loss)
+        lost["certainty"] += paired * distance**2
+        kept += paired * (1.0 - distance**2)
+    for part, unpaired, others in (
+        ("omission", omitted, generated),
+        ("invention", invented, reference),
     ):
-        for claim in claims.values():
-            denials = [
-                other.p for other in opposite if _denies(other, claim, significance)
-            ]
-            if denials:
-                # Wrong presence is an omission and an invention at once.
-                contradicted = abs(claim.p - min(denials))
-                denied = significance.content.denied
-                lost["presence"] += denied * claim.weight * contradicted
-            elif not any(_says(other, claim, significance) for other in opposite):
-                # To leave out a doubtful finding loses less than to leave out a sure
-                # one.
-                lost[part] += unsaid * claim.weight * claim.p
+        for claim in unpaired.values():
+            is_denied, loss = _lost_alone(claim, others)
+            lost["presence" if is_denied else part] += loss
     return kept
 
 
-def _possible_pairs(
-    reference: Mapping[int, Claim],
-    generated: Mapping[int, Claim],
-    significance: Significance,
-) -> list[_Pair]:
-    """List the pairs of claims that may be about one finding, the best first."""
-    pairs = []
-    for row, claim in reference.items():
-        for column, candidate in generated.items():
-            name_share = significance.name_share(claim.concept, candidate.concept)
-            if name_share == 1.0:
-                continue
-            # First by its name, of what is left by its location, and of that by its
-            # description.
-            after_name = 1.0 - name_share
-            place_loss = after_name * _place_share(claim, candidate, significance)
-            after_place = after_name - place_loss
-            loss_by_part = {
-                "name": name_share,
-                "place": place_loss,
-                "description": after_place
-                * _description_share(claim, candidate, significance),
-            }
-            distance = abs(claim.p - candidate.p)
-            loss = sum(loss_by_part.values())
-            pairs.append(_Pair(loss, distance, row, column, loss_by_part))
-    return sorted(pairs)
+def _lost_alone(claim: Claim, others: Sequence[Claim]) -> tuple[bool, float]:
+    """Compute what is lost by a claim without partner, and whether it is denied."""
+    significance = packaged_significance()
+    above = significance.above(claim.concept)
+    # "No effusion" denies one on the left, "no left effusion" none elsewhere.
+    denials = [
+        other.p
+        for other in others
+        if not other.present and other.concept in above and is_within(claim, other)
+    ]
+    if denials:
+        # Wrong presence is an omission and an invention at once.
+        contradicted = abs(claim.p - min(denials))
+        return True, significance.content.denied * claim.weight * contradicted
+    # A more exact name says it, too, also one that has a partner: a consolidation says
+    # that there is an opacity, and an effusion without a side may be the left one.
+    is_said = any(
+        claim.concept in significance.above(other.concept)
+        and (is_within(claim, other) or is_within(other, claim))
+        for other in others
+        if other.present
+    )
+    # To leave out a doubtful finding loses less than to leave out a sure one.
+    return False, significance.content.unsaid * claim.weight * claim.p * (not is_said)
 
 
-def _place_share(claim: Claim, candidate: Claim, significance: Significance) -> float:
-    """Compute what part of a finding is lost by another side, or another region."""
+def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
+    """Compute what part of a finding is lost when it is claimed otherwise.
+
+    First by its name (1: nothing in common), of what is left by its location, and of
+    that by its description.
+    """
+    significance = packaged_significance()
+    name = significance.name_share(claim.concept, candidate.concept)
     shares = significance.content.shares
-    side = 0.0
+    places = [0.0]
     # No side misleads less than the wrong one (docs/score.md, "How it counts").
     if claim.side != candidate.side:
         is_said = claim.side and candidate.side
-        side = shares["other_side" if is_said else "side_unsaid"]
-    region = 0.0
+        places.append(shares["other_side" if is_said else "side_unsaid"])
     if claim.regions != candidate.regions:
-        is_wider = regions_cover(claim.regions, candidate.regions)
-        is_narrower = regions_cover(candidate.regions, claim.regions)
-        is_same = is_wider or is_narrower
-        region = shares["region_unsaid" if is_same else "other_region"]
-    detail = shares["detail"] if claim.details != candidate.details else 0.0
-    return max(side, region, detail)
-
-
-def _description_share(
-    claim: Claim, candidate: Claim, significance: Significance
-) -> float:
-    """Compute what part is lost by another extent, size or course."""
-    scales = significance.content.scales
-    return max(
-        _share_on(scales["extent"], claim.extent, candidate.extent),
-        _share_on(scales["size"], claim.size, candidate.size),
-        _share_on(scales["course"], claim.course, candidate.course),
-    )
-
-
-def _share_on(scale: Scale, value: float | None, other: float | None) -> float:
-    if value == other:
-        return 0.0
-    if value is None or other is None:
-        # "Unchanged" says no more of a course than a report that says nothing of it.
-        return scale.unsaid if value or other else 0.0
-    return min(scale.step * abs(value - other), scale.most)
-
-
-def _denies(denial: Claim, claim: Claim, significance: Significance) -> bool:
-    """Tell whether a finding, or a more general one, is denied where it is claimed.
-
-    "No effusion" denies one on the left, "no left effusion" none on the right.
-    """
-    is_kind = denial.concept in significance.above(claim.concept)
-    return is_kind and not denial.present and is_within(claim, denial)
-
-
-def _says(other: Claim, claim: Claim, significance: Significance) -> bool:
-    """Tell whether another claim says this one too, by a more exact name.
-
-    It may have a partner already: a consolidation says that there is an opacity, and an
-    effusion without a side may be the left one.
-    """
-    is_kind = claim.concept in significance.above(other.concept)
-    is_there = is_within(claim, other) or is_within(other, claim)
-    return is_kind and other.present and is_there
+        is_same = regions_cover(claim.regions, candidate.regions)
+        is_same = is_same or regions_cover(candidate.regions, claim.regions)
+        places.append(shares["region_unsaid" if is_same else "other_region"])
+    if claim.details != candidate.details:
+        places.append(shares["detail"])
+    place = (1.0 - name) * max(places)
+    descriptions = [
+        scale.share(getattr(claim, aspect), getattr(candidate, aspect))
+        for aspect, scale in significance.content.scales.items()
+    ]
+    description = (1.0 - name - place) * max(descriptions)
+    return {"name": name, "place": place, "description": description}
 
 
 def _label_score(reference: dict[int, float], generated: dict[int, float]) -> float:
@@ -359,30 +281,27 @@ def _label_score(reference: dict[int, float], generated: dict[int, float]) -> fl
     It is Dice's coefficient, to which a label that is only half right adds half.
     """
     labels = len(reference) + len(generated)
-    if not labels:
-        return 1.0
+    shared = reference.keys() & generated.keys()
+    wrong = sum((reference[label] - generated[label]) ** 2 for label in shared)
     # A pair is a label of either text, so that it counts twice.
-    right = sum(
-        2.0 * (1.0 - (p - generated[label]) ** 2)
-        for label, p in reference.items()
-        if label in generated
-    )
-    return right / labels
+    return 2.0 * (len(shared) - wrong) / labels if labels else 1.0
 
 
 def _with_intervals(studies: pd.DataFrame) -> pd.DataFrame:
     """Compute means of the studies with 95% intervals of resampled studies."""
     corpus = studies.mean().to_frame("value").rename_axis("measure")
-    scored = studies.dropna().to_numpy()
-    size = len(scored)
     corpus[["low", "high"]] = nan
+    scored = studies.dropna().to_numpy()
     # Of one study alone nothing varies.
-    if size > 1:
-        # The same texts have the same intervals in every run.
-        generator = np.random.default_rng(0)
-        means = [
-            scored[generator.integers(size, size=size)].mean(axis=0)
-            for _ in range(RESAMPLES)
-        ]
-        corpus["low"], corpus["high"] = np.quantile(means, (0.025, 0.975), axis=0)
+    if len(scored) > 1:
+        resampled = bootstrap(
+            (scored,),
+            np.mean,
+            n_resamples=RESAMPLES,
+            method="percentile",
+            batch=10,
+            # The same texts have the same intervals in every run.
+            random_state=0,
+        )
+        corpus["low"], corpus["high"] = resampled.confidence_interval
     return corpus

@@ -7,31 +7,20 @@ and names the sources. Here they are checked, and asked by the score (docs/score
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Annotated, Generic, Literal, Self, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from lunguage_assets.caches import ENTRIES
+from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.rows import tokens
-from lunguage_assets.packaged_data import read_as, resource, wrong_at
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import TERMS
 
 Level = Literal["urgent", "actionable", "incidental", "expected", "none"]
-Otherwise = Literal[
-    "general",
-    "near",
-    "sibling",
-    "other_side",
-    "other_region",
-    "side_unsaid",
-    "region_unsaid",
-    "detail",
-]
-"""In what way a finding is named or placed otherwise."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Meaning = TypeVar("Meaning")
 
@@ -73,6 +62,13 @@ class Scale(_Entry):
     most: Share
     unsaid: Share
 
+    def share(self, value: float | None, other: float | None) -> float:
+        """Compute what part is lost between two values; None: it is not said."""
+        if value is None or other is None:
+            # "Unchanged" says no more of a course than a report that says nothing.
+            return self.unsaid if value or other else 0.0
+        return min(self.step * abs(value - other), self.most)
+
 
 class SignificanceFile(_Entry):
     """The content of resources/significance.yaml."""
@@ -87,37 +83,21 @@ class SignificanceFile(_Entry):
     extents: dict[str, float]
     factors: list[float] = Field(min_length=5, max_length=5)
     courses: dict[str, float]
-    shares: dict[Otherwise, Share]
-    scales: dict[Literal["extent", "size", "course"], Scale]
-
-    @model_validator(mode="after")
-    def _names_findings_of_the_file(self) -> Self:
-        names = {finding.name for finding in self.findings}
-        for number, finding in enumerate(self.findings):
-            for unknown in {*finding.kind_of, *finding.near} - names:
-                problem = f"found {unknown}, expected a name of the file"
-                raise wrong_at(("findings", number), problem)
-        return self
+    shares: dict[str, Share]
+    scales: dict[str, Scale]
 
 
-class Words(Generic[Meaning]):
-    """Words and phrases, and what each of them means."""
-
-    def __init__(self, meanings: Mapping[str, Meaning]) -> None:
-        # The longest first: "small to moderate" is not small.
-        by_length = sorted(meanings, key=len, reverse=True)
-        self._meanings = [(_spaced(word), meanings[word]) for word in by_length]
-        # Reports repeat their words.
-        self.first_in = lru_cache(maxsize=ENTRIES)(self._first_in)
-
-    def _first_in(self, text: str) -> Meaning | None:
-        """Return what the longest word means that stands in a text; None: none does."""
-        spaced = _spaced(text)
-        return next((value for word, value in self._meanings if word in spaced), None)
+def first_in(meanings: Mapping[str, Meaning], text: str) -> Meaning | None:
+    """Find what the longest word means that stands in a text; None: none does."""
+    # "Small to moderate" is not small. With a blank on either side "new" is not found
+    # in "renewed".
+    spaced = _spaced(text)
+    words = (word for word in meanings if _spaced(word) in spaced)
+    return meanings.get(max(words, key=len, default=""))
 
 
+@remembered
 def _spaced(text: str) -> str:
-    # With a blank on either side "new" is not found in "renewed".
     return f" {' '.join(tokens(text))} "
 
 
@@ -131,20 +111,17 @@ class Significance:
 
     def __init__(self, content: SignificanceFile, vocabulary: Vocabulary) -> None:
         self.content = content
-        self.extents = Words(content.extents)
-        self.courses = Words(content.courses)
         self._findings = {finding.name: finding for finding in content.findings}
         self._listed = {
             vocabulary.finding(name): finding.name
             for finding in content.findings
             for name in (finding.name, *finding.also)
         }
-        finding_by_word: dict[str, dict[str, str]] = {}
+        finding_by_word: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for reading in content.readings:
             for name in map(vocabulary.finding, reading.of):
-                words = dict.fromkeys(reading.words, reading.finding)
-                finding_by_word.setdefault(name, {}).update(words)
-        self._readings = {name: Words(words) for name, words in finding_by_word.items()}
+                finding_by_word[name] |= dict.fromkeys(reading.words, reading.finding)
+        self._finding_by_word = finding_by_word
         self.above = lru_cache(maxsize=ENTRIES)(self._above)
 
     def concept(self, name: str, words: str) -> str | None:
@@ -154,7 +131,7 @@ class Significance:
             name: a canonical name of a finding, a device or a part of the body.
             words: of its attributes and its location ("prominent", of a hilum).
         """
-        read = self._readings[name].first_in(words) if name in self._readings else None
+        read = first_in(self._finding_by_word.get(name, {}), words)
         return read or self._listed.get(name)
 
     def finding(self, concept: str) -> Finding:
@@ -173,11 +150,9 @@ class Significance:
         level = self.content.otherwise.get(category, "none")
         if concept in self._findings:
             level = self._findings[concept].level
-        weight = self.content.levels[level]
-        if extent is None:
-            return weight
         # "Small to moderate" lies between two steps: Python rounds to the even one.
-        return weight * self.content.factors[round(extent)]
+        factor = 1.0 if extent is None else self.content.factors[round(extent)]
+        return self.content.levels[level] * factor
 
     def name_share(self, concept: str, candidate: str) -> float:
         """Compute what part of a finding is lost when another one is named.
@@ -207,17 +182,13 @@ class Significance:
         return steps_up
 
 
-def load_significance(path: Path) -> Significance:
-    """Load a file of this form.
-
-    Raises:
-        ConfigurationError: what is wrong with the file, by line and field.
-    """
-    content = read_as(path, SignificanceFile, "See the header of the packaged file.")
-    return Significance(content, Vocabulary.from_terms(TERMS.frame()))
-
-
 @cache
 def packaged_significance() -> Significance:
-    """Load the packaged file, once."""
-    return load_significance(resource("significance.yaml"))
+    """Load the packaged file, once.
+
+    Raises:
+        ConfigurationError: what is wrong with it, by line and field.
+    """
+    remedy = "See the header of the file."
+    content = read_as(resource("significance.yaml"), SignificanceFile, remedy)
+    return Significance(content, Vocabulary.from_terms(TERMS.frame()))

