@@ -77,16 +77,6 @@ def test_a_ranker_whose_judges_were_paid_for_has_begun(
     assert "to make: compare (mine-1)" in status
 
 
-def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
-    for name in ("pathways.yaml", "blacklist.yaml"):
-        packaged = resource(name).read_text(encoding="utf-8")
-        (home / name).write_text(packaged + "# edited\n", encoding="utf-8")
-    lines = lunguage(home, "status").stdout.splitlines()
-    (to_make,) = (line for line in lines if "expand (panel x first)" in line)
-    assert to_make.endswith("_file changed and 1 more")
-    assert max(map(len, lines)) < 150
-
-
 @pytest.mark.parametrize(
     ("name", "content", "location"),
     [
@@ -147,15 +137,6 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
     printed = lunguage(home, "status").stdout
     assert re.findall("to make: (.*), ", printed) == ["release (panel)"]
     assert "a batch or an analysis changed" in printed
-
-
-def test_a_killed_removal_leaves_a_partition_that_the_next_removes(
-    home: Path,
-) -> None:
-    partitions(home, "first", "second")
-    Home(home).remove("second")  # and then the process was killed
-    assert lunguage(home, "batches", "remove", "second", "--yes").returncode == 0
-    assert partitions(home) == ["first"]
 
 
 def test_a_batch_on_which_a_run_works_is_not_removed(home: Path) -> None:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +13,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from platform_support import environment
-from served_home import wait_for
+from commands import lunguage
 
 from lunguage_assets.cli.main import answer_signals
 from lunguage_assets.configuration import Configuration
@@ -24,17 +21,6 @@ from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import ParquetStore
 from lunguage_assets.orchestration.run import Runner
 from lunguage_assets.workspace.home import Home
-
-HELD = """
-import time
-from lunguage_assets.orchestration.io_manager import ParquetStore
-ParquetStore.handle_output = lambda *_: time.sleep(300)
-from lunguage_assets.cli.main import main
-main()
-"""
-"""The command whose first run does not get on: it is under way for as long as somebody
-looks at it.
-"""
 
 
 @pytest.fixture(scope="module")
@@ -94,52 +80,13 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.lengthy
-def test_a_stopped_command_says_one_line_and_cancels_its_run(
-    tmp_path: Path, five: Path
+def test_a_stopped_command_says_one_line(
+    five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Started by a script with `&`, which lets what it starts ignore SIGINT."""
-    home = tmp_path / "home"
-    command = [
-        sys.executable,
-        "-c",
-        HELD,
-        "run",
-        "--data",
-        str(five),
-        "--batch",
-        "first",
-    ]
-    process = subprocess.Popen(
-        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_for(
-            lambda: _runs(home, "STARTED"),
-            120,
-            f"the first run does not start: {process.poll()}",
-        )
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
-    finally:
-        process.kill()
+    def interrupted(_: Home) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Home, "registered", interrupted)
+    done = lunguage(tmp_path / "home", "run", "--data", five, "--batch", "first")
     message = "lunguage: interrupted; run the same command again to go on"
-    assert (process.returncode, errors.strip()) == (130, message)
-    assert len(_runs(home, "CANCELED")) == 1
-    assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
-
-
-def _runs(home: Path, *statuses: str) -> list[str]:
-    """Ids of the runs of a home with one of these statuses."""
-    if not (
-        home / "tables"
-    ).exists():  # made after the instance, which two processes cannot make at once
-        return []
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        return [
-            run.run_id for run in instance.get_runs() if run.status.value in statuses
-        ]
+    assert (done.returncode, done.stderr.strip()) == (130, message)

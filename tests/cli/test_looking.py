@@ -112,26 +112,6 @@ ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
 )
 
 
-def test_doctor_takes_a_home_without_corpus_for_synthetic_text(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "judges.toml"
-    file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
-    environment = {
-        "LUNGUAGE_JUDGES": str(file),
-        "LUNGUAGE_PRESET": "mine",
-        "MINE_KEY": "invented",
-    }
-    done = lunguage(tmp_path / "new", "doctor", **environment)
-    assert done.returncode == 0, done.stderr
-    assert "holds no corpus yet" in done.stdout
-    (warning,) = [
-        line for line in done.stdout.splitlines() if "credentialed text" in line
-    ]
-    assert warning.startswith("warning")
-    assert not (tmp_path / "new").exists()
-
-
 def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
     tmp_path: Path,
 ) -> None:

@@ -9,7 +9,6 @@ import io
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from commands import lunguage
 from finished_homes import Finished
@@ -50,15 +49,13 @@ def test_a_record_that_cannot_be_parsed_is_said_and_the_others_are_used(
     table = tmp_path / "reports.csv"
     dated = '"FINDINGS: Possible edema.\n20240101\nNo effusion."'
     table.write_text(f'study_id,report\n1,{dated}\n2,"zebrafish\n3,{dated}\n')
-    for command in ("register", "run"):
-        done = lunguage(tmp_path / "home", command, "--data", table)
-        assert done.returncode == 1
-        (line,) = done.stderr.splitlines()[-1:]
-        assert "found 1 records that cannot be parsed (reports.csv, row 2)" in line
-        assert "All others are used" in line
-        assert "zebrafish" not in done.stderr
-    labels = tmp_path / "home/release/panel/v1/restricted/labels.csv"
-    assert pd.read_csv(labels)["study_id"].nunique() == 2
+    done = lunguage(tmp_path / "home", "register", "--data", table)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()[-1:]
+    assert "found 1 records that cannot be parsed (reports.csv, row 2)" in line
+    assert "All others are used" in line
+    assert "zebrafish" not in done.stderr
+    assert "is registered" in done.stdout
 
 
 def test_all_that_refuses_judges_is_said_before_the_first_stage(

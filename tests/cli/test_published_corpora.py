@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from commands import lunguage
 
-from lunguage_assets.annotation.annotation import annotate_delivery
 from lunguage_assets.corpus.texts.layouts import layouts
 
 
@@ -19,22 +18,6 @@ def write_example(name: str, folder: Path) -> list[str]:
         (folder / file).write_text(content, encoding="utf-8")
     (folder / "corpus.toml").write_text('data_class = "synthetic"\n')
     return [report["study"] for report in layouts()[name].example["reports"]]
-
-
-@pytest.mark.parametrize("name", layouts())
-def test_annotate_takes_what_can_be_registered(tmp_path: Path, name: str) -> None:
-    studies = write_example(name, tmp_path)
-    parts, broken = annotate_delivery(tmp_path)
-    annotated = [study for part in parts for study in part.reports["study_id"]]
-    assert (annotated, broken) == (studies, [])
-
-
-def test_a_line_that_annotate_cannot_read_costs_itself(tmp_path: Path) -> None:
-    path = tmp_path / "reports.jsonl"
-    path.write_text('{"report": "No edema."}\n{"report": \n{"report": "Effusion."}\n')
-    parts, broken = annotate_delivery(path)
-    annotated = [study for part in parts for study in part.reports["study_id"]]
-    assert (annotated, broken) == (["1", "3"], ["2"])
 
 
 @pytest.mark.lengthy

@@ -14,7 +14,7 @@ from read_reports import HEDGED
 import lunguage_assets
 from lunguage_assets.annotation import annotation
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.errors import InputError
 
 
 def _read(*arguments: str, standard_input: str | bytes | None = None) -> Result:
@@ -86,16 +86,6 @@ def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
     assert p_of_label() > 0.5 > p_of_label("--cues", str(cues))
 
 
-def test_a_wrong_file_of_cues_is_refused_before_anything_is_read(
-    tmp_path: Path, report: Path
-) -> None:
-    cues = tmp_path / "assertion.yaml"
-    cues.write_text("- {id: negated.nix, category: nothing, patterns: [nix]}\n")
-    refused = _read(str(report), "--cues", str(cues)).exception
-    assert isinstance(refused, ConfigurationError)
-    assert "found 'nothing', expected negated or" in str(refused)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"", "found nothing"), (b" \n", "found nothing"), (b"\x7fELF\x01\x00\x02\x03" * 9, "no text"),
@@ -162,18 +152,6 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     assert wide["pleural effusion"].tolist()[1] == 0
 
 
-def test_a_wide_table_has_its_columns_when_the_first_reports_have_no_labels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lunguage_assets.annotation.annotation.REPORTS_AT_ONCE", 1)
-    reports = tmp_path / "reports.csv"
-    foreign = "El corazón es de tamaño normal. No hay derrame pleural ni neumotórax."
-    english = "There is a left pleural effusion."
-    reports.write_text(f"study_id,report\na,{foreign}\nb,{english}\n")
-    printed = io.StringIO(_annotate(str(reports), "--wide").stdout)
-    assert pd.read_csv(printed)["pleural effusion"].tolist() == [1.0]
-
-
 @pytest.mark.parametrize("column", ["report", "accession_number"])
 def test_a_column_that_is_not_there_is_named_beside_those_that_are(
     table: Path, column: str
@@ -183,7 +161,3 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(
         words in message
         for words in (column, "'Accession', 'Narrative', 'other'", "--text-column")
     )
-
-
-def test_a_table_is_no_report(table: Path) -> None:
-    assert "lunguage annotate" in str(_read(str(table)).exception)

@@ -16,7 +16,6 @@ from commands import lunguage
 from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
-from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.versions import current_version
 
 
@@ -31,20 +30,6 @@ def rows_of(home: Path) -> Path:
     version = current_version(home / "release" / "panel")
     assert version is not None
     return version / "restricted"
-
-
-def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(
-    ran: tuple[Path, str],
-) -> None:
-    home, printed = ran
-    assert "the published phrases" in printed
-    assert "checks passed" in printed
-    summary = json.loads((rows_of(home) / "summary.json").read_text())
-    assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == (
-        "published",
-        42,
-        5,
-    )
 
 
 def test_runs_materialisations_and_checks_are_in_the_persistent_instance(
@@ -64,25 +49,6 @@ def test_runs_materialisations_and_checks_are_in_the_persistent_instance(
         )
         assert record is not None
         assert record.asset_materialization.partition == "panel|first"
-
-
-def test_another_preset_leaves_the_release_of_the_homes_own_preset(
-    home: Path, five: Path, tmp_path: Path
-) -> None:
-    packaged = resource("judges.toml").read_text(encoding="utf-8")
-    mine = (
-        '\n[presets.mine]\npanel = "mine"\nextractor = "lexicon"\n'
-        '\n[panels.mine]\nmembers = ["cues"]\n'
-    )
-    (tmp_path / "judges.toml").write_text(packaged + mine)
-    before = contents(home / "release" / "panel")
-    with_mine = {"LUNGUAGE_JUDGES": str(tmp_path / "judges.toml")}
-    assert lunguage(home, "run", "--preset", "mine", **with_mine).returncode == 0
-    assert current_version(home / "release" / "mine") is not None
-    assert lunguage(home, "run", **with_mine).stdout.startswith(
-        "Everything is current: nothing to do."
-    )
-    assert contents(home / "release" / "panel") == before
 
 
 def test_a_second_run_has_nothing_to_do_and_does_nothing(

@@ -4,22 +4,14 @@ webserver, in a real browser, and materialising from there.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from http.server import (
-    BaseHTTPRequestHandler,
-    SimpleHTTPRequestHandler,
-    ThreadingHTTPServer,
-)
 from pathlib import Path
 from typing import Any
 
@@ -279,16 +271,6 @@ def test_a_browser_shows_partitions_and_what_was_counted_in_one(
 
 
 @pytest.mark.ui
-def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
-    browser.open(
-        f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel",
-        "ranking_version",
-    )
-    browser.click("[Show Markdown]", row="plot")
-    browser.wait_for_picture()
-
-
-@pytest.mark.ui
 def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(
     ui: UI, browser: Page
 ) -> None:
@@ -310,81 +292,6 @@ def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(
     changed = {cause["key"]["path"][0] for cause in node["staleCauses"]}
     assert "pathways_file" in changed
     edited.unlink()
-
-
-FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>
-<img src="%(ui)s/graphql?query=mutation%%7BsetNuxSeen%%7D">
-<form id="form" action="%(ui)s/graphql" method="post" enctype="text/plain" target="into">
-<input name='{"query":"mutation { setNuxSeen }","x":"' value='"}'></form><iframe name="into"></iframe>
-<script>
-document.getElementById('form').submit();
-const body = JSON.stringify({query: %(mutation)s});
-const ways = [{method: 'POST', mode: 'no-cors', credentials: 'include', body},
-  {method: 'POST', credentials: 'include', body, headers: {'Content-Type': 'application/json'}}];
-Promise.allSettled(ways.map(way => fetch('%(ui)s/graphql', way).then(answer => answer.text())))
-  .then(all => { document.getElementById('said').textContent = 'tried ' + all.length + ' read ' +
-    all.filter(one => one.status === 'fulfilled' && one.value.includes('data')).length; });
-</script>"""
-
-
-@pytest.mark.ui
-def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
-    ui: UI, browser: Page, tmp_path: Path
-) -> None:
-    """Not even one that knows the address."""
-    browser.open(f"{ui.url}/runs", "Runs")
-    before = ui.ask("{ runsOrError { ... on Runs { count } } }")
-    mutation = (
-        "mutation { launchPartitionBackfill(backfillParams: {allPartitions: true}) "
-        "{ __typename } }"
-    )
-    page = tmp_path / "index.html"
-    page.write_text(FOREIGN % {"ui": ui.url, "mutation": json.dumps(mutation)})
-    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser.open(
-            f"http://127.0.0.1:{server.server_port}/index.html", "tried 2 read 0"
-        )
-        server.shutdown()
-    assert ui.ask("{ runsOrError { ... on Runs { count } } }") == before
-    assert ui.ask(
-        "{ partitionBackfillsOrError { ... on PartitionBackfills { results { id } } } }"
-    ) == {"partitionBackfillsOrError": {"results": []}}
-
-
-@pytest.mark.ui
-def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(
-    ui: UI, browser: Page
-) -> None:
-    """Browsers keep no cookie apart by port, and a link that is followed may name where
-    it was.
-    """
-    request_texts: list[str] = []
-
-    class Listening(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            request_texts.append(f"{self.requestline}\n{self.headers}")
-            self.send_response(200)
-            self.end_headers()
-
-    browser.open(f"{ui.url}/runs", "Runs")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Listening) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        link = f"http://127.0.0.1:{server.server_port}/"
-        browser.evaluate(f"setTimeout(() => {{ location.href = {json.dumps(link)} }})")
-        wait_for(lambda: bool(request_texts), 60, "the link is not followed")
-        server.shutdown()
-    browser.open(f"{ui.url}/runs", "Runs")
-    token = ui.url.removeprefix(ui.server).strip("/")
-    assert len(token) >= 32
-    assert not [
-        request_text
-        for request_text in request_texts
-        if token in request_text
-        or "cookie:" in request_text.lower()
-        or "/runs" in request_text
-    ]
 
 
 def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> None:

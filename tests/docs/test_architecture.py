@@ -24,23 +24,10 @@ def words_of(picture: str) -> str:
 
 ROOMS = words_of("architecture.svg")
 ASSETS = words_of("assets.svg")
-FOLDERS = sorted(
-    init.parent for init in PACKAGE.rglob("__init__.py") if init.parent != PACKAGE
-)
 
 
 def test_the_picture_of_assets_shows_every_table() -> None:
     assert [name for name in TABLES if not re.search(rf"\b{name}\b", ASSETS)] == []
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [folder for folder in FOLDERS if folder.parent == PACKAGE],
-    ids=lambda folder: folder.name,
-)
-def test_page_and_picture_name_every_package(folder: Path) -> None:
-    assert f"`{folder.name}`" in PAGE
-    assert re.search(rf"\b{folder.name}\b", ROOMS)
 
 
 @pytest.fixture(scope="module")
@@ -61,29 +48,9 @@ def test_the_picture_of_rooms_is_what_the_script_draws(ladder: ModuleType) -> No
     )
 
 
-def test_every_room_stands_on_a_rung_above_what_it_imports(ladder: ModuleType) -> None:
-    rung_of = {
-        room: number for number, rung in enumerate(ladder.rungs()) for room in rung
-    }
-    climbing = [
-        (room, imported)
-        for room, imports in ladder.imported_rooms().items()
-        for imported in imports
-        if rung_of[imported] <= rung_of[room]
-    ]
-    assert climbing == []
-
-
 def test_the_page_names_every_module_at_the_root_that_others_build_on() -> None:
     modules = {file.name for file in PACKAGE.glob("*.py")} - {
         "__init__.py",
         "__main__.py",
-    }
-    assert {name for name in modules if f"`{name}`" not in PAGE} == set()
-
-
-def test_the_page_names_every_module_of_the_engine_of_assertions() -> None:
-    modules = {file.name for file in (PACKAGE / "assertion").rglob("*.py")} - {
-        "__init__.py"
     }
     assert {name for name in modules if f"`{name}`" not in PAGE} == set()

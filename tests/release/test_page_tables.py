@@ -44,11 +44,6 @@ def test_a_wide_table_shows_the_papers_value_in_our_cell() -> None:
     assert table.rows[0][-1] == "0.431 [0.450]"
 
 
-def test_an_estimate_without_an_interval_stands_alone() -> None:
-    rows = pd.DataFrame({"value": [0.5, 0.6], "low": [0.4, None], "high": [0.6, None]})
-    assert page_table("judge_agreement", rows).rows == [["0.5 (0.4 to 0.6)"], ["0.6"]]
-
-
 @pytest.mark.parametrize(("highest", "end"), [(0.34, 0.4), (0.02, 0.1), (0.97, 1.0)])
 def test_the_axis_of_prevalences_ends_above_the_highest_interval(
     highest: float, end: float
@@ -62,13 +57,6 @@ def test_the_axis_of_prevalences_ends_above_the_highest_interval(
     assert (bar.low, bar.middle, bar.high) == pytest.approx(
         (0.05 / end, 0.1 / end, highest / end)
     )
-
-
-def test_probabilities_keep_the_whole_axis() -> None:
-    rows = pd.DataFrame(
-        {"phrase": ["may"], "p": [0.3], "p_low": [0.2], "p_high": [0.4]}
-    )
-    assert page_table("ranking", rows).axis_end == 1.0
 
 
 @pytest.mark.lengthy

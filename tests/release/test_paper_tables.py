@@ -20,8 +20,6 @@ from small_release import paper_tables
 from lunguage_assets.release import paper_tables as counting
 from lunguage_assets.release.published_values import (
     published_agreement_of_groups,
-    published_averages,
-    published_experts,
     published_values,
 )
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
@@ -289,89 +287,6 @@ def test_counts_of_table_2_stand_beside_the_published_corpus_only(
         193,
         214,
     ]
-
-
-def test_p_of_table_2_stands_beside_any_corpus() -> None:
-    table = tables_of(stated("nodule")).certainty
-    names = [f"published_p_{statistic}" for statistic in ("mean", "sd", "min", "max")]
-    assert [line(table, diagnosis="fracture")[name] for name in names] == [
-        0.219,
-        0.165,
-        0.102,
-        0.336,
-    ]
-    assert [line(table, diagnosis="all findings")[name] for name in names] == [
-        0.459,
-        0.185,
-        0.102,
-        0.892,
-    ]
-    assert all(np.isnan(line(table, diagnosis="all diagnoses")[name]) for name in names)
-
-
-def test_both_halves_of_table_3_stand_beside_the_published_corpus(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _, tables = stored([stated("pneumonia", "dp")])
-    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
-    table = paper_tables(tables, dictionary().statistics()).expansion
-    names = ["published_width", "published_expanded", "published_added"]
-    assert [line(table, diagnosis="copd")[name] for name in names] == [5, 30, 88]
-    assert [line(table, diagnosis="all diagnoses")[name] for name in names[1:]] == [
-        2639,
-        4761,
-    ]
-
-
-def test_conflicts_are_told_by_source_with_the_share_of_polarity() -> None:
-    paper = tables_of(
-        stated("pneumonia", "tp", p=0.6), stated("opacity", "dp")
-    )  # less surely implied than stated
-    assert (
-        figure(paper, "conflicts with expansions")
-        == figure(paper, "conflicts: original-expansion")
-        == 1
-    )
-    assert figure(paper, "share of polarity in conflicts: original-expansion") == 0
-    assert figure(paper, "conflicts: expansion-expansion") == 0
-    assert np.isnan(
-        figure(paper, "share of polarity in conflicts: expansion-expansion")
-    )
-
-
-def test_numbers_of_the_published_conflicts_agree_with_their_table() -> None:
-    values = published_values()["figures"]
-    crossed = published_values()["conflicts"]
-    for number, source in ((1, "original-expansion"), (2, "expansion-expansion")):
-        total = sum(row[number] for row in crossed.values())
-        assert total == values[f"conflicts: {source}"]
-        assert (
-            round(crossed["polarity"][number] / total, 3)
-            == values[f"share of polarity in conflicts: {source}"]
-        )
-    with_expansions = (
-        values["conflicts: original-expansion"]
-        + values["conflicts: expansion-expansion"]
-    )
-    assert with_expansions == values["conflicts with expansions"]
-    share = round(with_expansions / values["rows before resolution"], 3)
-    assert share == values["conflicts with expansions per row"]
-
-
-def test_printed_shares_of_experts_average_to_the_printed_averages_but_for_medgemma() -> (
-    None
-):
-    means = published_experts().mean(numeric_only=True).round(2).to_dict()
-    printed = published_averages()
-    assert means == printed | {"medgemma-27b": 0.78}
-    assert printed["medgemma-27b"] == 0.77
-
-
-def test_rows_of_table_3_add_to_other_sums_than_the_printed_ones() -> None:
-    printed = pd.DataFrame(published_values()["expansion"]).T
-    rows = printed.drop("all diagnoses").sum()
-    assert (rows["expanded"], rows["added"]) == (2639, 4670)
-    assert printed.loc["all diagnoses"].tolist() == [2639, 4761]
 
 
 def test_published_shares_stand_beside_groups_of_experts() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from small_release import Made
@@ -19,7 +18,6 @@ from lunguage_assets.release.provenance import (
     language_models,
     provenance,
 )
-from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.model.structurer import structurer_identity
 
 
@@ -81,24 +79,6 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     assert '"medgemma"' in text
     assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
     assert text == json_text(provenance_of(invented, origin))
-
-
-def test_that_options_are_the_papers_and_which_are_not_is_told(
-    invented: Made, tmp_path: Path
-) -> None:
-    origin = invented.origin()
-    (tmp_path / "settings.toml").write_text("as_published = true\n")
-    settings = load_settings(tmp_path / "settings.toml")
-    published = provenance_of(invented, replace(origin, settings=settings))[
-        "as_published"
-    ]
-    assert published == {"asked": True, "other": {}}
-    lexical = settings.model_copy(
-        update={"implicit": settings.implicit.model_copy(update={"encoder": "lexical"})}
-    )
-    assert provenance_of(invented, replace(origin, settings=lexical))["as_published"][
-        "other"
-    ] == {"implicit.encoder": {"published": "sentence", "used": "lexical"}}
 
 
 def test_language_models_are_told_with_model_parameters_and_prompts(

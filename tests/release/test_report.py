@@ -13,30 +13,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hostile_words import HOSTILE, in_a_browser, require_harmless
-from small_release import Made, opened, stored
+from small_release import Made
 
 from lunguage_assets.explicit.analysis.experts import numbered_experts
 from lunguage_assets.release.context import ANALYSES
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
-
-WORDS = (
-    "ent",
-    "name",
-    "phrase",
-    "phrases",
-    "hedge",
-    "sent",
-    "first",
-    "second",
-    "group",
-    "finding",
-    "label",
-)
-"""Columns that hold words of a corpus or of a person."""
-ENDS = ("less likely", "most likely")
-"""Anchors keep their names: the scale hangs on them."""
 
 
 class Page(HTMLParser):
@@ -174,45 +156,6 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
     )
 
 
-@in_a_browser
-def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
-    """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all
-    code at once.
-    """
-    hostile_batches = {}
-    for key, batch in invented.batches.items():
-        hostile_batches[key] = {name: _hostile(frame) for name, frame in batch.items()}
-    release = opened(
-        _hostile(invented.ranking), stored(tmp_path / "tables", hostile_batches)
-    )
-    origin = replace(
-        invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE)
-    )
-    version = str(invented.ranking["ranking_version"].iloc[0])
-    extra = {name: _hostile(frame) for name, frame in analyses(version).items()}
-    examples = invented.examples.rename(
-        lambda word: word if word in ENDS else f"{word} {HOSTILE}"
-    )
-    bundle = write_bundle(release, tmp_path / "release", origin, extra, examples)
-    require_harmless(
-        Page(bundle.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}"
-    )
-
-
-def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
-    def words_of(value: str | None) -> str | None:
-        return f"{value} {HOSTILE}" if value and value not in ENDS else value
-
-    hostile = {}
-    for name in WORDS:
-        if name not in frame:
-            continue
-        if frame[name].map(type).isin([str, type(None)]).all():
-            values = frame[name].map(words_of, na_action="ignore")
-            hostile[name] = values.astype(frame[name].dtype)
-    return frame.assign(**hostile)
-
-
 def test_what_was_not_run_is_named_and_what_was_run_is_not(
     page: Page, version: Path
 ) -> None:
@@ -248,20 +191,6 @@ def test_the_tables_of_the_page_are_those_of_the_files(
         )
     for phrase in pd.read_csv(complete / "open" / "ranking.csv")["phrase"]:
         assert phrase in page.text
-
-
-def test_the_page_begins_with_the_labels_and_folds_details(
-    page: Page,
-) -> None:
-    assert page.text.index("What the studies say of each label") < page.text.index(
-        "From place to probability"
-    )
-    assert [tag for tag, _ in page.elements].count("details") > 20
-    assert [
-        attributes for attributes in page.all("details") if "open" in attributes
-    ] == [{"open": None}] * 3
-    titles = re.findall(r"<h3>([^<]*)</h3>", page.raw)
-    assert len(set(titles)) == len(titles)
 
 
 def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> None:
@@ -300,11 +229,6 @@ def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> No
     ]
 
 
-def test_of_two_experts_no_single_one_is_shown() -> None:
-    rows = [share("with ranking", name, "panel", 0.5) for name in ("amy", "bob")]
-    assert numbered_experts(EXPERT_AGREEMENT.frame(rows)).empty
-
-
 def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]:
     row = {
         "measure": measure,
@@ -314,11 +238,6 @@ def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]
         "first": first,
     }
     return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}
-
-
-def test_table_1_of_the_paper_stands_on_every_page(page: Page) -> None:
-    for word in ("oncologist", "30 to 40 years", "general practitioner", "average"):
-        assert word in page.text
 
 
 def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:

@@ -1,6 +1,6 @@
 """Every rule about the rows that a release writes can fail: of the schemas, of the
-guarantees, of the beliefs. Each has a case, made from the lists of rules themselves, so
-that a new rule without a case fails. What does not belong together seals nothing.
+beliefs. Each has a case, made from the lists of rules themselves, so that a new rule
+without a case fails. What does not belong together seals nothing.
 """
 
 from __future__ import annotations
@@ -20,20 +20,6 @@ from platform_support import contents
 from small_release import Made, opened, stored, write_release
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.implicit.resolution.guarantees import (
-    GUARANTEES,
-    LIVING_PARENT,
-    NO_CLASH,
-    NO_SURER,
-    NOT_AGAINST,
-    ONE_ROW_PER_KEY,
-    STUDY_PRESENT,
-    UNIQUE_NUMBERS,
-    WHOLE_REFERENCES,
-    explained_studies,
-    violations,
-)
-from lunguage_assets.implicit.statements.locations import anatomical_parts
 from lunguage_assets.quality.rules import belief_rules, fit_rules
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
@@ -241,79 +227,6 @@ def by_id(tables: Stored, name: str = "lunguage_plus_plus") -> dict[str, Row]:
     return {row["finding_id"]: row for row in tables[name]}
 
 
-def say_the_same(tables: Stored, *statuses: str) -> None:
-    """Let two stated rows of a study speak of one thing at one place."""
-    rows = rows_where(tables, **DEFINITE)
-    first, second = next(
-        (a, b)
-        for a in rows
-        for b in rows
-        if a is not b
-        and a["study_id"] == b["study_id"]
-        and (a["status"], b["status"]) == statuses
-    )
-    second |= {
-        name: first[name]
-        for name in ("name", "ent", "currency", "location", "location_parts")
-    }
-
-
-def other_root(tables: Stored) -> None:
-    child = rows_where(tables, **GENERATED)[0]
-    child["root_id"] = rows_where(tables, **STATED)[0]["finding_id"]
-
-
-def surer_than_its_parent(tables: Stored) -> None:
-    rows = by_id(tables)
-    child = next(
-        row
-        for row in rows_where(tables, **GENERATED)
-        if rows[row["parent_id"]]["status"] == "tp"
-    )
-    child["status"] = "d" + child["status"][1]
-
-
-def denied_everywhere(tables: Stored) -> None:
-    stated = {
-        row["study_id"]: row
-        for row in rows_where(tables, **STATED | {"status": {"dn"}})
-    }
-    child = next(
-        row
-        for row in rows_where(tables, **POSITIVE)
-        if row["study_id"] in stated and anatomical_parts(tuple(row["location_parts"]))
-    )
-    stated[child["study_id"]] |= {
-        "name": child["name"],
-        "ent": child["ent"],
-        "location": "",
-    }
-    stated[child["study_id"]] |= {
-        "location_parts": [],
-        "morphology": "",
-        "distribution": "",
-        "severity": "",
-    }
-
-
-def refers_to_itself(tables: Stored) -> None:
-    row = rows_where(tables, **STATED)[0]
-    row["associate"] = [*row["associate"], row["finding_id"]]
-
-
-def silent_study(tables: Stored) -> None:
-    study_id = tables["lunguage_plus_plus"][0]["study_id"]
-    for name in ("lunguage_plus_plus", "accounting", "conflicts"):
-        tables[name] = [row for row in tables[name] if row["study_id"] != study_id]
-
-
-def child_before_its_parent(tables: Stored) -> None:
-    rows = by_id(tables)
-    child = rows_where(tables, **GENERATED)[0]
-    parent = rows[child["root_id"]]
-    child["idx"], parent["idx"] = parent["idx"], child["idx"]
-
-
 def changed(
     allowed_by_column: Mapping[str, Any], **values: Any
 ) -> Callable[[Stored], None]:
@@ -360,16 +273,6 @@ def older_ranking(tables: Stored) -> None:
 
 SURE = "a tentative finding is never certain: 0 < p < 1"
 
-GUARANTEED = {
-    ONE_ROW_PER_KEY: lambda tables: say_the_same(tables, "dn", "dn"),
-    NO_CLASH: lambda tables: say_the_same(tables, "dn", "dp"),
-    LIVING_PARENT: other_root,
-    NO_SURER: surer_than_its_parent,
-    NOT_AGAINST: denied_everywhere,
-    WHOLE_REFERENCES: refers_to_itself,
-    STUDY_PRESENT: silent_study,
-    UNIQUE_NUMBERS: child_before_its_parent,
-}
 BELIEVED = {
     "a definite finding is certain: 1 if present, 0 if absent": changed(
         DEFINITE | {"status": {"dp"}}, p_low=0.9
@@ -400,9 +303,7 @@ PLACED = {
     ),
 }
 OF_ROWS = [
-    (rule, change)
-    for rules in (GUARANTEED, BELIEVED, PLACED)
-    for rule, change in rules.items()
+    (rule, change) for rules in (BELIEVED, PLACED) for rule, change in rules.items()
 ]
 OF_ALL = [
     ("not the rows that accounting counted", lost_row),
@@ -410,31 +311,22 @@ OF_ALL = [
     ("another in mode method", older_ranking),
 ]
 """What is no rule of single rows, by what its refusal says."""
-ALSO = {NO_CLASH: {ONE_ROW_PER_KEY}}
-"""What cannot be broken without something else."""
 
 
 def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
-    """The rules about rows of a batch, beyond the schemas, that do not hold."""
-    rows, fitted, accounts = (
-        frames[name]
-        for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
-    )
-    explained = explained_studies(accounts)
-    guarantees = {
-        violation.guarantee
-        for violation in violations(rows, frames["reports"]["study_id"], explained)
-    }
-    rules = [*belief_rules(rows), *fit_rules(fitted)]
-    return guarantees | {rule for rule, wrong in rules if wrong.any()}
+    """The rules about probabilities that do not hold."""
+    rules = [
+        *belief_rules(frames["lunguage_plus_plus"]),
+        *fit_rules(frames["fitted_probabilities"]),
+    ]
+    return {rule for rule, wrong in rules if wrong.any()}
 
 
-def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None:
+def test_every_rule_about_probabilities_has_a_case() -> None:
     rows, fitted = (
         TABLES_PER_BATCH[name].frame()
         for name in ("lunguage_plus_plus", "fitted_probabilities")
     )
-    assert set(GUARANTEED) == set(GUARANTEES)
     assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
     assert set(PLACED) == {rule for rule, _ in fit_rules(fitted)}
 
@@ -469,7 +361,7 @@ def test_each_rule_about_rows_finds_those_that_break_exactly_it(
     wrong = {}
     for rule, change in OF_ROWS:
         found = broken(frames_with(change, sound, frames))
-        if found - ALSO.get(rule, set()) != {rule}:
+        if found != {rule}:
             wrong[rule] = found
     assert wrong == {}
 

@@ -12,26 +12,22 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from markdown_it import MarkdownIt
 from PIL import Image
 from platform_support import contents
 from small_release import WORD, Made, opened, stored
 from upath import UPath
 
 from lunguage_assets import parallel
-from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.release import newest
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.write import write_bundle
-from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import REJECTED
 
 REFUSED = {
@@ -81,36 +77,6 @@ def test_the_data_dictionary_holds_every_column_and_no_other_file(
             )
             columns[str(path.relative_to(version))] = list(frame.columns)
     assert described == columns
-
-
-def test_the_csv_keeps_its_thirty_columns_and_the_parquet_has_the_cues(
-    version: Path,
-) -> None:
-    rows = version / "restricted" / "Lunguage_plus_plus.csv"
-    columns = pd.read_csv(rows, nrows=0).columns
-    assert (len(columns), "cues" in columns) == (30, False)
-    assert "cues" in pq.read_schema(rows.with_suffix(".parquet")).names
-
-
-@pytest.mark.lengthy
-def test_hugging_face_loads_the_folder(
-    version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    datasets = pytest.importorskip("datasets", reason="needs the extra dev (datasets)")
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    rows = pd.read_parquet(version / "restricted" / "Lunguage_plus_plus.parquet")
-    unnamed = datasets.load_dataset(str(version), cache_dir=str(tmp_path))["train"]
-    assert unnamed["finding_id"][:] == rows["finding_id"].tolist()
-    labels = datasets.load_dataset(str(version), "labels", cache_dir=str(tmp_path))[
-        "train"
-    ]
-    assert labels.num_rows == len(
-        pd.read_parquet(version / "restricted" / "labels.parquet")
-    )
-    studies = datasets.load_dataset(str(version), "studies", cache_dir=str(tmp_path))[
-        "train"
-    ]
-    assert studies.features["study_number"].dtype == "int64"
 
 
 def test_each_part_states_its_use_and_only_invented_reports_are_licensed(
@@ -220,16 +186,6 @@ def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) 
     assert len(reports) == len(first | second)
 
 
-def test_rows_without_a_readable_study_are_kept_of_every_batch(
-    invented: Made, tmp_path: Path
-) -> None:
-    rejected = {"rejected": REJECTED.frame([REFUSED])}
-    batches = {key: tables | rejected for key, tables in invented.batches.items()}
-    studies = opened(invented.ranking, stored(tmp_path, batches)).studies
-    rejected_of = studies.query("SELECT report_batch FROM rejected ORDER BY ALL")
-    assert rejected_of == [("first",), ("second",)]
-
-
 @pytest.mark.usefixtures("unreported")
 def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     invented: Made, tmp_path: Path
@@ -256,30 +212,6 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     )
     published = pd.read_csv(bundle / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
     assert set(published["ent"]) == {"=1+1"}
-
-
-def test_the_name_of_a_corpus_stands_in_the_pages_as_it_is(
-    invented: Made, tmp_path: Path
-) -> None:
-    name = "A*B*\n# <b>C</b> [d](http://e) \x1b[31m"
-    for data_class in get_args(DataClass):
-        origin = replace(invented.origin(), corpus=Corpus(name, data_class))
-        folder = write_bundle(
-            opened(invented.ranking, {}),
-            tmp_path / data_class,
-            origin,
-            {},
-            invented.examples,
-        ).folder
-        card = (folder / "README.md").read_text(encoding="utf-8")
-        _, front, page = card.split("---\n", 2)
-        assert yaml.safe_load(front)["pretty_name"] == f"Lunguage++ of {name}"
-        html_page = MarkdownIt("commonmark").render(page)
-        assert (
-            "<h1>Lunguage++ of A*B* # &lt;b&gt;C&lt;/b&gt; [d](http://e) \\x1b[31m</h1>"
-            in html_page
-        )
-        assert "\x1b" not in card + (folder / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_a_release_of_no_batch_has_every_file_with_its_header(

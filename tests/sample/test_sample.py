@@ -56,23 +56,6 @@ def test_intake_takes_every_row_of_any_sample(
         assert set(intake.intake_notes["reason"]) <= intended
 
 
-def test_ids_are_in_order_and_of_no_real_corpus(
-    tmp_path: Path,
-) -> None:
-    write_sample(tmp_path, 900, 3)
-    rows = read_cells(tmp_path / "Lunguage.csv")
-    images = read_cells(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
-    assert list(rows.iloc[:, 0]) == [str(number) for number in range(len(rows))]
-    assert list(rows["study_id"].unique()) == [
-        f"s{90_000_001 + number}" for number in range(900)
-    ]
-    patients = rows["subject_id"].unique()
-    assert list(patients) == [f"p{90_000_001 + n}" for n in range(len(patients))]
-    assert images["dicom_id"].is_unique
-    for _, studies in rows.drop_duplicates("study_id").groupby("subject_id"):
-        assert list(studies["sequence"].astype(int)) == list(range(1, len(studies) + 1))
-
-
 def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
     tmp_path: Path,
 ) -> None:
@@ -164,15 +147,3 @@ def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(
     with pytest.raises(ConfigurationError, match="not declared synthetic"):
         write_sample(tmp_path / "out", 5)
     assert (tmp_path / "out" / "Lunguage.csv").read_bytes() == before
-
-
-def test_raw_reports_and_truth_never_share_a_folder(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(ConfigurationError, match="two folders"):
-        write_raw_sample(tmp_path / "raw", tmp_path / "raw", 3)
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "reports.csv").write_text("study_id,report\n")
-    with pytest.raises(ConfigurationError, match="not declared synthetic"):
-        write_raw_sample(tmp_path / "raw", tmp_path / "truth", 3)
-    assert (tmp_path / "raw" / "reports.csv").read_text() == "study_id,report\n"
