@@ -25,14 +25,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.judge_config import (
     Limits,
     LLMJudgeConfig,
     ModelProvider,
     Price,
 )
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion

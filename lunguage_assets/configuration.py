@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lunguage_assets import __version__
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.limits import Budget
-from lunguage_assets.judges.asking.progress import Progress, announce
+from lunguage_assets.judges.ask import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import DataClass, Settings, load_settings
 from lunguage_assets.workspace.home import Home
@@ -31,8 +31,7 @@ from lunguage_assets.workspace.home import Home
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lunguage_assets.judges.ledger.bills import Bill
-    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger import Ledger
     from lunguage_assets.judges.opening import JudgeContext
     from lunguage_assets.judges.protocol import Judge
     from lunguage_assets.structuring.contract import Structurer
@@ -131,7 +130,7 @@ class Configuration:
 
     def _use_of_ledger(self) -> str:
         """Say whether a new home can go on with the paid answers of this one."""
-        from lunguage_assets.judges.ledger.ledger_location import LedgerError
+        from lunguage_assets.judges.ledger import LedgerError
 
         try:
             ledger = self.existing_ledger()
@@ -204,12 +203,12 @@ class Configuration:
 
     def existing_ledger(self) -> Ledger | None:
         """Open the ledger where anything was paid for; else make none."""
-        from lunguage_assets.judges.ledger.ledger import Ledger
+        from lunguage_assets.judges.ledger import Ledger
 
         return Ledger.open_read_only(self.ledger_location)
 
     def judge_context(
-        self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
+        self, progress: Callable[[Progress], None] = announce
     ) -> JudgeContext:
         """Gather what a language model needs of this home."""
         from lunguage_assets.judges.opening import JudgeContext
@@ -220,7 +219,6 @@ class Configuration:
             budget=_shared_budget(self.budget, self.daily_budget),
             prompts=self.prompts,
             progress=progress,
-            bill=bill,
             is_position_drawn=self.settings.explicit.position == "coin",
         )
 
@@ -228,28 +226,25 @@ class Configuration:
         self,
         key: str,
         progress: Callable[[Progress], None] = announce,
-        bill: Bill | None = None,
     ) -> Judge:
         """Open a judge of the judges file, ready to be asked about this corpus.
 
         Args:
             key: of the judge in the judges file.
             progress: is told what every recorded attempt adds.
-            bill: on which calls are charged in the ledger; None: on nobody's.
 
         Raises:
             ConfigurationError: no such judge, or unusable prompt templates.
         """
         from lunguage_assets.explicit.open_judges import open_judge
 
-        return open_judge(key, self.judges, self.judge_context(progress, bill))
+        return open_judge(key, self.judges, self.judge_context(progress))
 
     def open_structurer(
         self,
         key: str,
         terms: pd.DataFrame,
         progress: Callable[[Progress], None] = announce,
-        bill: Bill | None = None,
     ) -> Structurer:
         """Open a structurer for raw reports.
 
@@ -257,7 +252,6 @@ class Configuration:
             key: `rules`, or a language model of the judges file.
             terms: a `TERMS` frame, the vocabulary of the reports.
             progress: is told what every recorded attempt adds.
-            bill: on which calls are charged in the ledger; None: on nobody's.
 
         Raises:
             ConfigurationError: no such structurer, or unusable prompt templates.
@@ -268,7 +262,7 @@ class Configuration:
             key,
             self.judges,
             terms,
-            lambda: self.judge_context(progress, bill),
+            lambda: self.judge_context(progress),
             self.home.assertion_file,
         )
 
@@ -276,7 +270,7 @@ class Configuration:
 @lru_cache(maxsize=4)
 def _shared_ledger(location: str) -> Ledger:
     """Open the ledger at a location, once per process."""
-    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger import Ledger
 
     return Ledger.open(location)
 

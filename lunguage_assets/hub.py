@@ -5,7 +5,7 @@ A sentence encoder is opened here, too, because both halves of the method use on
 The hub is Hugging Face's. Its libraries are made quiet here too, by their own means:
 the environment of the process stays as it is. docs/models.md says how models are named.
 
-Not here: loading a language model from its files (`judges/providers/local_model.py`).
+Not here: loading a language model from its files (`judges/providers/local.py`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import tiny_model
 from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import SentenceEmbedder, named_path, packaged_copy
-from lunguage_assets.judges.providers.local_model import LOADED_MODELS, ModelSource
+from lunguage_assets.judges.providers.local import loaded_model
 
 reason = tiny_model.missing() or tiny_encoder.missing()
 needs_models = pytest.mark.skipif(reason is not None, reason=reason or "")
@@ -64,9 +64,8 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
         tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder)
     )
     assert answer == answer_by_path
-    loaded = LOADED_MODELS.find(ModelSource("invented/judge", "main", "auto", "cpu"))
-    assert loaded is not None
-    assert loaded.model.config._name_or_path == str(files), (
+    loaded = loaded_model("invented/judge", "main", "auto", "cpu")
+    assert loaded._model.config._name_or_path == str(files), (
         "a name would let the library convert its weights"
     )
     assert dict(os.environ) == before

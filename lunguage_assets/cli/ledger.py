@@ -21,7 +21,7 @@ from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger import Ledger
 
 MAX_REFUSALS_SHOWN = 20
 """Rows of an imported file that are named when they do not fit; the rest is counted."""
@@ -37,12 +37,8 @@ def ledger() -> None:
 @configured()
 def show_statistics(configuration: Configuration) -> None:
     """Count attempts, tokens and US dollars per judge, stage and model."""
-    opened = _existing_ledger(configuration)
-    # Asked first: it counts what dead processes had sent as lost.
-    in_flight = opened.in_flight()
-    statistics = opened.statistics()
+    statistics = _existing_ledger(configuration).statistics()
     click.echo(statistics.to_string(index=False))
-    click.echo(f"sent, answer lost: {statistics['lost'].sum()}; in flight: {in_flight}")
 
 
 @ledger.command("export", short_help="Export all attempts to a ledger file.")
@@ -54,7 +50,7 @@ def export_attempts(configuration: Configuration, file: Path) -> None:
 
     Prompts stay out.
     """
-    from lunguage_assets.judges.ledger import transfer
+    from lunguage_assets.judges import transfer
 
     exported = transfer.export_attempts(_existing_ledger(configuration), file)
     click.echo(f"{exported} attempts in {file}")
@@ -70,8 +66,8 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
     What is there already stays as it is. Each answer is read as when it was given. A
     row that does not fit is named and left out.
     """
-    from lunguage_assets.judges.ledger import transfer
-    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges import transfer
+    from lunguage_assets.judges.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.claims import parse_answer
 
@@ -95,7 +91,7 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
 
 def _existing_ledger(configuration: Configuration) -> Ledger:
     """Open the ledger of $LUNGUAGE_LEDGER or the home; refuse to make a new one."""
-    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger import Ledger
 
     # A mistyped home would look like one that has spent nothing.
     if configuration.ledger is None:

@@ -15,7 +15,7 @@ import click
 
 from lunguage_assets.cli.console import LabelledLine, print_pairs
 from lunguage_assets.files import read_record
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
 from lunguage_assets.workspace.versions import current_version, report_of
@@ -80,13 +80,8 @@ def checks_lines(summary: RunSummary) -> list[LabelledLine]:
     return [("checks passed", passed), *warnings]
 
 
-def spending_lines(spent: Sequence[Progress], lost: int) -> list[LabelledLine]:
-    """Say what language models were asked and cost; nothing where none was asked.
-
-    Args:
-        spent: the totals of each judge.
-        lost: calls whose answer never came, since the ledger began.
-    """
+def spending_lines(spent: Sequence[Progress]) -> list[LabelledLine]:
+    """Say what language models were asked and cost; nothing where none was asked."""
     if not spent:
         return []
     lines = [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")]
@@ -96,7 +91,4 @@ def spending_lines(spent: Sequence[Progress], lost: int) -> list[LabelledLine]:
     if invalid:
         useless = f"{invalid:,} of {calls:,} calls: their answers are invalid"
         lines.append(("  paid, of no use", useless))
-    if lost:
-        since = f"{lost:,} since the ledger began, to killed processes"
-        lines.append(("  sent, answer lost", since))
     return lines

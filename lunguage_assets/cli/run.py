@@ -33,7 +33,7 @@ from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.asking.progress import Progress
+    from lunguage_assets.judges.progress import Progress
     from lunguage_assets.orchestration.run import Runner, RunSummary
     from lunguage_assets.orchestration.run_plan import Stage
 
@@ -115,11 +115,7 @@ def run(
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
     checks, spent = run_stages(configuration, stages, rebuild=rebuild_ranking)
-    lost = 0
-    ledger = configuration.existing_ledger() if spent else None
-    if ledger is not None:
-        lost = int(ledger.statistics()["lost"].sum())
-    run_lines = [*checks_lines(checks), *spending_lines(spent, lost)]
+    run_lines = [*checks_lines(checks), *spending_lines(spent)]
     # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home, run_lines)
     require_parsed(registrations, delivery)

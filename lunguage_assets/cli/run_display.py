@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.judges.asking.progress import Meter, Progress, Report, listening
+from lunguage_assets.judges.progress import Meter, Progress, Report, listening
 
 if TYPE_CHECKING:
     from lunguage_assets.orchestration.run_plan import Stage

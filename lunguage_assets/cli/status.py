@@ -192,7 +192,7 @@ def _dollars_by_judge(
     configuration: Configuration, since: datetime | None = None
 ) -> Mapping[str, float]:
     """Add up US dollars by judge; what has no price counts as nothing."""
-    from lunguage_assets.judges.ledger.attempts import moment
+    from lunguage_assets.judges.ledger import moment
 
     ledger = configuration.existing_ledger()
     if ledger is None:

@@ -11,13 +11,9 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lunguage_assets.judges.asking.limits import (
-    estimated_input_tokens,
-    expected_input_tokens,
-    output_limit,
-)
+from lunguage_assets.judges.ask import estimated_input_tokens, output_limit
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger.attempts import TRIES
+from lunguage_assets.judges.ledger import TRIES
 from lunguage_assets.judges.requests import Prompt
 
 if TYPE_CHECKING:
@@ -223,7 +219,8 @@ def _assumed_calls(questions: Questions, expected: float) -> _Calls:
     return _Calls(
         calls=expected,
         replies=expected,
-        input_tokens=expected_input_tokens(questions.prompt),
+        # Rather too many are estimated for budgets: three letters a token, not four.
+        input_tokens=0.75 * estimated_input_tokens(questions.prompt),
         output_tokens=output_tokens,
         seconds=FIRST_TOKEN_S + output_tokens / TOKENS_PER_S,
         basis="assumed",

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.asking.limits import (
+from lunguage_assets.judges.ask import (
     estimated_input_tokens,
     output_limit,
     shown_usd,

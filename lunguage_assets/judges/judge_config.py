@@ -24,8 +24,14 @@ from pydantic import (
     model_validator,
 )
 
-from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import Mode, ModelBinding, Order, Prompt, Request
+from lunguage_assets.judges.requests import (
+    Mode,
+    ModelBinding,
+    Order,
+    Prompt,
+    Request,
+    request_key,
+)
 from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "distilled", "lexicon"]
@@ -42,13 +48,20 @@ ModelProvider = Literal[
 _NOT_PARAMETERS = frozenset(
     {
         "model", "messages", "contents", "system", "system_instruction", "stream", "n",
-        "candidate_count", "tools", "response_format", "response_mime_type",
-        "response_schema", "response_json_schema", "structured_outputs",
-        "http_options", "extra_body", "extra_headers", "api_key", "timeout",
+        "candidate_count", "tools", "response_mime_type", "response_schema",
+        "response_json_schema", "http_options", "extra_body", "extra_headers",
+        "api_key", "timeout",
     }
 )  # fmt: skip
 """Fields of a request that are set for every judge, or that would bring several
 answers, or none in text.
+"""
+
+OWN_CONSTRAINTS = frozenset(
+    {"response_format", "structured_outputs", "guided_choice", "grammar"}
+)
+"""Fields of compatible servers that constrain an answer: given among a judge's
+parameters, they take the place of the schema that is sent.
 """
 
 _DEFAULT_BATCH_SIZE = 8
@@ -79,8 +92,6 @@ class Limits(TomlTable):
         requests_per_minute: None: any number.
         in_flight: calls at the same time.
         timeout_s: for one answer.
-        deadline_s: for all answers that one partition, or one round of a fit, needs;
-            None: any time.
         failures_per_request: after so many a question is given up.
         backoff_s: after a failure a request waits a random time up to this, doubled for
             every failure before.
@@ -89,7 +100,6 @@ class Limits(TomlTable):
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     in_flight: int = Field(default=8, ge=1, le=4096)
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
-    deadline_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     failures_per_request: int = Field(default=10, ge=1, le=1000)
     backoff_s: float = Field(default=1.0, ge=0, le=3600)
 
@@ -268,17 +278,24 @@ class LLMJudgeConfig(TomlTable):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete_model_in_process(cls, values: Any) -> Any:
-        """Give a model in this process its defaults.
+    def _complete_local_model(cls, values: Any) -> Any:
+        """Give a model on this machine its defaults.
 
-        It costs nothing, and two of its batches are in flight: one is answered while
-        the next one gathers.
+        A server here has one place unless somebody says otherwise. A model in this
+        process costs nothing, and two of its batches are in flight: one is answered
+        while the next one gathers.
         """
-        if not isinstance(values, dict) or values.get("provider") != "transformers":
+        if not isinstance(values, dict):
+            return values
+        limits = values.get("limits", {})
+        is_server = values.get("provider") == "openai-compatible"
+        is_here = is_server and on_this_machine(str(values.get("base_url", "")))
+        if is_here and isinstance(limits, dict):
+            return {**values, "limits": {"in_flight": 1, **limits}}
+        if values.get("provider") != "transformers":
             return values
         no_cost = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
         batch_size = values.get("batch_size", _DEFAULT_BATCH_SIZE)
-        limits = values.get("limits", {})
         # What is no number or no table is refused afterwards, with its field's name.
         is_number = isinstance(batch_size, int) and batch_size > 0
         if is_number and isinstance(limits, dict):

@@ -23,16 +23,23 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.ledger.attempts import model_identity, request_key
+from lunguage_assets.judges.ask import Answer, Asker
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import Mode, ModelBinding, Order, Prompt, Request
+from lunguage_assets.judges.requests import (
+    Mode,
+    ModelBinding,
+    Order,
+    Prompt,
+    Request,
+    model_identity,
+    request_key,
+)
 from lunguage_assets.judges.trust import (
     FIRST_LOOK,
     Trial,
@@ -269,7 +276,9 @@ class ModelJudge:
         """
         if self._needs_trial and questions:
             # Whatever the ledger answers costs nothing, and asks for no trial.
-            self._needs_trial = not self._asker.has_answered(self._requests(questions))
+            self._needs_trial = not self._asker.has_answered(
+                self._requests(questions, self._order)
+            )
         if self._needs_trial and questions:
             trial = self.trial()
             self._needs_trial = False
@@ -287,44 +296,84 @@ class ModelJudge:
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
         questions = trial_questions()
-        shown = [*questions, *map(swapped, questions)]
-        requests = list(map(self._request, shown))
-        choices: list[Choice | None] = self._asker.ask(requests, choice_of)
-        in_order, turned = choices[: len(questions)], choices[len(questions) :]
+        answered = self._ask(questions, "both")
         wrong: list[tuple[ComparisonQuestion, Choice, Choice]] = []
-        for question, first, second in zip(questions, in_order, turned, strict=True):
-            if (first, second) != ("sentence_1", "sentence_2"):
-                wrong.append((question, first or "invalid", second or "invalid"))
-        answers = _counted(self.key, questions, in_order, turned)
-        return Trial(answers, sum(choice is None for choice in choices), wrong)
+        for question, pair in zip(questions, answered, strict=True):
+            if pair.choice("both") != "sentence_1":
+                wrong.append((question, _value(pair.first), _value(pair.turned)))
+        answers = _counted(self.key, questions, answered)
+        unreadable = sum(
+            (pair.first is None) + (pair.turned is None) for pair in answered
+        )
+        return Trial(answers, unreadable, wrong)
 
-    def _request(self, question: ComparisonQuestion) -> Request:
-        return self._prompts.comparison(question, self._mode)
-
-    def _requests(self, questions: Sequence[ComparisonQuestion]) -> list[Request]:
-        """List what is asked about questions: in both orders, all turned ones last."""
+    def _requests(
+        self, questions: Sequence[ComparisonQuestion], order: Order
+    ) -> list[Request]:
+        """List what is asked about questions; in both orders, all turned ones last."""
         shown = list(questions)
-        if self._order == "both":
+        if order == "both":
             shown += map(swapped, questions)
-        return list(map(self._request, shown))
+        return [self._prompts.comparison(question, self._mode) for question in shown]
+
+    def _ask(
+        self, questions: Sequence[ComparisonQuestion], order: Order
+    ) -> list[_Pair]:
+        requests = self._requests(questions, order)
+        answered = self._asker.answers(requests, choice_of)
+        self._asker.require_readable(answered)
+        answers = cast(list[Answer[Choice] | None], answered)
+        turned = answers[len(questions) :] or [None] * len(questions)
+        return list(map(_Pair, answers, turned))
 
     def _choose(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        requests = self._requests(questions)
-        answers: list[Choice | None] = self._asker.ask(requests, choice_of)
-        self._asker.require_readable(answers)
-        in_order = answers[: len(questions)]
-        turned = answers[len(questions) :] or [None] * len(questions)
-        choices: list[Choice] = []
-        for first, second in zip(in_order, turned, strict=True):
-            choice: Choice = first or "invalid"
-            # Unequal answers are a draw, and a draw is no match.
-            if self._order == "both" and second != _OTHER.get(choice):
-                choice = "invalid"
-            choices.append(choice)
-        counted = _counted(self.key, questions, in_order, turned)
+        answered = self._ask(questions, self._order)
+        # Where margins are averaged, a position that is preferred cancels out.
+        by_choice = [
+            (question, pair)
+            for question, pair in zip(questions, answered, strict=True)
+            if pair.margin is None
+        ]
+        counted = _counted(
+            self.key,
+            [question for question, _ in by_choice],
+            [pair for _, pair in by_choice],
+        )
         self._answers += counted
         self._asker.report(counted)
-        return choices
+        return [pair.choice(self._order) for pair in answered]
+
+
+class _Pair(NamedTuple):
+    """The answers about two sentences.
+
+    Attributes:
+        first: as they were given; None: it cannot be read.
+        turned: with the other sentence first; None: not asked, or it cannot be read.
+    """
+
+    first: Answer[Choice] | None
+    turned: Answer[Choice] | None
+
+    @property
+    def margin(self) -> float | None:
+        """How much likelier the first sentence is, by both orders; None: unknown."""
+        if self.first is None or self.turned is None:
+            return None
+        if self.first.margin is None or self.turned.margin is None:
+            return None
+        return (self.first.margin - self.turned.margin) / 2
+
+    def choice(self, order: Order) -> Choice:
+        """Choose a sentence, `invalid` where the answers contradict each other."""
+        margin = self.margin
+        if margin:
+            return "sentence_1" if margin > 0 else "sentence_2"
+        choice = _value(self.first)
+        # Unequal answers are a draw, and a draw is no match.
+        if order == "both" and _OTHER.get(choice) != _value(self.turned):
+            return "invalid"
+        return choice
 
 
 _OTHER: Mapping[Choice, Choice] = {
@@ -333,32 +382,31 @@ _OTHER: Mapping[Choice, Choice] = {
 }
 
 
+def _value(answer: Answer[Choice] | None) -> Choice:
+    return "invalid" if answer is None else answer.value
+
+
 def _counted(
-    judge: str,
-    questions: Sequence[ComparisonQuestion],
-    in_order: Sequence[Choice | None],
-    turned: Sequence[Choice | None],
+    judge: str, questions: Sequence[ComparisonQuestion], answered: Sequence[_Pair]
 ) -> Progress:
     """Count answers by position, and by whether they agree in both orders.
 
     Args:
         judge: its key.
         questions: that were asked.
-        in_order: an answer to each; None: it cannot be read.
-        turned: an answer to each where its other sentence is shown first; None: it was
-            not asked, or cannot be read.
+        answered: the answers about each.
     """
     decided: list[Choice] = []
     pairs = 0
     agreed = 0
-    for question, first, second in zip(questions, in_order, turned, strict=True):
+    for question, pair in zip(questions, answered, strict=True):
         # Between identical sentences any answer is right.
         if question.sentence_1 == question.sentence_2:
             continue
-        decided += [answer for answer in (first, second) if answer is not None]
-        if first is not None and second is not None:
+        decided += [answer.value for answer in pair if answer is not None]
+        if pair.first is not None and pair.turned is not None:
             pairs += 1
-            agreed += second == _OTHER[first]
+            agreed += pair.turned.value == _OTHER[pair.first.value]
     first_shown = decided.count("sentence_1")
     return Progress(
         judge, decided=len(decided), first=first_shown, pairs=pairs, agreed=agreed

@@ -13,17 +13,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.limits import Budget
-from lunguage_assets.judges.asking.progress import Progress, announce
+from lunguage_assets.judges.ask import Asker, Budget
 from lunguage_assets.judges.data_policy import preflight, require
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger.bills import Bill
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.providers.endpoints import resolve_endpoint
-from lunguage_assets.judges.providers.local import local_provider
-from lunguage_assets.judges.providers.sdks import SDKS
+from lunguage_assets.judges.progress import Progress, announce
+from lunguage_assets.judges.providers.local import LocalProvider
+from lunguage_assets.judges.providers.services import SDKS
 from lunguage_assets.judges.requests import ModelBinding, Provider, Reply, Request
 from lunguage_assets.settings import DataClass
 
@@ -38,7 +35,6 @@ class JudgeContext:
         budget: ceiling shared by all judges of the run, or None.
         prompts: the user's own prompt templates, or None for the bundled ones.
         progress: told what every recorded attempt adds.
-        bill: on which calls are charged in the ledger; None: on nobody's.
         is_position_drawn: whether a coin decides which sentence is shown first.
     """
 
@@ -47,7 +43,6 @@ class JudgeContext:
     budget: Budget | None = None
     prompts: Path | None = None
     progress: Callable[[Progress], None] = announce
-    bill: Bill | None = None
     is_position_drawn: bool = True
 
 
@@ -101,7 +96,6 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
         budget=context.budget,
         price=config.price,
         progress=context.progress,
-        bill=context.bill,
     )
 
 
@@ -139,6 +133,5 @@ def provider_of(
         ConfigurationError: a variable is not set, or the SDK is not installed.
     """
     if config.provider == "transformers":
-        return local_provider(key, config)
-    endpoint = resolve_endpoint(key, config, environ)
-    return SDKS[config.provider](key, config, endpoint)
+        return LocalProvider(key, config)
+    return SDKS[config.provider](key, config, environ)

@@ -6,7 +6,9 @@ show one.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -55,8 +57,6 @@ class Request:
         mode: in `enum` the provider constrains the answer to `labels` or `schema`.
         labels: the allowed answers of a comparison.
         replicate: separates draws that are wanted; in the ledger's key.
-        attempt: counts the answers to this very question that could not be used; not in
-            the key. A model in this process draws anew by it.
         schema: the JSON schema, as text, of a structured answer.
     """
 
@@ -65,7 +65,6 @@ class Request:
     mode: Mode = "text"
     labels: tuple[str, ...] = ()
     replicate: int = 0
-    attempt: int = 0
     schema: str = ""
 
     @property
@@ -74,29 +73,23 @@ class Request:
         return self.mode == "enum" and bool(self.labels)
 
     @property
-    def structure(self) -> dict[str, Any] | None:
-        """The JSON schema of a constrained structured answer; None: it is free."""
-        if self.mode != "enum" or not self.schema:
-            return None
-        schema: dict[str, Any] = json.loads(self.schema)
-        return schema
-
-    @property
     def answer_schema(self) -> dict[str, Any] | None:
         """The JSON schema of a constrained answer; None: it is free.
 
         A label is given as `{"answer": LABEL}`.
         """
-        if not self.is_choice:
-            return self.structure
-        label = {"type": "string", "enum": list(self.labels)}
-        # OpenAI's strict schemas must require every property, and forbid others.
-        return {
-            "type": "object",
-            "properties": {"answer": label},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
+        if self.mode != "enum":
+            return None
+        if self.labels:
+            # OpenAI's strict schemas must require every property, and forbid others.
+            return {
+                "type": "object",
+                "properties": {"answer": {"type": "string", "enum": list(self.labels)}},
+                "required": ["answer"],
+                "additionalProperties": False,
+            }
+        schema: dict[str, Any] | None = json.loads(self.schema or "null")
+        return schema
 
 
 def bare_label(text: str) -> str:
@@ -125,6 +118,8 @@ class Reply:
         refused: by a safety refusal or filter.
         metered: False: the service did not say what it billed. The tokens are then 0,
             and mean nothing.
+        margin: log-probability of the first label less that of the second; None: the
+            service does not say.
     """
 
     text: str = field(repr=False)
@@ -134,6 +129,7 @@ class Reply:
     reasoning_tokens: int = 0
     refused: bool = False
     metered: bool = True
+    margin: float | None = None
 
 
 class ProviderFailure(Exception):
@@ -145,7 +141,7 @@ class ProviderFailure(Exception):
         kind: of failure.
         status: of HTTP, where there was one.
         retry_after: seconds that the service asks to wait.
-        about: what it is about, such as an address or a variable.
+        about: what it is about, such as an address, a variable, the service's code.
     """
 
     def __init__(
@@ -155,18 +151,11 @@ class ProviderFailure(Exception):
         retry_after: float | None = None,
         about: str = "",
     ) -> None:
-        details = []
-        if status is not None:
-            details.append(f"HTTP {status}")
-        if about:
-            details.append(about)
-        message: str = kind
-        if details:
-            message = f"{kind} ({', '.join(details)})"
-        super().__init__(message)
+        http = "" if status is None else f"HTTP {status}"
+        details = ", ".join(filter(None, (http, about)))
+        super().__init__(f"{kind} ({details})" if details else kind)
         self.kind = kind
-        self.status = status
-        self.retry_after = retry_after
+        self.retry_after = retry_after or 0.0
 
     @property
     def retryable(self) -> bool:
@@ -209,3 +198,65 @@ class Provider(Protocol):
             ProviderFailure: no reply; the SDK's own exception is not chained.
         """
         ...
+
+
+def request_key(binding: ModelBinding, request: Request) -> str:
+    """Compute the ledger's key of a question to a model: 64 hexadecimal digits.
+
+    It is the SHA-256 of the canonical JSON of everything that decides an answer. Not in
+    it are aliases, names of judges and panels, addresses, keys, limits, prices and
+    policy, because they decide whether and when, not what; nor results, such as the
+    returned model. Every change of it would pay for all answers anew.
+    """
+    content = {
+        "provider": binding.provider,
+        # The same name on Azure or Vertex is another deployment.
+        "endpoint_class": binding.endpoint_class,
+        "model": binding.model,
+        "parameters": _canonical(dict(binding.parameters)),
+        "template_version": request.prompt.template_version,
+        "mode": request.mode,
+        "stage": request.task,
+        "system": request.prompt.system,
+        "user": request.prompt.user,
+        "labels": list(request.labels),
+        "replicate": request.replicate,
+    }
+    if request.schema:
+        # Only where there is one: a comparison has none.
+        content["schema"] = request.schema
+    text = json.dumps(
+        content,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
+        allow_nan=False,
+    )
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
+    """Name a language model by everything that changes its answers.
+
+    Args:
+        binding: the model.
+        mode: how it answers.
+        deciding: whatever else decides its answers, as ASCII text, of which a hash is
+            named.
+    """
+    digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
+    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
+
+
+def _canonical(value: Any) -> Any:
+    """Bring JSON values to one form.
+
+    1 and 1.0 are the same setting, a list and a tuple are the same list.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _canonical(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return value

@@ -30,7 +30,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     GUARANTEES,
     violations_between,
 )
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.trust import doubt, share_of
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.quality.rules import broken_studies

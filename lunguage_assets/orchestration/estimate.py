@@ -35,7 +35,7 @@ from lunguage_assets.judges.estimate import (
     record_of,
     total,
 )
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Prompt

@@ -12,8 +12,7 @@ from commands import lunguage
 from finished_homes import Finished
 from platform_support import contents
 
-from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Attempt, Ledger
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.packaged_data import resource

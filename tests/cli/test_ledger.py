@@ -6,9 +6,8 @@ from pathlib import Path
 
 from commands import lunguage
 
-from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.transfer import export_attempts
+from lunguage_assets.judges.ledger import Attempt, Ledger
+from lunguage_assets.judges.transfer import export_attempts
 
 ANSWERS = {
     "extract": '["may represent"]',

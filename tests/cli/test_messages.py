@@ -15,7 +15,7 @@ from finished_homes import Finished
 
 from lunguage_assets.cli import run_display
 from lunguage_assets.cli.analyse import print_analyses
-from lunguage_assets.judges.asking.progress import Progress, steps_of
+from lunguage_assets.judges.progress import Progress, steps_of
 from lunguage_assets.orchestration.run import RunSummary
 from lunguage_assets.workspace.home import Home
 

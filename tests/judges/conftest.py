@@ -12,7 +12,7 @@ import postgres_server
 import pytest
 from loopback import LoopbackServer
 
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,5 +1,6 @@
-"""`lunguage run` with language models: the real SDK against a loopback server, through
-Dagster, from reports to release.
+"""`lunguage run` with language models, through Dagster, from reports to release: a good
+judge's is released, is kept through budgets and kills and asks nothing twice; a judge
+that knows nothing gets no number released, a real small model too.
 """
 
 from __future__ import annotations
@@ -8,17 +9,18 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
-import dagster as dg
 import pytest
+import small_models
 from commands import CommandResult, lunguage
 from loopback import TROUBLES, LoopbackServer, failing_share
 from platform_support import environment, without_expectations
 from served_home import wait_for
 
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -31,9 +33,10 @@ provider = "openai-compatible"
 model = "tester-{key}"
 base_url = "{url}"
 params = {{ max_tokens = 100, temperature = 1.0 }}
-limits = {{ backoff_s = 0.01 }}
+limits = {{ backoff_s = 0.01, in_flight = 8 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 allowed_data = ["synthetic"]
+order = "one"
 """
 PANEL = """
 preset = "loopback"
@@ -43,6 +46,13 @@ members = ["one", "two"]
 panel = "both"
 extractor = "one"
 """
+PROMPTS = {
+    "comparison/system.txt": "You weigh two sentences of a zebra keeper.",
+    "comparison/user.txt": "Which is surer?\nsentence_1: $sentence_1\n"
+    "sentence_2: $sentence_2",
+    "extraction/system.txt": "You underline doubts of a zebra keeper.",
+    "extraction/user.txt": "It costs $$1.\nfinding: $finding\nsentence: $sentence",
+}
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +70,10 @@ def home_for(folder: Path, server: LoopbackServer) -> Path:
     return home
 
 
-def run(home: Path, delivery: Path, *options: str) -> CommandResult:
+def run(home: Path, delivery: Path, *options: str, **variables: str) -> CommandResult:
     arguments = ("--data", delivery, "--batch", "b", *options)
-    judges = home / "judges.toml"
-    return lunguage(home, "run", *arguments, LUNGUAGE_JUDGES=str(judges))
+    variables = {"LUNGUAGE_JUDGES": str(home / "judges.toml"), **variables}
+    return lunguage(home, "run", *arguments, **variables)
 
 
 def tables(home: Path) -> dict[str, bytes]:
@@ -74,119 +84,105 @@ def tables(home: Path) -> dict[str, bytes]:
     }
 
 
-def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
-    """Metadata of the latest partitions for which the two models were asked."""
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        events = [
-            instance.get_latest_materialization_event(dg.AssetKey(name))
-            for name in ("hedge_phrases", "fitted_probabilities")
-        ]
-    return [
-        {
-            name: value.value
-            for name, value in event.asset_materialization.metadata.items()
-        }
-        for event in events
-    ]
-
-
 @pytest.mark.lengthy
-def test_a_run_stopped_by_a_budget_goes_on_and_replays(
+def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
     tmp_path: Path, delivery: Path
 ) -> None:
-    with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as server:
+    decide = failing_share(0.2, TROUBLES, seed=1)
+    with LoopbackServer(decide=decide, latency=0.01) as server:
         home = home_for(tmp_path, server)
         stopped = run(home, delivery, "--budget", "0.02")
         assert len(stopped.stderr.splitlines()) == 1
-        assert "budget of $0.02" in stopped.stderr
+        assert "budget of $0.020" in stopped.stderr
         assert not (home / "release").exists()
+        command = [sys.executable, "-m", "lunguage_assets.cli.main", "run"]
+        variables = environment(home) | {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
         calls = len(server.calls)
-        assert run(home, delivery, "--budget", "5").returncode == 0
-        assert len(server.calls) > server.answered, "some failed"
-        extraction, fits = shown_with_the_partitions(home)
-        extracting = sum("finding:" in call.user.lower() for call in server.calls)
-        assert extraction["llm_calls"] == extracting > 0
-        assert (
-            fits["llm_calls"]
-            == len(server.calls) - extracting
-            > len(server.calls) - calls
+        process = subprocess.Popen(
+            [*command, "--data", str(delivery), "--batch", "b"],
+            env=variables,
+            stdout=subprocess.DEVNULL,
         )
-        assert fits["llm_cost_usd"] > 0 < extraction["llm_cost_usd"]
+        wait_for(lambda: len(server.calls) >= calls + 60, 300, "no calls", every=0.01)
+        process.kill()
+        process.wait()
+        assert run(home, delivery, "--budget", "5").returncode == 0
+        # Each question is answered once, but for those in flight at the kill.
+        rows = Ledger.open(home / "ledger.sqlite").rows()
+        answered = Counter(row["key"] for row in rows if row["failure"] is None)
+        assert set(answered.values()) == {1}
+        assert 0 <= len(server.calls) - len(rows) <= 2 * 8
     summary = json.loads(
         (home / "release/panel/v1/restricted/summary.json").read_text()
     )
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
-    # the server is gone, and the models retired: what follows can only come from the
-    # ledger
+    # The server is gone, and the models retired: what follows can only come from the
+    # ledger.
     before = tables(home)
     shutil.rmtree(home / "tables")
     shutil.rmtree(home / "release")
-    retired = (
-        (home / "judges.toml")
-        .read_text()
-        .replace("price = ", "retires_on = 2020-01-01\nprice = ")
-    )
+    text = (home / "judges.toml").read_text()
+    retired = text.replace("price = ", "retires_on = 2020-01-01\nprice = ")
     (home / "judges.toml").write_text(retired)
     assert run(home, delivery, "--rebuild-ranking").returncode == 0
     assert tables(home) == before
 
 
-COSTS = ("llm_calls", "llm_cost_usd", "llm_invalid", "llm_input_tokens")
-
-
-def shown_costs(home: Path) -> dict[str, float]:
-    """The sum of what all partitions show."""
-    costs = dict.fromkeys(COSTS, 0.0)
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        for name in ("hedge_phrases", "comparison_matches", "fitted_probabilities"):
-            for record in instance.fetch_materializations(
-                dg.AssetKey(name), limit=20
-            ).records:
-                assert record.asset_materialization is not None
-                metadata = record.asset_materialization.metadata
-                for cost in COSTS:
-                    costs[cost] += metadata[cost].value if cost in metadata else 0  # type: ignore[operator]
-    return costs
-
-
 @pytest.mark.lengthy
-def test_after_any_kill_shown_costs_are_those_of_the_ledger(
+def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
     tmp_path: Path, delivery: Path
 ) -> None:
-    decide = failing_share(0.2, TROUBLES, seed=1)
-    with LoopbackServer(decide=decide, latency=0.02) as server:
+    def one_sided(call: object) -> str:
+        return "[]" if "finding:" in call.user.lower() else "sentence_1"  # type: ignore[attr-defined]
+
+    prompts = tmp_path / "prompts"
+    for name, text in PROMPTS.items():
+        (prompts / name).parent.mkdir(parents=True, exist_ok=True)
+        (prompts / name).write_text(text)
+    with LoopbackServer(answer=one_sided) as server:
         home = home_for(tmp_path, server)
+        text = (home / "judges.toml").read_text()
+        rules = text.replace('extractor = "one"', 'extractor = "lexicon"')
+        rules += '[judges.lexicon]\nprovider = "lexicon"\n'
+        (home / "judges.toml").write_text(rules)
+        refused = run(home, delivery)
+        assert refused.returncode == 1
+        assert "did not pass its trial" in refused.stderr
+        assert not (home / "release").exists()
+        assert len(server.calls) == 2 * 60
+        let_in = rules.replace("order =", 'let_in = "to see"\norder =')
+        (home / "judges.toml").write_text(let_in)
+        done = run(home, delivery, LUNGUAGE_PROMPTS=str(prompts))
+        assert done.returncode == 0, done.stderr
+        own = {call.system for call in server.calls[2 * 60 :]}
+        assert own == {PROMPTS["comparison/system.txt"]}
+    release = home / "release/panel/v1/open"
+    provenance = json.loads((release / "provenance.json").read_text())
+    assert provenance["judges"]["one"]["let_in"] == "to see"
+    assert provenance["prompts"] == load_prompts(prompts).version
+    assert "Judge one was let in" in (release / "report.html").read_text()
 
-        def started() -> subprocess.Popen[bytes]:
-            arguments = ["run", "--data", str(delivery), "--batch", "b"]
-            variables = {
-                **environment(home),
-                "LUNGUAGE_JUDGES": str(home / "judges.toml"),
-            }
-            command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
-            return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
 
-        for calls in (10, 60):
-            process = started()
-            wait_for(
-                lambda calls=calls: len(server.calls) >= calls,
-                300,
-                "no calls",
-                every=0.01,
-            )
-            process.kill()
-            process.wait()
-        assert started().wait() == 0
-    costs = shown_costs(home)
-    ledger = Ledger.open(home / "ledger.sqlite").statistics()
-    assert ledger["lost"].sum() > 0
-    assert costs == {
-        "llm_calls": ledger["attempts"].sum(),
-        "llm_cost_usd": pytest.approx(ledger["cost_usd"].sum()),
-        "llm_invalid": ledger["invalid"].sum(),
-        "llm_input_tokens": ledger["input_tokens"].sum(),
-    }
+@pytest.mark.lengthy  # a real model answers its trial
+@pytest.mark.skipif(
+    small_models.missing() is not None, reason=small_models.missing() or ""
+)
+def test_the_small_real_model_is_refused_at_its_trial(tmp_path: Path) -> None:
+    write_sample(tmp_path / "three", reports=3, seed=5)
+    home = without_expectations(tmp_path / "home")
+    (home / "settings.toml").write_text(SETTINGS)
+    arguments = ("run", "--data", tmp_path / "three", "--preset", "local-small")
+    refused = lunguage(home, *arguments)
+    assert refused.returncode == 1
+    assert "did not pass its trial" in refused.stderr
+    assert "agreed with itself in 0 of 30 pairs" in refused.stderr
+    ledger = Ledger.open(home / "ledger.sqlite")
+    assert ledger.statistics()["attempts"].tolist() == [60]
+    assert not (home / "release").exists()
+    again = lunguage(home, *arguments)
+    assert "did not pass its trial" in again.stderr
+    assert ledger.statistics()["attempts"].tolist() == [60]
 
 
 def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(

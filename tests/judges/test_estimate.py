@@ -32,8 +32,7 @@ from lunguage_assets.judges.estimate import (
     record_of,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Attempt, Ledger
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.sample import write_sample
 

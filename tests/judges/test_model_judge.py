@@ -20,13 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.asker import (
+from lunguage_assets.judges.ask import (
     MIN_ANSWERS_TO_JUDGE,
     Asker,
     NothingReadable,
 )
 from lunguage_assets.judges.judge_config import Limits
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import (
     LABELS,
     ModelJudge,

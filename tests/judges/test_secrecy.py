@@ -239,12 +239,12 @@ def test_the_words_reach_only_what_needs_them(
     )
     with sqlite3.connect(runs.first / "ledger.sqlite") as ledger:
         quoted = ledger.execute(
-            "SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure"
+            "SELECT failure, count(*) FROM judge_calls_made WHERE answer LIKE '%zanzibar%' GROUP BY failure"
         ).fetchall()
         failures = {
             failure
             for (failure,) in ledger.execute(
-                "SELECT DISTINCT failure FROM judge_attempts"
+                "SELECT DISTINCT failure FROM judge_calls_made"
             )
         }
     assert {failure for failure, _ in quoted} >= {"unreadable"}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from fake_model import FakeModel, draw, reply
 
-from lunguage_assets.judges.asking.asker import Asker, NothingReadable
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.ask import Asker, NothingReadable
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.trust import UnfitJudge, doubt, trial_questions, unfitness

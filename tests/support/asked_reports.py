@@ -19,9 +19,9 @@ import pandas as pd
 from loopback import Call
 from sdk_run import KEYS
 
-from lunguage_assets.judges.asking.limits import Budget
+from lunguage_assets.judges.ask import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.structuring.contract import (
     SectionCode,

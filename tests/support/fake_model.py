@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.ledger.attempts import Attempt, request_key
+from lunguage_assets.judges.ledger import Attempt
 from lunguage_assets.judges.requests import (
     ModelBinding,
     Prompt,
     ProviderFailure,
     Reply,
     Request,
+    request_key,
 )
 
 BINDING = ModelBinding(

@@ -1,20 +1,10 @@
-"""Judges behind a real SDK, processes that ask them and share a ledger, and one that
-asks a fake model until it is killed.
-"""
+"""Judges behind a real SDK, at a loopback server."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from fake_model import FakeModel, questions, read_label
-from forked import Forked, forked
-
-from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.limits import Budget
+from lunguage_assets.judges.ask import Asker, Budget
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig, Price
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
@@ -54,37 +44,4 @@ def judge_of(
     return ModelJudge(
         Asker("one", provider, ledger, limits, price=PRICE, budget=budget),
         load_prompts(),
-    )
-
-
-def started(ledger_location: str, url: str, **options: Any) -> Forked:
-    """A process that tells its `answers` or its `error`; options: `count` and `start`
-    of the questions, `daily` dollars, `limits`.
-    """
-    return forked(_ask, ledger_location, url, **options)
-
-
-def _ask(
-    ledger_location: str,
-    url: str,
-    count: int,
-    start: int = 0,
-    daily: float | None = None,
-    **limits: Any,
-) -> dict[str, Any]:
-    budget = None if daily is None else Budget(None, daily)
-    patient = LIMITS.model_copy(update={"timeout_s": 60.0, **limits})
-    judge = judge_of("openai", url, Ledger.open(ledger_location), patient, budget)
-    try:
-        return {"answers": judge.compare(pairs(start + count)[start:])}
-    except LunguageError as error:
-        return {"error": str(error)}
-
-
-def ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
-    """Ask `count` questions; `log` gets the key of every call that is sent."""
-    model = FakeModel(0.1, latency=0.02, log=log)
-    limits = Limits(in_flight=in_flight, backoff_s=0.001)
-    Asker("one", model, Ledger.open(ledger_file), limits).ask(
-        questions(count), read_label
     )

@@ -12,7 +12,7 @@ from lunguage_assets import __version__
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.workspace import home as homes
 from lunguage_assets.workspace.home import Home
 

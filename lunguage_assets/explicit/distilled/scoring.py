@@ -11,7 +11,7 @@ import pandas as pd
 
 from lunguage_assets.explicit.distilled.scorer import DistilledScorer
 from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
-from lunguage_assets.judges.asking.progress import steps_of
+from lunguage_assets.judges.progress import steps_of
 
 SCORED = "scored"
 OUT_OF_DISTRIBUTION = "unlike what was learnt"

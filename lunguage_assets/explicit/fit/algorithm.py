@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit.fit.fit_panel import FitPanel, Outcome, Outcomes
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.judges.asking.progress import Fitting, announce
+from lunguage_assets.judges.progress import Fitting, announce
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.randomness import Floats, Integers
 from lunguage_assets.settings import ExplicitSettings

@@ -11,13 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.judge_config import (
-    LLMJudgeConfig,
-    ModelProvider,
-    checked_base_url,
-)
+from lunguage_assets.judges.judge_config import LLMJudgeConfig, checked_base_url
 
-_KEY_VARIABLES: Mapping[ModelProvider, str] = {
+_KEY_VARIABLES: Mapping[str, str] = {
     "openai": "OPENAI_API_KEY",
     "azure-openai": "AZURE_OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -28,7 +24,7 @@ OpenAI-compatible server needs none; Vertex AI takes Google's application defaul
 credentials (GOOGLE_APPLICATION_CREDENTIALS).
 """
 
-_OFFICIAL_URLS: Mapping[ModelProvider, str] = {
+_OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
@@ -89,31 +85,25 @@ def resolve_endpoint(
     }
     for name, variable in variables_of(config).items():
         values[name] = environ.get(variable, "").strip()
-        if not values[name]:
+        problem = "" if values[name] else "is not set"
+        if name == "base_url" and values[name]:
+            try:
+                checked_base_url(values[name])
+            except ValueError as error:
+                problem = f"holds another address than expected: {error}"
+        if problem:
             raise ConfigurationError(
-                f"judge {key!r}: environment variable {variable} is not set. Set it, "
-                "or choose another preset."
+                f"judge {key!r}: environment variable {variable} {problem}. Set it, or "
+                "choose another preset."
             )
-        if name == "base_url":
-            _require_usable_address(key, variable, values[name])
-    if not values["base_url"]:
-        values["base_url"] = _vertex_url(values["location"])
-    return Endpoint(**values)
-
-
-def _require_usable_address(key: str, variable: str, address: str) -> None:
-    try:
-        checked_base_url(address)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"judge {key!r}: environment variable {variable}: {error}."
-        ) from None
-
-
-def _vertex_url(location: str) -> str:
-    # Hosts of single regions begin with the region; those of several do not.
+    location = values.get("location", "")
     if location == "global":
-        return "https://aiplatform.googleapis.com"
-    if location in ("us", "eu"):
-        return f"https://aiplatform.{location}.rep.googleapis.com"
-    return f"https://{location}-aiplatform.googleapis.com"
+        values["base_url"] = values["base_url"] or "https://aiplatform.googleapis.com"
+    elif location in ("us", "eu"):
+        # Hosts of single regions begin with the region; those of several do not.
+        host = f"https://aiplatform.{location}.rep.googleapis.com"
+        values["base_url"] = values["base_url"] or host
+    elif location:
+        host = f"https://{location}-aiplatform.googleapis.com"
+        values["base_url"] = values["base_url"] or host
+    return Endpoint(**values)

@@ -1,16 +1,17 @@
 """What went wrong with a call, without what was asked.
 
 Exceptions of the SDKs hold the whole prompt. Only their kind, status and waiting time
-go on, and the operating system's word for a connection that failed.
+go on, the service's own type and code of the error, and the operating system's word for
+a connection that failed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
+import re
 import socket
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure
@@ -33,108 +34,72 @@ _EXHAUSTED_CODES = frozenset(
 )
 """Codes of a 429 that waiting does not fix: the account has no money left."""
 
-_FILTERED_CODE = "content_filter"
-"""Code of a 400 by which Azure refuses a prompt."""
-
-_NAMES_BY_KIND: Mapping[FailureKind, frozenset[str]] = {
-    "timeout": frozenset({"TimeoutError", "APITimeoutError", "TimeoutException"}),
-    "malformed": frozenset(
-        {"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}
-    ),
-    "connection": frozenset(
-        {
-            "APIConnectionError",
-            "RequestError",
-            "TransportError",
-            "OSError",
-            "ClientConnectionError",
-        }
-    ),
-    "authentication": frozenset(
-        {
-            "RefreshError",
-            "DefaultCredentialsError",
-            "GoogleAuthError",
-            "CredentialsError",
-            "UserAccessTokenError",
-        }
-    ),
+_NAMES_BY_KIND: Mapping[FailureKind, str] = {
+    "timeout": "TimeoutError APITimeoutError TimeoutException",
+    "malformed": "APIResponseValidationError UnknownApiResponseError DecodingError",
+    "connection": "APIConnectionError RequestError TransportError OSError "
+    "ClientConnectionError",
+    "authentication": "RefreshError DefaultCredentialsError GoogleAuthError "
+    "CredentialsError UserAccessTokenError",
+    # What the SDKs stumble over when a response is JSON of other types than theirs.
+    "server": "ValueError StreamError AttributeError TypeError LookupError",
 }
 """Names of exceptions, not classes: the SDKs share these names, and httpx, httpx2 and
 aiohttp would each have to be imported to ask for a class. The first kind that fits
 counts.
 """
 
-_STUMBLED_NAMES = frozenset(
-    {"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}
-)
-"""What the SDKs stumble over when a response is JSON of other types than theirs."""
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{1,63}")
+"""A type or code of an error, such as `model_not_found`: no sentence is one."""
 
 
-async def attempt(
-    call: Awaitable[Any], timeout_s: float, about: Mapping[FailureKind, str]
-) -> Any:
-    """Await one call of an SDK.
+def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailure:
+    """Describe an SDK's exception; nothing else of it is kept.
 
     Args:
-        call: that was begun.
-        timeout_s: for all of it; the SDKs' own timeouts are for one read.
-        about: what a failure of a kind is about, such as an address.
-
-    Returns:
-        The SDK's response; None: the service refused the prompt by an error.
-
-    Raises:
-        ProviderFailure: no reply came.
+        error: that was raised.
+        address: of the service.
+        key_source: where its key comes from, in words.
     """
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await call
-    except Exception as error:
-        if getattr(error, "code", None) == _FILTERED_CODE:
-            return None
-        failure = _failure_of(error, about)
-    # Raised outside the handler: neither its cause nor its context is the SDK's
-    # exception, with the prompt.
-    raise failure
-
-
-def _failure_of(error: Exception, about: Mapping[FailureKind, str]) -> ProviderFailure:
-    """Describe an SDK's exception; nothing else of it is kept."""
     # An SDK wraps what it met, such as a timeout.
     classes = (*type(error).__mro__, type(error.__cause__))
     names = {cls.__name__ for cls in classes}
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
-    status = _http_status(codes)
+    statuses = [code for code in codes if isinstance(code, int) and code >= 300]
+    details = [address]
     # A response that could not be read carries the status of its body, such as 200.
-    if status is None or "APIResponseValidationError" in names:
-        kind = _kind_of_names(names)
-        details = [about.get(kind, "")]
+    if not statuses or "APIResponseValidationError" in names:
+        kind: FailureKind = "rejected"
+        for candidate, known_names in _NAMES_BY_KIND.items():
+            if not names.isdisjoint(known_names.split()):
+                kind = candidate
+                break
+        kind = "malformed" if kind == "server" else kind
         if kind == "connection":
             details.append(_system_error(error))
         return ProviderFailure(kind, about=": ".join(filter(None, details)))
-    default: FailureKind = "server" if status >= 500 else "rejected"
-    kind = _KIND_BY_STATUS.get(status, default)
-    if status == 429 and not _EXHAUSTED_CODES.isdisjoint(map(str, codes)):
+    status = statuses[0]
+    kind = _KIND_BY_STATUS.get(status, "server" if status >= 500 else "rejected")
+    own_words = _own_words(error)
+    if status == 429 and not _EXHAUSTED_CODES.isdisjoint(own_words):
         kind = "authentication"
-    wait_s = _seconds_to_wait(error)
-    return ProviderFailure(kind, status, wait_s, about.get(kind, ""))
+    if kind == "authentication":
+        details.append(key_source)
+    about = ", ".join([*own_words, *details])
+    return ProviderFailure(kind, status, _seconds_to_wait(error), about)
 
 
-def _http_status(codes: list[Any]) -> int | None:
-    """Find the status of a failed request among codes of an exception."""
-    for code in codes:
-        if isinstance(code, int) and code >= 300:
-            return code
-    return None
-
-
-def _kind_of_names(names: set[str]) -> FailureKind:
-    """Tell the kind of a failure by the names of its exception's classes."""
-    for kind, known_names in _NAMES_BY_KIND.items():
-        if names & known_names:
-            return kind
-    return "malformed" if names & _STUMBLED_NAMES else "rejected"
+def _own_words(error: Any) -> list[str]:
+    """Read the service's type and code of an error, of whichever SDK."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        # Anthropic's error stands in an object of its own.
+        body = body["error"]
+    values = [getattr(error, name, None) for name in ("type", "code", "status")]
+    if isinstance(body, dict):
+        values += [body.get("type"), body.get("code")]
+    words = [value for value in values if isinstance(value, str)]
+    return list(dict.fromkeys(filter(_IDENTIFIER.fullmatch, words)))
 
 
 def _system_error(error: BaseException | None) -> str:
@@ -149,7 +114,7 @@ def _system_error(error: BaseException | None) -> str:
     return ""
 
 
-def _seconds_to_wait(error: Exception) -> float | None:
+def _seconds_to_wait(error: Any) -> float | None:
     """Read how long a service asks to wait; None: it does not say, or not readably.
 
     It says so in a Retry-After header, or, as Google, in the body's RetryInfo, such as
@@ -159,14 +124,11 @@ def _seconds_to_wait(error: Exception) -> float | None:
     try:
         delay = headers.get("retry-after")
         if delay is None:
-            delay = _google_retry_delay(error)
+            entries = error.details.get("error", error.details)["details"]
+            delay = next(
+                entry["retryDelay"] for entry in entries if "retryDelay" in entry
+            )
         seconds = float(delay.removesuffix("s"))
     except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _google_retry_delay(error: Any) -> Any:
-    body = error.details
-    entries = body.get("error", body)["details"]
-    return next(entry["retryDelay"] for entry in entries if "retryDelay" in entry)

@@ -1,30 +1,22 @@
 """A language model in this process: questions asked at the same time become batches.
 
-How a model is loaded and answers is `local_model.py`.
+Mode `text` generates, as in the paper; mode `enum` compares the log-probabilities of
+the two labels in one forward pass. Prompts are padded on the left and masked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import named_path
-from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.providers.local_model import (
-    AnswerBatch,
-    Result,
-    load_model,
-)
-from lunguage_assets.judges.requests import (
-    ModelBinding,
-    Provider,
-    ProviderFailure,
-    Reply,
-    Request,
-)
+from lunguage_assets.hub import named_path, quiet_transformers, snapshot
+from lunguage_assets.judges.judge_config import GenerationParameters, LLMJudgeConfig
+from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
 GGUF = ".gguf"
 """Ends the name of a quantised model in one file, whose numbers `dtype` reads."""
@@ -32,156 +24,282 @@ GGUF = ".gguf"
 LINGER_S = 0.01
 """A batch that is not full waits so long for more questions."""
 
-_OUT_OF_MEMORY = (
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-    "alloc_failed",
-)
-"""Words of a RuntimeError of torch, by which alone some devices say it."""
+_UNREAD_FILES = ("*/*", "consolidated*")
+"""Copies of weights in their authors' own layout: fetched for nothing."""
 
 
-class _WaitingRequest(NamedTuple):
-    """A question, and where its reply is awaited."""
+class LocalProvider:
+    """A model of `transformers`; nothing is loaded before the first question.
 
-    request: Request
-    reply: asyncio.Future[Reply]
-
-
-def local_provider(key: str, config: LLMJudgeConfig) -> Provider:
-    """Make the provider of a model in this process.
-
-    Nothing is imported or loaded before the first question.
+    Args:
+        key: of the judge, for messages.
+        config: its table.
 
     Raises:
         ConfigurationError: a library is not installed, or the model is a folder, file
             or package that does not exist.
     """
-    is_gguf = config.model.endswith(GGUF)
-    modules = ["torch", "transformers"]
-    if is_gguf:
-        modules += ["gguf", "accelerate"]
-    for module in modules:
-        if find_spec(module) is None:
-            raise ConfigurationError(
-                f"judge {key!r} runs its model in this process and needs {module}, "
-                "which is not installed. Run: pip install 'lunguage-assets[models]'"
-            )
-    path = named_path(config.model)
-    if path is not None:
-        is_there = path.is_file() if is_gguf else path.is_dir()
-        if not is_there:
+
+    def __init__(self, key: str, config: LLMJudgeConfig) -> None:
+        is_gguf = config.model.endswith(GGUF)
+        for module in ["torch", "transformers", *(["gguf", "accelerate"] * is_gguf)]:
+            if find_spec(module) is None:
+                raise ConfigurationError(
+                    f"judge {key!r} runs its model in this process and needs {module}, "
+                    "which is not installed. Run: pip install 'lunguage-assets[models]'"
+                )
+        path = named_path(config.model)
+        if path is not None and not (path.is_file() if is_gguf else path.is_dir()):
             raise ConfigurationError(
                 f"judge {key!r}: found no folder {config.model}; expected one with the "
                 f"model's files, a {GGUF} file, or a name on the hub."
             )
-    return LocalProvider(
-        config.binding,
-        lambda: load_model(key, config.binding, config.device),
-        config.batch_size,
-    )
-
-
-class LocalProvider:
-    """Gathers questions into batches, smaller ones when memory runs out.
-
-    Used in one event loop at a time.
-
-    Args:
-        binding: of the model.
-        load: loads the model, at the first question.
-        batch_size: at most.
-    """
-
-    def __init__(
-        self, binding: ModelBinding, load: Callable[[], AnswerBatch], batch_size: int
-    ) -> None:
-        self.binding = binding
-        self._load = load
-        self._batch_size = batch_size
-        self._waiting: list[_WaitingRequest] = []
+        self.binding = config.binding
+        self._config = config
+        self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
         self._serving: asyncio.Task[None] | None = None
-        self._answer_batch: AnswerBatch | None = None
 
     async def answer(self, request: Request) -> Reply:
         """Ask once; nothing is tried again.
 
         Raises:
-            ProviderFailure: `rejected` where the prompt is too long for the model,
-                `overloaded` where memory does not suffice for it alone.
+            ProviderFailure: `rejected` where the prompt is too long for the model.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Reply] = loop.create_future()
-        self._waiting.append(_WaitingRequest(request, reply))
+        self._waiting.append((request, reply))
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
         return await reply
 
     async def _serve(self) -> None:
-        """Answer batch after batch while somebody waits.
-
-        The model computes in a thread, which the interpreter awaits when it ends.
-        """
+        """Answer batch after batch while somebody waits, in a thread."""
         while self._waiting:
-            if len(self._waiting) < self._batch_size:
+            if len(self._waiting) < self._config.batch_size:
                 await asyncio.sleep(LINGER_S)
-            batch = self._take_batch()
-            if not batch:
-                continue
-            requests = [waiting.request for waiting in batch]
-            results = await asyncio.to_thread(self._results, requests)
-            for waiting, result in zip(batch, results, strict=True):
-                if waiting.reply.done():
-                    continue
+            is_choice = self._waiting[0][0].is_choice
+            alike = [one for one in self._waiting if one[0].is_choice == is_choice]
+            batch = alike[: self._config.batch_size]
+            self._waiting = [one for one in self._waiting if one not in batch]
+            requests = [request for request, _ in batch]
+            try:
+                results = await asyncio.to_thread(self._results, requests)
+            except Exception as error:
+                results = [error] * len(batch)
+            for (_, reply), result in zip(batch, results, strict=True):
                 if isinstance(result, Exception):
-                    waiting.reply.set_exception(result)
+                    reply.set_exception(result)
                 else:
-                    waiting.reply.set_result(result)
+                    reply.set_result(result)
 
-    def _take_batch(self) -> list[_WaitingRequest]:
-        """Take what waits and is answered as the first of it: freely, or by labels."""
-        # Who was cancelled waits no more.
-        self._waiting = [
-            waiting for waiting in self._waiting if not waiting.reply.done()
+    def _results(self, requests: Sequence[Request]) -> list[Reply | Exception]:
+        """Answer a batch: all free, or all about the same labels."""
+        config = self._config
+        model = loaded_model(config.model, config.revision, config.dtype, config.device)
+        parameters = GenerationParameters.model_validate(config.params)
+        texts = [
+            model.rendered(request.prompt, parameters.chat_template_kwargs)
+            for request in requests
         ]
-        if not self._waiting:
-            return []
-        is_choice = self._waiting[0].request.is_choice
-        alike = [
-            waiting
-            for waiting in self._waiting
-            if waiting.request.is_choice == is_choice
-        ]
-        batch = alike[: self._batch_size]
-        self._waiting = [waiting for waiting in self._waiting if waiting not in batch]
-        return batch
+        new_tokens = parameters.max_new_tokens
+        fits = [len(model.tokens(text)) + new_tokens <= model.longest for text in texts]
+        fitting = [text for text, is_short in zip(texts, fits, strict=True) if is_short]
+        replies: list[Reply] = []
+        if fitting and requests[0].is_choice:
+            replies = model.choose(fitting, requests[0].labels, config.model)
+        elif fitting:
+            replies = model.generate(fitting, parameters, config.model)
+        in_order = iter(replies)
+        too_long = ProviderFailure("rejected", about="the prompt is too long")
+        return [next(in_order) if is_short else too_long for is_short in fits]
 
-    def _results(self, requests: Sequence[Request]) -> Sequence[Result]:
-        """Answer a batch; in halves, as all later ones, when memory runs out."""
+
+class LocalModel:
+    """A loaded model with its tokenizer.
+
+    Besides GGUF, weights are safetensors only, and no code of the model's own is run.
+
+    Args:
+        tokenizer: of the model, with a chat template.
+        model: a causal language model.
+    """
+
+    def __init__(self, tokenizer: Any, model: Any) -> None:
+        import transformers
+
+        self._tokenizer = tokenizer
+        self._model = model
+        ends = getattr(model.generation_config, "eos_token_id", None)
+        self._ends = tokenizer.eos_token_id if ends is None else ends
+        # Its authors' sampling habits would silently complete a judge's parameters.
+        model.generation_config = transformers.GenerationConfig()
+        tokenizer.padding_side = "left"
+        if tokenizer.pad_token_id is None:
+            # Any token will do: what is padded is masked.
+            tokenizer.pad_token = tokenizer.eos_token
+        text_config = model.config.get_text_config()
+        longest = getattr(text_config, "max_position_embeddings", None)
+        self.longest = float("inf") if longest is None else longest
+
+    def rendered(self, prompt: Prompt, template: dict[str, Any]) -> str:
+        """Write the conversation up to where the model's answer begins.
+
+        A template without a system role gets both texts as the user's: some refuse one
+        by an error, some leave it out without a word.
+        """
+        user = {"role": "user", "content": prompt.user}
+        system = {"role": "system", "content": prompt.system}
+        options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True}
+        options |= template
         try:
-            if self._answer_batch is None:
-                self._answer_batch = self._load()
-            return self._answer_batch(requests)
-        except Exception as error:
-            if not _is_out_of_memory(error):
-                return [error] * len(requests)
-        # Tried again here and not above: there the error's frames still hold the
-        # tensors that fill the memory.
-        if len(requests) == 1:
-            return [ProviderFailure("overloaded")]
-        half = (len(requests) + 1) // 2
-        self._batch_size = min(self._batch_size, half)
-        first_results = self._results(requests[:half])
-        second_results = self._results(requests[half:])
-        return [*first_results, *second_results]
+            text = self._tokenizer.apply_chat_template([system, user], **options)
+        except Exception:
+            text = ""
+        if prompt.system.strip() not in text:
+            user["content"] = f"{prompt.system}\n\n{prompt.user}"
+            text = self._tokenizer.apply_chat_template([user], **options)
+        return str(text)
+
+    def tokens(self, text: str) -> list[int]:
+        """Cut a text into tokens; the template has the special ones already."""
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens
+
+    def choose(
+        self, texts: Sequence[str], labels: tuple[str, ...], name: str
+    ) -> list[Reply]:
+        """Choose the likelier of two labels for each prompt, after one forward pass.
+
+        Args:
+            texts: of the prompts.
+            labels: of which one answers.
+            name: of the model.
+
+        Raises:
+            ConfigurationError: the labels cannot be told apart by their tokens.
+        """
+        first, second = map(self.tokens, labels)
+        common = 0
+        while first[common : common + 1] == second[common : common + 1] != []:
+            common += 1
+        if common in (len(first), len(second)):
+            raise ConfigurationError(
+                f"model {name!r} does not tell the labels {', '.join(labels)} apart; "
+                "expected different tokens. Use mode text."
+            )
+        # One token is looked at: where the labels part.
+        begun = [text + self._tokenizer.decode(first[:common]) for text in texts]
+        encoded = self._encoded(begun)
+        import torch
+
+        with torch.inference_mode():
+            logits = self._model(**encoded, logits_to_keep=1).logits[:, -1]
+        margins = (logits[:, first[common]] - logits[:, second[common]]).tolist()
+        return [
+            Reply(
+                text=labels[int(margin < 0)],
+                returned_model=name,
+                input_tokens=int(length),
+                output_tokens=1,
+                margin=margin,
+            )
+            for margin, length in zip(margins, self._lengths(encoded), strict=True)
+        ]
+
+    def generate(
+        self, texts: Sequence[str], parameters: GenerationParameters, name: str
+    ) -> list[Reply]:
+        """Write an answer to each prompt.
+
+        Args:
+            texts: of the prompts.
+            parameters: of generation.
+            name: of the model.
+        """
+        import torch
+
+        encoded = self._encoded(texts)
+        options = parameters.model_dump(exclude={"chat_template_kwargs"})
+        if not parameters.do_sample:
+            for name_of_option in ("temperature", "top_p", "top_k", "min_p"):
+                del options[name_of_option]
+        with torch.inference_mode():
+            sequences = self._model.generate(
+                **encoded,
+                **options,
+                eos_token_id=self._ends,
+                pad_token_id=self._tokenizer.pad_token_id,
+            )
+        answers = sequences[:, encoded["input_ids"].shape[1] :]
+        decoded = self._tokenizer.batch_decode(answers, skip_special_tokens=True)
+        return [
+            Reply(
+                text=text,
+                returned_model=name,
+                input_tokens=int(length),
+                output_tokens=len(self.tokens(text)) + 1,
+            )
+            for text, length in zip(decoded, self._lengths(encoded), strict=True)
+        ]
+
+    def _encoded(self, texts: Sequence[str]) -> Any:
+        encoded = self._tokenizer(
+            list(texts), add_special_tokens=False, padding=True, return_tensors="pt"
+        )
+        encoded.pop("token_type_ids", None)
+        return encoded.to(self._model.device)
+
+    @staticmethod
+    def _lengths(encoded: Any) -> list[int]:
+        lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
+        return lengths
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    names = {cls.__name__ for cls in type(error).__mro__}
-    if names & {"MemoryError", "OutOfMemoryError"}:
-        return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and any(
-        words in text for words in _OUT_OF_MEMORY
-    )
+@lru_cache(maxsize=2)
+def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalModel:
+    """Load a model; the two that were used last are kept.
+
+    Args:
+        name: folder, GGUF file, or name on the hub.
+        revision: on the hub.
+        dtype: in which numbers are read.
+        device: `auto`: a GPU where there is one.
+
+    Raises:
+        ConfigurationError: the model cannot be loaded, or is not made for
+            conversations.
+    """
+    import torch
+    import transformers
+
+    quiet_transformers()
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    problem = ""
+    try:
+        path = named_path(name) or Path(name)
+        if not path.exists():
+            path = snapshot(name, revision, _UNREAD_FILES)
+        folder, file = (path, None) if path.is_dir() else (path.parent, path.name)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, gguf_file=file, dtype=dtype, use_safetensors=file is None
+        )
+        model = model.to(device).eval()
+    except Exception as error:
+        # Each library has its own errors, and the text of some is a page long.
+        problem = type(error).__name__
+    if problem:
+        raise ConfigurationError(
+            f"model {name!r}, revision {revision!r}, cannot be loaded on device "
+            f"{device!r} ({problem}). Expected a folder with safetensors, a .gguf "
+            "file, or a name on the hub that this machine can reach, or has in its "
+            "cache; a gated model needs its licence accepted and HF_TOKEN."
+        )
+    if not tokenizer.chat_template:
+        raise ConfigurationError(
+            f"model {name!r} has no chat template; expected a model tuned for "
+            "instructions."
+        )
+    return LocalModel(tokenizer, model)

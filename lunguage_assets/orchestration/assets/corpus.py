@@ -151,10 +151,8 @@ def text_assets(
         key = keys["structurer"]
         delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending(context, configuration, "structured_findings")
-        structurer = configuration.open_structurer(
-            key, terms, spending.note, spending.bill
-        )
+        spending = Spending(context)
+        structurer = configuration.open_structurer(key, terms, spending.note)
 
         def structure(tables: Tables, invalid: list[InvalidStudy]) -> Tables:
             texts = tables["report_texts"]

@@ -170,8 +170,8 @@ def _hedge_assets(
         # a row that is no more would go unnoticed.
         if configuration.home.batch(keys["report_batch"]).kind == "text":
             require_known_rows(configuration.home, findings)
-        spending = Spending(context, configuration, "hedge_phrases")
-        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+        spending = Spending(context)
+        judge = configuration.open_judge(judge_key, spending.note)
         corrections = load_corrections(configuration.home.corrections_file)
 
         def extract(tables: Tables, _: list[InvalidStudy]) -> Tables:
@@ -277,10 +277,8 @@ def _rating_assets(
         is_retained = hedge_vocabulary["retained"]
         retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
         require_anchor_phrases(configuration, retained)
-        spending = Spending(context, configuration, "comparison_matches")
-        judge = configuration.open_judge(
-            context.partition_key, spending.note, spending.bill
-        )
+        spending = Spending(context)
+        judge = configuration.open_judge(context.partition_key, spending.note)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
         is_valid = matches["answer"] != "invalid"
         valid_answers = matches.loc[is_valid, "answer"]
@@ -422,9 +420,9 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         )
         distilled = configuration.settings.distilled
         asks_panel = distilled.out_of_distribution == "panel"
-        spending = Spending(context, configuration, "fitted_probabilities")
+        spending = Spending(context)
         panel = [
-            configuration.open_judge(judge, spending.note, spending.bill)
+            configuration.open_judge(judge, spending.note)
             for judge in configuration.judges.members(ranker)
         ]
 

@@ -20,16 +20,22 @@ import pandas as pd
 
 from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.configuration import (
     RULES,
     JudgesConfiguration,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import JudgeContext, open_asker
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
+from lunguage_assets.judges.requests import (
+    Mode,
+    ModelBinding,
+    Prompt,
+    Request,
+    model_identity,
+    request_key,
+)
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import (
     SectionedReport,

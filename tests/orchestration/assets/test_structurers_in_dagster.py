@@ -21,7 +21,7 @@ from small_homes import SmallHome
 from lunguage_assets.cli.analyse import analyse
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home

@@ -29,10 +29,10 @@ from loopback import Act, Call, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
-from lunguage_assets.judges.asking.asker import NothingReadable
+from lunguage_assets.judges.ask import NothingReadable
 from lunguage_assets.judges.data_policy import PolicyRefused
 from lunguage_assets.judges.examination import examine_judges
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import (
     LONGEST_REPORT,

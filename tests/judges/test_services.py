@@ -23,7 +23,6 @@ from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers.http import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 PROVIDERS = (
@@ -236,10 +235,12 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
 ) -> None:
     server.plan(*map(Act, TROUBLES))
     failures = [trouble(made(provider, server)) for _ in TROUBLES]
-    assert [(failure.kind, failure.status) for failure in failures] == [
-        *TROUBLES.values()
-    ]
-    assert {failure.retry_after for failure in failures} == {None}
+    kinds = [failure.kind for failure in failures]
+    assert kinds == [kind for kind, _ in TROUBLES.values()]
+    for failure, (_, status) in zip(failures, TROUBLES.values(), strict=True):
+        assert server.url in str(failure)
+        assert status is None or f"HTTP {status}" in str(failure)
+    assert {failure.retry_after for failure in failures} == {0.0}
     assert {failure.kind for failure in failures if not failure.retryable} == {
         "authentication",
         "rejected",
@@ -271,7 +272,7 @@ def test_the_seconds_that_a_server_asks_for_are_kept(
     waits = [
         trouble(made(provider, server)).retry_after for _ in range(2 + len(in_body))
     ]
-    assert waits == [2.5, None, *([13.0] if in_body else [])]
+    assert waits == [2.5, 0.0, *([13.0] if in_body else [])]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -302,57 +303,6 @@ def test_an_impossible_token_count_is_unknown_and_its_answer_recorded(
     assert max(reply.input_tokens, reply.output_tokens, reply.reasoning_tokens) < 100
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_headers_for_one_service_go_to_no_other_server(
-    provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secrets = {
-        "OPENAI_ORG_ID": "org-hush",
-        "OPENAI_PROJECT_ID": "project-hush",
-        "OPENAI_CUSTOM_HEADERS": "X-Corp: corp-hush\nAuthorization: Bearer bearer-hush",
-        "ANTHROPIC_CUSTOM_HEADERS": "x-corp: anthropic-hush\nX-Api-Key: key-hush",
-        "ANTHROPIC_AUTH_TOKEN": "token-hush",
-        "GOOGLE_CLOUD_QUOTA_PROJECT": "quota-hush",
-        "GOOGLE_API_KEY": "google-hush",
-    }
-    for name, value in secrets.items():
-        monkeypatch.setenv(name, value)
-    ask(made(provider, server), comparison())
-    assert "hush" not in str([arrival.headers for arrival in server.arrivals])
-    if provider == "openai":
-        assert server.calls[0].headers["authorization"] == "Bearer key-o"
-
-
-@pytest.mark.parametrize(
-    ("address", "kept"),
-    [
-        ("https://api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
-        ("https://eu.api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
-        ("https://api.anthropic.com", {"x-anthropic"}),
-        ("https://aiplatform.eu.rep.googleapis.com", {"x-goog-user-project"}),
-        ("https://openai.com.evil.example/v1", set()),
-        ("https://notopenai.com/v1", set()),
-        ("https://mine.openai.azure.com", set()),
-    ],
-)  # fmt: skip
-def test_a_service_gets_its_own_headers(address: str, kept: set[str]) -> None:
-    environ = {
-        "OPENAI_ORG_ID": "o",
-        "OPENAI_PROJECT_ID": "p",
-        "OPENAI_CUSTOM_HEADERS": "X-Corp: c\nno header",
-        "ANTHROPIC_CUSTOM_HEADERS": "X-Anthropic: a",
-        "GOOGLE_CLOUD_QUOTA_PROJECT": "q",
-    }
-    every = {
-        "openai-organization",
-        "openai-project",
-        "x-corp",
-        "x-anthropic",
-        "x-goog-user-project",
-    }
-    assert {name for name, _ in withheld_headers(address, environ)} == every - kept
-
-
 @pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize("kind", ["dropped", "garbage", "bad_request", "answer"])
 def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
@@ -371,7 +321,7 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
             logging.DEBUG
         )  # as a run of Dagster that begins meanwhile
     failure: ProviderFailure | None = None
-    output = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
+    output = repr(judge) + repr(request) + repr(vars(judge).get("endpoint"))
     try:
         output += repr(ask(judge, request))
     except ProviderFailure as raised:
@@ -488,11 +438,8 @@ def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> No
 def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> None:
     server.plan(Act("no_quota"))
     failure = trouble(made("openai", server))
-    assert (failure.kind, failure.status, failure.retryable) == (
-        "authentication",
-        429,
-        False,
-    )
+    assert (failure.kind, failure.retryable) == ("authentication", False)
+    assert "insufficient_quota" in str(failure)
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
@@ -509,7 +456,6 @@ def test_a_key_that_is_refused_is_told_by_its_variable(
     provider: str, server: LoopbackServer
 ) -> None:
     server.plan(Act("unauthorized"))
-    message = (
-        f"authentication (HTTP 401, the key is read from ${provider.upper()}_API_KEY)"
-    )
-    assert str(trouble(made(provider, server))) == message
+    message = str(trouble(made(provider, server)))
+    assert message.startswith("authentication (HTTP 401, ")
+    assert message.endswith(f"the key is read from ${provider.upper()}_API_KEY)")

