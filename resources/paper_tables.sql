@@ -20,6 +20,7 @@ SELECT label, count(*) AS studies,
     avg(p) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')) AS mean_p,
     count(*) FILTER (source = 'denied' AND status = 'dn') AS absent,
     count(*) FILTER (source = 'implied') AS implied,
+    count(*) FILTER (source = 'unresolved') AS unresolved,
     count(*) FILTER (source = 'contradictory') AS contradictory,
     count(*) FILTER (source = 'unmentioned') AS unmentioned
 FROM read_parquet({file}, file_row_number = true) GROUP BY label ORDER BY min(file_row_number)

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     "--implied", is_flag=True, help="What only a pathway implies is a target, too."
 )
 @click.option(
+    "--unresolved",
+    is_flag=True,
+    help="What the reader did not understand is a target, too.",
+)
+@click.option(
     "--images",
     type=EXISTING_FILE,
     help="MIMIC-CXR's metadata or CheXpert Plus' table (.csv or .csv.gz): a row per "
@@ -54,6 +59,7 @@ def targets(
     order: str,
     policy: str,
     implied: bool,
+    unresolved: bool,
     images: Path | None,
     out: Path,
 ) -> None:
@@ -69,7 +75,7 @@ def targets(
     if order.lower() not in ORDERS and "," in order:
         labels = [label.strip() for label in order.split(",")]
     releases = configuration.home.release / ranker
-    table = targets(releases, labels, policy, implied, images)
+    table = targets(releases, labels, policy, implied, images, unresolved)
     table.write(out)
     click.echo(
         f"{len(table.ids)} rows, {int(table.mask.sum())} targets of "

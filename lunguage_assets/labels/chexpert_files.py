@@ -50,8 +50,9 @@ def chexpert_labels(
     is_excluded = np.zeros(len(studies), dtype=bool)
     for (study, label), of_label in evidence.items():
         row = row_by_study[study]
-        is_mentioned[row] |= bool(of_label.present or of_label.denied)
         name = listed.labels[label].chexpert
+        # "No TB" by itself does not make a report normal: CheXpert has no such label.
+        is_mentioned[row] |= bool(name and (of_label.present or of_label.denied))
         if name == NO_FINDING:
             # It is concluded below. Whoever doubts or denies it, or says both, only
             # keeps it from being concluded.
@@ -80,17 +81,10 @@ def _cell(claim: Claim) -> float:
 
 def chexpert_probabilities(labels: pd.DataFrame) -> pd.DataFrame:
     """Write CHEXPERT_PROBABILITIES from LABELS of whole studies, in their order."""
-    studies = labels["study_id"].unique().tolist()
-    if not studies:
-        no_cells = np.empty((0, len(CHEXPERT)))
-        return _frame(CHEXPERT_PROBABILITIES, studies, labels, no_cells)
-    # LABELS has all labels of a study in the list's order, so they are its columns.
-    p_by_label = labels["p"].to_numpy().reshape(len(studies), -1)
-    count_of_labels = p_by_label.shape[1]
-    names = labels["chexpert"].iloc[:count_of_labels].tolist()
-    columns = [names.index(name) for name in CHEXPERT]
-    cells = p_by_label[:, columns]
-    return _frame(CHEXPERT_PROBABILITIES, studies, labels, cells)
+    named = labels[labels["chexpert"] != ""]
+    p_by_label = named.pivot(index="study_id", columns="chexpert", values="p")
+    cells = p_by_label.reindex(columns=list(CHEXPERT)).to_numpy(dtype=np.float64)
+    return _frame(CHEXPERT_PROBABILITIES, list(p_by_label.index), labels, cells)
 
 
 def _frame(

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lunguage_assets.implicit.expansion.implied_probability import KEPT_ABOVE
 from lunguage_assets.implicit.rows import POSITIVE, rounded
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER, belief_of
 from lunguage_assets.implicit.statements.locations import Qualifier, anatomy
+from lunguage_assets.structuring.rows import is_unresolved
 
 STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 """Which status goes first where claims have equal support (rule 3 of section 5)."""
@@ -47,6 +49,7 @@ class LabelRow(NamedTuple):
     p_source: str
     prob_is_bound: bool
     source: str
+    cues: str
 
     @property
     def is_positive(self) -> bool:
@@ -75,6 +78,7 @@ class Claim:
         p, p_low, p_high: probability that the label is present, and its interval.
         p_source: where p comes from.
         is_bound: p follows from something else, and is no estimate.
+        is_unresolved: the reader did not understand what is said of it.
         location: parts of it; empty is everywhere.
         refinements: of the diagnosis; to deny a loculated effusion denies no other.
         denies_only_more: "no large effusion", "heart size at the upper limit of normal"
@@ -95,6 +99,7 @@ class Claim:
     p_high: float
     p_source: str
     is_bound: bool
+    is_unresolved: bool = False
     location: tuple[str, ...] = ()
     refinements: frozenset[str] = frozenset()
     denies_only_more: bool = False
@@ -169,7 +174,12 @@ def claim_of(
     p = row.prob
     p_low = row.p_low
     p_high = row.p_high
-    if row.source == "expansion" and not row.is_positive:
+    is_stated = row.source == "original"
+    if not is_stated and row.is_positive:
+        # What the pathway leaves at least: 0.8 of p for every edge from the stated row.
+        depth = row.finding_id.count("/")
+        p = rounded(max(p_low, p * KEPT_ABOVE**depth))
+    elif not is_stated:
         # A pathway bounds an implied absence from above, and nothing is known below.
         # Mode `paper` stores the diagnosis' p here, so the bound is made again.
         p_low = 0.0
@@ -186,7 +196,7 @@ def claim_of(
     return Claim(
         finding_id=row.finding_id,
         status=status,
-        is_stated=row.source == "original",
+        is_stated=is_stated,
         support=row.support,
         status_order=STATUS_ORDER[row.status],
         p=p,
@@ -194,6 +204,7 @@ def claim_of(
         p_high=p_high,
         p_source=row.p_source,
         is_bound=row.prob_is_bound,
+        is_unresolved=is_unresolved(row.cues),
         location=location,
         **more,
     )

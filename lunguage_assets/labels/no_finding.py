@@ -6,9 +6,7 @@ labels those are is data (`denied_by` in `resources/labels.yaml`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
@@ -21,19 +19,6 @@ _STILL_STATED = 0.5
 """From this p on a stated "no finding" stays stated, with doubt; below it is denied."""
 
 
-@dataclass(slots=True)
-class _Opposition:
-    """What a study says against a label.
-
-    Attributes:
-        claims: what it finds, and what it denies with doubt, by finding id.
-        is_disputed: it says both that something is found and that it is not.
-    """
-
-    claims: dict[str, Claim] = field(default_factory=dict)
-    is_disputed: bool = False
-
-
 class _Probability(NamedTuple):
     """The probability of a label, with its interval."""
 
@@ -44,53 +29,49 @@ class _Probability(NamedTuple):
 
 def weigh_denied_labels(evidence: EvidenceByLabel, label_list: LabelList) -> None:
     """Weigh every label that others deny against what is found of them."""
+    studies = sorted({study for study, _ in evidence})
     for label, entry in enumerate(label_list.labels):
-        opponents = frozenset(map(label_list.names.index, entry.denied_by))
-        if not opponents:
-            continue
-        oppositions = _opposition_by_study(evidence, label, opponents)
-        for study, opposition in oppositions.items():
-            of_label = evidence.setdefault((study, label), LabelEvidence())
-            _weigh(of_label, opposition)
+        opponents = [label_list.names.index(name) for name in entry.denied_by]
+        if opponents:
+            for study in studies:
+                _weigh(evidence, study, label, opponents)
 
 
-def _opposition_by_study(
-    evidence: EvidenceByLabel, label: int, opponents: frozenset[int]
-) -> dict[str, _Opposition]:
-    """Collect what speaks against a label in every study.
+def _weigh(
+    evidence: EvidenceByLabel, study: str, label: int, opponents: Sequence[int]
+) -> None:
+    """Weigh what a study says of a label against what speaks against it.
 
     Args:
-        evidence: of all labels.
+        evidence: of all studies and labels; changed in place.
+        study: that is looked at.
         label: that is denied by others.
         opponents: labels that speak against it.
     """
-    by_study: defaultdict[str, _Opposition] = defaultdict(_Opposition)
-    for (study, number), of_label in evidence.items():
-        if number == label:
-            by_study[study].claims.update(of_label.against)
-        if number not in opponents:
-            continue
+    of_label = evidence.get((study, label), LabelEvidence())
+    claims = dict(of_label.against)
+    # It says both that something is found and that it is not.
+    is_disputed = False
+    for opponent in opponents:
+        of_opponent = evidence.get((study, opponent), LabelEvidence())
         # What pathways imply adds nothing: only what is stated counts.
-        claim = of_label.stated()
+        claim = of_opponent.stated()
         if claim is not None and claim.p > 0.0:
-            by_study[study].claims[claim.finding_id] = claim
-        elif of_label.decide().is_contradictory:
-            by_study[study].is_disputed = True
-    return by_study
-
-
-def _weigh(of_label: LabelEvidence, opposition: _Opposition) -> None:
-    """Weigh what a study says of a label against what speaks against it."""
-    against = list(opposition.claims.values())
+            claims[claim.finding_id] = claim
+        elif of_opponent.decide().is_contradictory:
+            is_disputed = True
+    against = list(claims.values())
     statement = of_label.decide().claim
     is_found = any(claim.is_present for claim in against)
     # "Pneumonia is unlikely" alone says nothing of "no finding"; it only bounds its p.
     if is_found or (statement is not None and against):
         statement = _weighed(statement, against)
         of_label.replace_claims(statement, is_disputed=False)
-    if statement is not None and statement.p > 0.0 and opposition.is_disputed:
+    if statement is not None and statement.p > 0.0 and is_disputed:
         # Whether something is found is disputed, so this label is, too.
         of_label.replace_claims(is_disputed=True)
+    if against or is_disputed:
+        evidence[study, label] = of_label
 
 
 def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:
@@ -131,6 +112,7 @@ def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:
         p_high=rounded(probability.high),
         p_source=p_source,
         is_bound=True,
+        is_unresolved=deciding.is_unresolved and status != "dn",
     )
 
 

@@ -73,6 +73,7 @@ class RowClaims:
             location=", ".join((row.location, *row.location_parts)),
             cells=(row.name, row.ent, row.measurement, *row.refining),
             causes=self._causes.get(row.finding_id, _NO_CAUSES),
+            words_before=row.sent.lower().partition(row.ent.lower())[0],
         )
         labels_read: set[int] = set()
         for meaning in meanings:
@@ -152,14 +153,14 @@ class RowClaims:
         return claim
 
     def _note_normal_part(self, row: LabelRow) -> None:
-        """Note a part of the body that an impression calls normal.
+        """Note a part of the body that the report calls normal.
 
-        An impression "heart and lungs are normal" concludes "no finding", although it
-        says so of no label.
+        "The heart and lungs are normal" concludes "no finding", although it says so of
+        no label.
         """
         if row.name not in self._label_list.concluding or row.is_positive:
             return
-        if row.section != "impr" or not row.is_current:
+        if not row.is_current:
             return
         if is_course_alone(row.status, row.no_change, row.measurement, row.morphology):
             return

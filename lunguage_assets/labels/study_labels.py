@@ -104,7 +104,9 @@ def _cells(evidence: LabelEvidence) -> dict[str, Any]:
         source = "contradictory" if is_contradictory else "unmentioned"
         return _UNMENTIONED | {"source": source, "past": evidence.is_past}
     source = "stated" if claim.is_stated else "implied"
-    if not claim.is_present:
+    if claim.is_unresolved:
+        source = "unresolved"
+    elif not claim.is_present:
         source = "denied"
     # "No left effusion" leaves the right side open; a denial without a side does not.
     is_denied_everywhere = any(not denial.location for denial in evidence.denied)

@@ -8,11 +8,11 @@ label says is decided in `evidence.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,6 @@ from lunguage_assets.errors import (
 from lunguage_assets.files import replace_file
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
-from lunguage_assets.workspace.parquet_rows import row_groups
 from lunguage_assets.workspace.versions import current_version
 
 ORDERS: dict[str, tuple[str, ...]] = {
@@ -132,6 +131,7 @@ def targets(
     policy: str = "soft",
     implied: bool = False,
     images: str | PathLike[str] | None = None,
+    unresolved: bool = False,
 ) -> Targets:
     """Turn the labels of a release into targets of a classifier.
 
@@ -148,6 +148,7 @@ def targets(
         images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or
             `path_to_image` (CheXpert Plus), .csv or .csv.gz: a row per image of a study
             of the release, in its order.
+        unresolved: whether what the reader left open is a target, too, like a hedge.
 
     Raises:
         ConfigurationError: there is no release, or `order` or `policy` is unknown.
@@ -159,22 +160,39 @@ def targets(
         raise ConfigurationError(
             f"policy {policy!r}: expected one of {', '.join(POLICIES)}"
         )
-    names: tuple[str, ...] = ()
-    parts: list[_PartOfTargets] = []
-    for labels in _label_parts(release):
-        names, column_by_label = _columns(labels, order)
-        part = _part_of_targets(labels, column_by_label, len(names), policy, implied)
-        parts.append(part)
-    values = np.concatenate([part.values for part in parts], axis=1)
-    studies = pd.concat([part.studies for part in parts], ignore_index=True)
-    ids = studies["id"].to_numpy()
+    labels = _labels_of(release)
+    names, column_by_label = _columns(labels, order)
+    ids = labels["study_id"].astype("str")
+    if "source_id" in labels:
+        # What the delivery called the study, where it had a name of its own.
+        delivered = labels["source_id"].astype("str").fillna("")
+        ids = delivered.where(delivered != "", ids)
+    study_rows, distinct_ids = pd.factorize(ids)
+    label_numbers, listed_labels = pd.factorize(labels["label"])
+    column_of_number = [column_by_label.get(name, -1) for name in listed_labels]
+    columns = np.array(column_of_number, dtype=np.int64)[label_numbers]
+    sources = ["stated", "denied"]
+    sources += ["implied"] * implied + ["unresolved"] * unresolved
+    # A p of source "none" says only that nothing is known of the certainty.
+    has_p = ~labels["p_source"].isin(["none"])
+    is_target = (columns >= 0) & labels["source"].isin(sources) & has_p
+    targeted = labels[is_target]
+    cells = study_rows[is_target], columns[is_target]
+    # NaN is no target: a label that is not mentioned is not absent (docs/reports.md).
+    values = np.full((3, len(distinct_ids), len(names)), np.nan, dtype=np.float32)
+    values[0][cells] = _targets_under(policy, targeted)
+    values[1][cells] = targeted["p_low"].astype("float32")
+    values[2][cells] = targeted["p_high"].astype("float32")
+    # A policy may leave a hedge without a target; it has no interval then.
+    values[1:, np.isnan(values[0])] = np.nan
+    output_ids = np.asarray(distinct_ids, dtype=np.str_)
     if images is not None:
-        study_rows, image_ids = _images(Path(images), studies)
+        studies = labels.assign(id=ids)[["study_id", "id"]].drop_duplicates("id")
         # An image has the labels of its study.
-        values = values[:, study_rows]
-        ids = np.array(image_ids)
+        image_rows, output_ids = _images(Path(images), studies)
+        values = values[:, image_rows]
     return Targets(
-        ids=np.asarray(ids, dtype=np.str_),
+        ids=output_ids,
         p=values[0],
         mask=~np.isnan(values[0]),
         low=values[1],
@@ -185,93 +203,16 @@ def targets(
     )
 
 
-class _PartOfTargets(NamedTuple):
-    """Targets of some studies.
-
-    Attributes:
-        values: (3, studies, labels): target, lower and upper end.
-        studies: `study_id` and `id`, what the delivery called it, of each study.
-    """
-
-    values: Floats
-    studies: pd.DataFrame
-
-
-def _part_of_targets(
-    labels: pd.DataFrame,
-    column_by_label: Mapping[str, int],
-    width: int,
-    policy: str,
-    implied: bool,
-) -> _PartOfTargets:
-    """Make the targets of the studies of a frame of LABELS.
-
-    Args:
-        labels: all labels of these studies.
-        column_by_label: of the targets.
-        width: how many columns there are.
-        policy: as for `targets`.
-        implied: as for `targets`.
-    """
-    ids = labels["study_id"].astype("str")
-    if "source_id" in labels:
-        # What the delivery called the study, where it had a name of its own.
-        delivered = labels["source_id"]
-        is_named = delivered.fillna("") != ""
-        ids = delivered.astype("str").where(is_named, ids)
-    studies = labels.assign(id=ids)[["study_id", "id"]].drop_duplicates("id")
-    study_rows = pd.factorize(ids.to_numpy())[0]
-    columns = labels["label"].astype("str").map(column_by_label)
-    sources = ["stated", "denied"]
-    if implied:
-        sources.append("implied")
-    # A p of source "none" says only that nothing is known of the certainty.
-    has_p = (labels["p_source"] != "none").fillna(False)
-    is_target = columns.notna() & labels["source"].isin(sources) & has_p
-    target_labels = labels[is_target]
-    rows = study_rows[is_target]
-    target_columns = columns[is_target].astype(int).to_numpy()
-    # NaN is no target: a label that is not mentioned is not absent (docs/reports.md).
-    values = np.full((3, len(studies), width), np.nan, dtype=np.float32)
-    layers = (
-        _targets_under(policy, target_labels),
-        target_labels["p_low"],
-        target_labels["p_high"],
-    )
-    for layer, layer_values in enumerate(layers):
-        values[layer, rows, target_columns] = layer_values.astype("float32")
-    # A policy may leave a hedge without a target; it has no interval then.
-    values[1:, np.isnan(values[0])] = np.nan
-    return _PartOfTargets(values, studies)
-
-
-def _label_parts(
+def _labels_of(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
-) -> Iterator[pd.DataFrame]:
-    """Yield frames of LABELS, each with all labels of its studies.
-
-    One that is in memory, or parts of a release's file, because the labels of an
-    archive are many times as large as its targets.
-    """
+) -> pd.DataFrame:
+    """Read LABELS of a release, or check those that are in memory."""
     labels = release
     if not isinstance(release, pd.DataFrame):
         labels = getattr(release, "labels", release)
-    if not isinstance(labels, str | PathLike):
-        yield _checked_labels(labels)
-        return
-    unfinished = pd.DataFrame(columns=["study_id", *_COLUMNS])
-    for rows in _released(Path(labels)):
-        if len(unfinished):
-            rows = pd.concat([unfinished, rows], ignore_index=True)
-        if not len(rows):
-            continue
-        # The last study may go on in the next part of the file.
-        is_last = rows["study_id"] == rows["study_id"].iloc[-1]
-        unfinished = rows[is_last]
-        if not is_last.all():
-            yield rows[~is_last]
-    # Without a study, too: the order is checked all the same.
-    yield unfinished
+    if isinstance(labels, str | PathLike):
+        return _released(Path(labels))
+    return _checked_labels(labels)
 
 
 def _checked_labels(labels: object) -> pd.DataFrame:
@@ -293,7 +234,7 @@ def _checked_labels(labels: object) -> pd.DataFrame:
             column=missing[0],
         )
     for column in ("p", "p_low", "p_high"):
-        _require_probabilities(labels[column], column)
+        _require_probabilities(labels[column])
     # Of two reports of one id the last would win unseen.
     key = [name for name in ("study_id", "source_id", "label") if name in labels]
     is_repeated = labels.duplicated(key)
@@ -306,27 +247,23 @@ def _checked_labels(labels: object) -> pd.DataFrame:
             row=int(np.flatnonzero(is_repeated.to_numpy())[0]),
             column="label",
         )
-    return labels.copy()
+    return labels
 
 
-def _require_probabilities(values: pd.Series, column: str) -> None:
+def _require_probabilities(values: pd.Series) -> None:
     """Refuse a column with something that is neither missing nor a probability."""
     numbers = pd.to_numeric(values, errors="coerce")
     is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
-    if not is_wrong.any():
-        return
-    row = int(np.flatnonzero(is_wrong.to_numpy())[0])
-    found = "something that is no number"
-    if pd.notna(numbers.iloc[row]):
-        found = str(numbers.iloc[row])
-    raise InputError(
-        "labels",
-        found,
-        "a probability between 0 and 1, or nothing",
-        "Give the frame `labels` as `annotate` returns it.",
-        row=row,
-        column=column,
-    )
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong)[0])
+        raise InputError(
+            "labels",
+            f"{numbers.iloc[row]}",
+            "a probability between 0 and 1, or nothing",
+            "Give the frame `labels` as `annotate` returns it.",
+            row=row,
+            column=str(values.name),
+        )
 
 
 def _targets_under(policy: str, labels: pd.DataFrame) -> pd.Series:
@@ -357,23 +294,20 @@ def _columns(
         raise ConfigurationError(
             f"order {order!r}: expected {', '.join(ORDERS)}, or a list of labels"
         )
-    label_by_name = {}
+    label_by_name: dict[str, str] = {}
     both_names = labels[["chexpert", "label"]].drop_duplicates()
-    for chexpert, label in both_names.to_numpy().tolist():
-        if chexpert:
-            label_by_name[chexpert.lower()] = label
-        label_by_name[label.lower()] = label
+    for chexpert, label in both_names.itertuples(index=False):
+        label_by_name |= {chexpert.lower(): label, label.lower(): label}
     column_by_label: dict[str, int] = {}
     for column, name in enumerate(names):
         lower_name = name.lower()
-        listed_name = _LABEL_OF_NAME.get(lower_name, lower_name)
-        label = label_by_name.get(listed_name)
+        label = label_by_name.get(_LABEL_OF_NAME.get(lower_name, lower_name), "")
         if label in column_by_label:
             first_name = names[column_by_label[label]]
             raise ConfigurationError(
                 f"order: {name!r} and {first_name!r} are one label; name it once"
             )
-        if label is not None:
+        if label:
             column_by_label[label] = column
         # A release without a study has no names to compare with.
         elif len(labels) and lower_name not in _NO_LABEL:
@@ -382,8 +316,8 @@ def _columns(
     return names, column_by_label
 
 
-def _released(folder: Path) -> Iterator[pd.DataFrame]:
-    """Read LABELS of a version, or of the current one of a ranker, part by part."""
+def _released(folder: Path) -> pd.DataFrame:
+    """Read LABELS of a version, or of the current one of a ranker."""
     version = current_version(folder) or folder
     path = version / "restricted" / "labels.parquet"
     if not path.is_file():
@@ -391,27 +325,21 @@ def _released(folder: Path) -> Iterator[pd.DataFrame]:
             f"{folder}: found no labels; expected the folder of a version or of a "
             "ranker, such as release/panel. `lunguage run` writes one."
         )
+    wanted = ["study_id", "source_id", *_COLUMNS]
     try:
-        columns = pq.read_schema(path).names
+        # Words by number: an archive has millions of rows, and few different words.
+        with pq.ParquetFile(path, read_dictionary=wanted, pre_buffer=False) as file:
+            return file.read(wanted, use_threads=False).to_pandas()
     except pa.ArrowInvalid as error:
         remedy = "Restore the release from a backup, or run again with another --out."
         raise damaged(
-            str(path), "damaged data", error, "a whole Parquet file", remedy
+            str(path), "damaged data", error, f"the columns of {LABELS.name}", remedy
         ) from None
-    wanted = ["study_id", "source_id", *_COLUMNS]
-    for column in wanted:
-        if column not in columns:
-            raise ConfigurationError(
-                f"{path}: found no column {column!r}; expected the columns of "
-                f"{LABELS.name}"
-            )
-    for rows in row_groups(path, wanted):
-        yield rows.to_pandas()
 
 
 def _images(
     path: Path, studies: pd.DataFrame
-) -> tuple[NDArray[np.integer[Any]], list[str]]:
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.str_]]:
     """Read the images of studies from a table of MIMIC-CXR or CheXpert Plus.
 
     Args:
@@ -439,10 +367,10 @@ def _images(
             "dicom_id and study_id, or path_to_image",
             "Name MIMIC-CXR's metadata or CheXpert Plus.",
         )
-    row_by_study = {study: row for row, study in enumerate(study_of_row.tolist())}
-    # An image of another study has no row.
-    rows = study_of_image.map(row_by_study)
-    is_of_release = rows.notna()
+    row_by_study = {study: row for row, study in enumerate(study_of_row)}
+    # An image of another study has no row; nor has one without a study in its name.
+    rows = np.array([row_by_study.get(study, -1) for study in study_of_image])
+    is_of_release = (rows >= 0) & study_of_image.notna()
     if not is_of_release.any():
         raise InputError(
             path.name,
@@ -450,8 +378,7 @@ def _images(
             "images of studies of the release",
             "Name its own table.",
         )
-    study_rows = rows[is_of_release].to_numpy(np.int64)
-    return study_rows, image_ids[is_of_release].tolist()
+    return rows[is_of_release], image_ids[is_of_release].to_numpy(dtype=np.str_)
 
 
 def _chexpert_study(names: pd.Series) -> pd.Series:

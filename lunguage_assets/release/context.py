@@ -35,6 +35,7 @@ from lunguage_assets.release.provenance import (
     language_models,
     provenance,
 )
+from lunguage_assets.structuring.contract import UNANSWERED
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -294,6 +295,10 @@ def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
     scored = _counts(studies, "stop", "fitted_probabilities")["scored"]
     if scored:
         summary["scored"] = scored  # by a distilled model
+    is_unresolved = f"source = 'original' AND contains(cues, '{UNANSWERED}')"
+    unresolved = _counts(studies, is_unresolved, "lunguage_plus_plus")[True]
+    if unresolved:
+        summary["unresolved"] = unresolved  # rows with words that nobody understood
     foreign = _counts(studies, "reason", "rejected")[OTHER_LANGUAGE]
     if foreign:
         summary["not_in_english"] = foreign

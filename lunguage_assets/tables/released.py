@@ -109,7 +109,8 @@ STUDIES = Table(
     ),
 )
 
-LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
+CLAIMED_SOURCES = ("stated", "implied", "denied", "unresolved")
+LABEL_SOURCES = (*CLAIMED_SOURCES, "contradictory", "unmentioned")
 CLAIMED = ("p", "p_low", "p_high", "p_source", "status", "finding_id")
 
 LABELS = Table(
@@ -129,7 +130,8 @@ LABELS = Table(
         code(
             "source",
             "stated: the report says so; implied: a pathway of a stated diagnosis "
-            "does; denied: the report denies it, or calls it resolved; contradictory: "
+            "does; denied: the report denies it, or calls it resolved; unresolved: the "
+            "reader did not understand what is said of it; contradictory: "
             "the report says both; unmentioned: nothing is known, and that is not "
             "absence",
             LABEL_SOURCES,
@@ -173,9 +175,7 @@ LABELS = Table(
         ),
     ),
     ordered=(("p_low", "p", "p_high"),),
-    present=tuple(
-        Where(name, "source", ("stated", "implied", "denied")) for name in CLAIMED
-    ),
+    present=tuple(Where(name, "source", CLAIMED_SOURCES) for name in CLAIMED),
 )
 
 CHEXPERT = (
@@ -499,6 +499,7 @@ LABEL_TABLE = Table(
         optional_probability("mean_p", "Mean p of the hedged; null without any"),
         integer("absent", "Studies that deny it without doubt"),
         integer("implied", "Studies in which it only follows from a stated diagnosis"),
+        integer("unresolved", "Studies whose words about it were not understood"),
         integer("contradictory", "Studies that say both"),
         integer("unmentioned", "Studies that do not mention it"),
     ),

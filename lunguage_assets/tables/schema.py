@@ -222,44 +222,30 @@ class Table:
                 f"{self.names}"
             )
 
-    def require(self, frame: pd.DataFrame, where: str = "") -> None:
+    def require(self, frame: pd.DataFrame) -> None:
         """Refuse rows that break a rule about values.
-
-        Args:
-            frame: the rows.
-            where: which stored rows these are, that something other than this package
-                changed; empty: they are not stored yet.
 
         Raises:
             InvalidTable: rows break a rule.
         """
         problems = "; ".join(self.violations(frame))
-        if problems and where:
-            problems += ". Materialise it again before anything reads it."
-            where = f", {where}"
         if problems:
-            raise InvalidTable(f"table {self.name}{where}: {problems}")
+            raise InvalidTable(f"table {self.name}: {problems}")
 
-    def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
+    def violations(self, frame: pd.DataFrame) -> list[str]:
         """Say which rules rows break, with counts and up to five keys each.
 
         A value of a restricted column is never shown.
-
-        Args:
-            frame: the rows.
-            within: columns that say which partition a row is of; keys are unique in it.
         """
         messages: list[str] = []
-        for rule, rows in self.broken(frame, within):
+        for rule, rows in self.broken(frame):
             keys = self.keys_of(frame[rows].head(5))
             messages.append(f"{rows.sum()} rows break '{rule}', for instance {keys}")
         return messages
 
-    def broken(
-        self, frame: pd.DataFrame, within: Sequence[str] = ()
-    ) -> Iterator[BrokenRule]:
-        """List the rules that some rows break; `within` as in `violations`."""
-        rules = self.rules(frame, within) if len(frame) else ()
+    def broken(self, frame: pd.DataFrame) -> Iterator[BrokenRule]:
+        """List the rules that some rows break."""
+        rules = self.rules(frame) if len(frame) else ()
         yield from (rule for rule in rules if rule.rows.any())
 
     def keys_of(self, rows: pd.DataFrame) -> list[str]:
@@ -267,10 +253,8 @@ class Table:
         keys = rows[list(self.key)].itertuples(index=False)
         return ["|".join(map(str, key)) for key in keys]
 
-    def rules(
-        self, frame: pd.DataFrame, within: Sequence[str] = ()
-    ) -> Iterator[BrokenRule]:
-        """Hold rows against every rule, broken or not; `within` as in `violations`."""
+    def rules(self, frame: pd.DataFrame) -> Iterator[BrokenRule]:
+        """Hold rows against every rule, broken or not."""
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])
         for chain in self.ordered:
@@ -287,12 +271,10 @@ class Table:
             rule = f"{name} holds something only where {when} is {' or '.join(values)}"
             yield _broken(rule, holds_something & ~is_expected)
         for name in self.constant:
-            # Without a partition all rows are one.
-            partitions = [frame[column] for column in within] or (lambda _: 0)
-            count = frame.groupby(partitions)[name].transform("nunique")
-            yield _broken(f"{name} has one value", count > 1)
+            has_several = np.full(len(frame), frame[name].nunique() > 1)
+            yield BrokenRule(f"{name} has one value", has_several)
         for group in (self.key, *self.unique):
-            is_twice = frame.duplicated([*within, *group], keep=False)
+            is_twice = frame.duplicated(list(group), keep=False)
             yield _broken(f"({', '.join(group)}) is unique", is_twice)
 
 

@@ -1,4 +1,4 @@
-"""Reads rows of Parquet files: whole files, one row group at a time, or chosen rows.
+"""Reads rows of Parquet files: whole files, or chosen rows.
 
 Not `pyarrow.parquet.read_table`: the threads of its scanner may abort a process that
 ends (exit status -6). So nothing here uses Arrow's threads.
@@ -6,7 +6,7 @@ ends (exit status -6). So nothing here uses Arrow's threads.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,15 +19,6 @@ def read_whole(source: Path | BinaryIO) -> pa.Table:
     """Read all rows of a file."""
     with pq.ParquetFile(source, pre_buffer=False) as file:
         return file.read(use_threads=False)
-
-
-def row_groups(
-    source: Path | BinaryIO, columns: Sequence[str] | None = None
-) -> Iterator[pa.Table]:
-    """Read a file one row group after the other, as it was written part by part."""
-    with pq.ParquetFile(source, pre_buffer=False) as file:
-        for number in range(file.num_row_groups):
-            yield file.read_row_group(number, columns, use_threads=False)
 
 
 def read_rows(

@@ -102,14 +102,6 @@ def test_a_form_is_asked_of_the_whole_string(key: str) -> None:
     assert (SMALL.violations(frame) == []) == fits
 
 
-def test_a_column_is_constant_in_each_partition_alone() -> None:
-    frames_together = SMALL.frame([HONEST, OTHER]).assign(
-        version=["v", "w"], report_batch=["a", "b"]
-    )
-    assert SMALL.violations(frames_together, ["report_batch"]) == []
-    assert len(SMALL.violations(frames_together)) == 1
-
-
 def test_what_is_not_a_number_counts_as_empty() -> None:
     frame = SMALL.frame([HONEST]).assign(middle=float("nan"))
     assert any(

@@ -38,6 +38,9 @@ REFINING = ("morphology", "distribution", "severity", "onset")
 _REFINING_OF = attrgetter(*REFINING)
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 
+_WORDS_BEFORE = 6
+"""How many words before a finding may take a meaning from it."""
+
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
@@ -50,6 +53,7 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
     not_at: list[str] = []
     described: list[str] = []
     not_described: list[str] = []
+    not_after: list[str] = []
     not_explained_by: list[str] = []
     reads: Reading = "presence"
 
@@ -129,6 +133,11 @@ class Meaning:
         if self.entry.described and not self.described.in_any(cells):
             return False
         return not self.not_described.in_any(cells)
+
+    def holds_after(self, words_before: str) -> bool:
+        """Whether the words of the sentence before the finding admit this meaning."""
+        nearest = set(tokens(words_before)[-_WORDS_BEFORE:])
+        return nearest.isdisjoint(self.entry.not_after)
 
     def holds_at(self, location: str) -> bool:
         """Whether the location of a row admits this meaning."""
@@ -262,6 +271,7 @@ class LabelList:
         location: str,
         cells: Sequence[str],
         causes: AbstractSet[str] = frozenset(),
+        words_before: str = "",
     ) -> Iterator[Meaning]:
         """Yield the meanings that a row has, without those that one of them replaces.
 
@@ -270,11 +280,15 @@ class LabelList:
             location: its cell and parts, in one text.
             cells: its wording and attributes.
             causes: what the report explains it by.
+            words_before: those of its sentence before it.
         """
         admitted: list[Meaning] = []
         replaced: set[str] = set()
         for meaning in meanings:
             if not meaning.holds_at(location) or not meaning.describes(cells):
+                continue
+            # "Sequela of infection": there is none now.
+            if not meaning.holds_after(words_before):
                 continue
             # An opacity that the report calls a nipple shadow is none of the lung.
             if causes and causes <= meaning.not_explained_by:
