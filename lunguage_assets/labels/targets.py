@@ -329,12 +329,13 @@ def _released(folder: Path) -> pd.DataFrame:
     try:
         # Words by number: an archive has millions of rows, and few different words.
         with pq.ParquetFile(path, read_dictionary=wanted, pre_buffer=False) as file:
-            return file.read(wanted, use_threads=False).to_pandas()
+            rows: pd.DataFrame = file.read(wanted, use_threads=False).to_pandas()
     except pa.ArrowInvalid as error:
         remedy = "Restore the release from a backup, or run again with another --out."
         raise damaged(
             str(path), "damaged data", error, f"the columns of {LABELS.name}", remedy
         ) from None
+    return rows
 
 
 def _images(
