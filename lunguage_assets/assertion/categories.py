@@ -47,12 +47,16 @@ class CategoryRule(NamedTuple):
         directions: that a cue may have, the usual one first; empty: it has no such
             field.
         reaches: the same of its reach.
+        reason: why it sets aside, as a sentence without rows tells it.
+        spares: codes of findings that it does not set aside.
     """
 
     makes: Meant | Literal[""]
     says: str
     directions: tuple[Direction, ...] = ()
     reaches: tuple[Reach, ...] = ()
+    reason: str = ""
+    spares: frozenset[str] = frozenset()
 
 
 _AROUND: tuple[Direction, ...] = ("behind", "before", "both")
@@ -109,25 +113,42 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         "", 'A name of an examination: an aim behind it begins there ("CT to exclude").'
     ),
     "recommendation": CategoryRule(
-        "aside", 'It is asked for, and not seen: "recommend CT".', ("both",), _CLAUSES
+        "aside",
+        'It is asked for, and not seen: "recommend CT".',
+        ("both",),
+        _CLAUSES,
+        reason="recommendation",
     ),
     "repositioning": CategoryRule(
         "aside",
         'The same, of a device, which is there: "consider advancing the tube".',
         ("both",),
         _CLAUSES,
+        reason="recommendation",
+        spares=frozenset({"OTH"}),
     ),
+    # "Film for vomiting", "before surgery": why it was taken, and true.
     "aim": CategoryRule(
-        "aside", 'An examination is for it: "to exclude".', ("behind",), _CLAUSES
+        "aside",
+        'An examination is for it: "to exclude".',
+        ("behind",),
+        _CLAUSES,
+        reason="recommendation",
+        spares=frozenset({"OTH", "PATIENT INFO."}),
     ),
     "condition": CategoryRule(
-        "aside", 'It is said of a case only: "if fever".', ("behind",), _CLAUSES
+        "aside",
+        'It is said of a case only: "if fever".',
+        ("behind",),
+        _CLAUSES,
+        reason="condition",
     ),
     "relative": CategoryRule(
         "aside",
         'It is said of somebody else: "mother had".',
         ("behind",),
         ("sentence", "clause"),
+        reason="somebody else",
     ),
     "device_part": CategoryRule(
         "", 'A part of a device; that it is not seen denies nothing: "tip not seen".'
@@ -137,6 +158,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         'It is neither there nor absent: "pneumothorax cannot be assessed".',
         ("behind", "before"),
         ("list",),
+        reason="not assessed",
     ),
     "mimic": CategoryRule(
         "doubted",

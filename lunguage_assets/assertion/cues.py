@@ -33,6 +33,9 @@ FILES = ("negation", "hedges", "time", "asides", "contextual")
 MOST_WORDINGS = 10_000
 """Of one pattern: brackets behind brackets multiply."""
 
+_FIELDS_OF_WORDS = (
+    "ends_at", "not_after", "not_before", "only_after", "after_any", "before_any",
+)  # fmt: skip
 _REMEDY = (
     "The header of resources/assertion/negation.yaml explains the fields of a cue; "
     'words such as "no" need quotes.'
@@ -89,6 +92,10 @@ class Cue(BaseModel):
         ends_at: words at which its reach ends, besides what ends any reach.
         not_after: words that do not stand directly before it.
         not_before: words that do not stand directly behind it.
+        only_after: words one of which stands directly before it.
+        after_any: words one of which stands earlier in its clause.
+        before_any: words one of which stands later in its clause.
+        begins: whether it counts at the begin of a clause only.
         sections: codes of the sections in which it counts; empty: in all.
         examples: what it gives.
     """
@@ -103,8 +110,21 @@ class Cue(BaseModel):
     ends_at: frozenset[str] = frozenset()
     not_after: frozenset[str] = frozenset()
     not_before: frozenset[str] = frozenset()
+    only_after: frozenset[str] = frozenset()
+    after_any: frozenset[str] = frozenset()
+    before_any: frozenset[str] = frozenset()
+    begins: bool = False
     sections: frozenset[Literal["hist", "find", "impr"]] = frozenset()
     examples: tuple[Example, ...] = Field(min_length=1)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it counts beside some words, or in some sections, only."""
+        beside = (
+            self.not_after | self.not_before | self.only_after
+            | self.after_any | self.before_any
+        )  # fmt: skip
+        return bool(beside or self.sections or self.begins)
 
     @model_validator(mode="before")
     @classmethod
@@ -237,7 +257,7 @@ def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
 def _in_compared_forms(cue: Cue, path: Path) -> Cue:
     """Bring the words beside a cue to the forms in which words are compared."""
     forms_by_field: dict[str, Any] = {}
-    for field in ("ends_at", "not_after", "not_before"):
+    for field in _FIELDS_OF_WORDS:
         words = getattr(cue, field)
         if not words:
             continue
@@ -250,7 +270,7 @@ def _in_compared_forms(cue: Cue, path: Path) -> Cue:
 
 def _form_of(word: str, address: str) -> str:
     """Bring a word to its form; refuse several, naming where they stand."""
-    tokens = bundled_tokenizer().tokens(word)
+    tokens = bundled_tokenizer().tokens(f" {word} ")
     if len(tokens) != 1:
         raise ConfigurationError(
             f"{address}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from lunguage_assets.assertion.ends import settle_ends
-from lunguage_assets.assertion.reach import reaches_next
+from lunguage_assets.assertion.scope import unite_with_ends
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import Vocabulary
@@ -43,7 +42,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     units = tag(phrase, _vocabulary_of_cues(), "find")
     if not any(unit.kind in _DENIALS for unit in units):
         return (Segment(phrase, is_denied=False),)
-    settle_ends(units)
+    unite_with_ends(units)
     splitter = _Splitter(phrase)
     for at, unit in enumerate(units):
         if unit.kind not in _DENIALS:
@@ -66,7 +65,12 @@ def _looks_back(units: list[TaggedToken], at: int) -> bool:
         return True
     # "Loculation: none": nothing stands behind the cue.
     is_last = kind_at(units, at + 1) in ("", "break")
-    return at > 0 and is_last and units[at].looks("before")
+    return (
+        at > 0
+        and is_last
+        and units[at].cue is not None
+        and units[at].cue.direction == "both"
+    )
 
 
 class _Splitter:
@@ -89,7 +93,7 @@ class _Splitter:
         # "Not acute but chronic", "not loculated, now loculated"
         turns_back = unit.kind == "break" or unit.form in WORDS["turns_back"]
         # "Not acute and chronic"
-        is_joint_behind_next = unit.kind == "and" and reaches_next(self._denial)
+        is_joint_behind_next = unit.kind == "and" and self._denial.reaches_next
         if turns_back or is_joint_behind_next:
             self._close(unit.begin)
 

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.asides import mark_asides
-from lunguage_assets.assertion.clauses import divide_run_ons
-from lunguage_assets.assertion.ellipsis import restore_ellipsis
-from lunguage_assets.assertion.ends import settle_ends
-from lunguage_assets.assertion.hedging import (
-    is_undecided,
-    mark_alternatives,
-    mark_hedge,
-    mark_hedge_behind,
-    mark_undecided,
-    mark_undecided_clause,
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lunguage_assets.assertion.categories import Meant
+from lunguage_assets.assertion.noun_phrases import read_noun_phrases
+from lunguage_assets.assertion.run_ons import divide_run_ons
+from lunguage_assets.assertion.scope import mark_claims
+from lunguage_assets.assertion.sides import restore_sides
+from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.units import Edge, TaggedToken
+from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
+
+_MENTIONS: frozenset[Kind] = frozenset(
+    {"finding", "anatomy", "place", "word", "abnormal", "normal"}
 )
-from lunguage_assets.assertion.limitations import (
-    mark_limitations,
-    mark_reservations,
-)
-from lunguage_assets.assertion.meaning.settle import settle
-from lunguage_assets.assertion.mimics import mark_mimics
-from lunguage_assets.assertion.negation import mark_denials
-from lunguage_assets.assertion.parts import restore_parts
-from lunguage_assets.assertion.times import mark_examination, mark_history
-from lunguage_assets.assertion.units import TaggedToken
-from lunguage_assets.assertion.vocabulary import Vocabulary
+
+
+class Assertion(NamedTuple):
+    """How a mention is meant: a known spelling that is no cue.
+
+    Attributes:
+        begin, end: its characters.
+        meant: what its cues come to.
+        edges: the cues that reached it.
+    """
+
+    begin: int
+    end: int
+    meant: Meant
+    edges: tuple[Edge, ...]
 
 
 def mark_assertions(
@@ -32,43 +39,33 @@ def mark_assertions(
 ) -> None:
     """Mark how every unit of a sentence is meant.
 
-    Denials come before hedges, because a hedge inside a denial changes nothing; hedges
-    before time, because what an earlier film left open was open then.
-
     Args:
         units: of the sentence (`tagging.tag`); changed in place.
         text: of the sentence.
         vocabulary: with which it was tagged.
     """
     divide_run_ons(units)
-    settle_ends(units)
-    restore_parts(units, text)
-    restore_ellipsis(units)
-    settle(units, text, vocabulary)
-    # Nothing is denied or left open in what is not said of the patient.
-    mark_asides(units)
-    mark_limitations(units)
-    mark_mimics(units)
-    # "Unclear whether it has resolved": a denial in such a clause leaves open, so that
-    # the clause has to be known before.
-    for at, unit in enumerate(units):
-        if unit.kind in ("hedged", "hedged before"):
-            mark_undecided_clause(units, at)
-    mark_denials(units)
-    # "No effusion, though a small one could be missed" doubts what was denied.
-    mark_reservations(units)
-    for at, unit in enumerate(units):
-        if unit.aside:
-            continue
-        if unit.kind == "hedged":
-            mark_hedge(units, at)
-        elif is_undecided(unit):
-            mark_undecided(units, at)
-        elif unit.kind == "hedged before":
-            mark_hedge_behind(units, at)
-        elif unit.kind == "alternative":
-            mark_alternatives(units, at)
-        elif unit.kind == "past":
-            mark_history(units, at)
-        elif unit.kind == "examination" or unit.code == "other_source":
-            mark_examination(units, at)
+    read_noun_phrases(units, text, vocabulary)
+    restore_sides(units)
+    mark_claims(units)
+
+
+def read_assertions(
+    text: str, section: str, vocabulary: Vocabulary
+) -> Iterator[Assertion]:
+    """Read how the mentions of a sentence are meant.
+
+    Args:
+        text: of the sentence.
+        section: code of its section.
+        vocabulary: the spellings that are known.
+
+    Yields:
+        One for each mention, in the order of the text. A finding that the sentence
+        names once and speaks of twice ("the left has gone, the right has not") is two.
+    """
+    units = tag(text, vocabulary, section)
+    mark_assertions(units, text, vocabulary)
+    for unit in units:
+        if unit.kind in _MENTIONS and unit.begin < unit.end:
+            yield Assertion(unit.begin, unit.end, unit.meant, tuple(unit.edges))

@@ -81,35 +81,11 @@ def _unlisted(
     if _LEVEL_OF_BONE.fullmatch(token.form):
         # "At T8", "the 5th".
         sense = _LEVEL
-    elif token.form == "than":
-        sense = _comparison(tokens, at, before)
     elif _NUMBER.match(token.form):
         end = _end_of_size(tokens, at)
         if end is not None:
             return _measured(tokens, at, end, before)
     return TaggedToken(sense, token.form, token.begin, token.end), at + 1
-
-
-def _comparison(
-    tokens: list[Token], at: int, before: list[TaggedToken]
-) -> LexiconEntry:
-    """Read the "than" of a comparison of two findings; of others it is unknown.
-
-    "More likely edema than pneumonia" doubts the second; "edema is less likely than
-    pneumonia" prefers it.
-    """
-    # "More than three nodules" compares no findings: the words right before are none.
-    for token in reversed(tokens[: at - 1]):
-        if token.form in (".", ";"):
-            return UNKNOWN
-        if token.form not in WORDS["comparisons"]:
-            continue
-        # Likelihoods are compared where it is a word of a hedge: "more likely".
-        cues = [unit for unit in before if unit.begin <= token.begin < unit.end]
-        if any(unit.kind == "hedged" or unit.doubts for unit in cues):
-            cue = "doubted.than" if token.form == "more" else "hedged.than"
-            return sense_of(cue_named(cue))
-    return UNKNOWN
 
 
 def _end_of_size(tokens: list[Token], at: int) -> int | None:
@@ -234,10 +210,6 @@ def _beside(
     if besides is not None:
         before.append(TaggedToken(besides, first.form, first.begin, first.end))
         return sense
-    is_of = sense.kind == "preposition" and first.form in WORDS["clear_of"]
-    if is_of and form_at(before, last_unit) in WORDS["clear"]:
-        # "The lungs are clear of infiltrate" denies; "of the lung" does not.
-        return sense_of(cue_named("negated.clear_of"))
     if _says_nothing_here(sense, first, previous, before):
         return UNKNOWN
     return sense

@@ -1,7 +1,7 @@
 """Units: the known spellings of a sentence, and the edges from cues to units.
 
 What belongs here: what a unit is, what cues have said of it, and looking at its
-neighbours. Which cue reaches which unit is decided in the modules that mark.
+neighbours. Which cue reaches which unit is decided in `scope.py`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,24 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Category, Direction, Reach
+from lunguage_assets.assertion.categories import Category, Meant
 from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
+OWN_WORDS: frozenset[Kind] = frozenset(
+    {"word", "place", "anatomy", "abnormal", "other"}
+)
+"""What stands between a word and the finding that it is said of."""
 DEVICE = "OTH"
 """Category of devices, operations and procedures."""
 LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = LexiconEntry("other")
 
+_LONGEST_CLAUSE = 40
 _ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
 
 Negation = Literal["", "definite", "doubtful"]
@@ -35,14 +40,12 @@ class Edge(NamedTuple):
     Attributes:
         cue: id.
         begin, end: characters of the cue in the sentence.
-        reason: why it reached so far ("list behind", "clause", ...).
         category: of the cue.
     """
 
     cue: str
     begin: int
     end: int
-    reason: str
     category: Category
 
 
@@ -57,11 +60,11 @@ class TaggedToken:
         kind, name, code, cue: of its meaning; a rule may change the column alone.
         negation: whether it is denied, and how surely.
         is_hedged: whether it is left open.
-        doubted_by: of an end, the hedge before it ("probably resolved").
-        undecided_by: the hedge that leaves open all that its clause says.
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
+        has_spoken: of a cue, whether it reached something, or changed another cue.
+        unanswered: units of its clause that nothing answered for (`unanswered.py`).
         is_definite: whether "the" or "this" stands right before it.
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
@@ -77,11 +80,11 @@ class TaggedToken:
     cue: Cue | None = field(init=False)
     negation: Negation = ""
     is_hedged: bool = False
-    doubted_by: TaggedToken | None = None
-    undecided_by: TaggedToken | None = None
     past: TaggedToken | None = None
     aside: str = ""
     edges: list[Edge] = field(default_factory=list)
+    has_spoken: bool = False
+    unanswered: tuple[TaggedToken, ...] = ()
     is_definite: bool = False
     is_single_word: bool = True
     noun: TaggedToken | None = None
@@ -105,80 +108,83 @@ class TaggedToken:
         """Whether it is the cue of this id."""
         return self.cue is not None and self.cue.id == cue_id
 
+    def is_of(self, *categories: Category) -> bool:
+        """Whether it is a cue of one of these categories."""
+        return self.cue is not None and self.cue.category in categories
+
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        if self.doubted_by is not None:
-            return True
-        return self.cue is not None and self.cue.category in ("doubted", "mimic")
+        return self.is_of("doubted", "mimic")
 
     @property
-    def is_mimicry(self) -> bool:
-        """Whether it says that something only looks like a finding."""
-        return self.cue is not None and self.cue.category == "mimic"
-
-    def looks(self, direction: Direction) -> bool:
-        """Whether, as a cue, it looks for what it is said of on this side of it."""
-        return self.cue is not None and self.cue.direction in (direction, "both")
-
-    def reaches(self, reach: Reach) -> bool:
-        """Whether, as a cue, it reaches so far, and no farther."""
-        return self.cue is not None and self.cue.reach == reach
+    def reaches_next(self) -> bool:
+        """Whether, as a cue, it is said of what follows directly only: "possible"."""
+        return self.cue is not None and self.cue.reach == "next"
 
     def stops_at(self, unit: TaggedToken) -> bool:
         """Whether, as a cue, its reach ends at a word that its entry names."""
         return self.cue is not None and unit.form in self.cue.ends_at
 
-    def negate(self, by: TaggedToken, reason: str) -> None:
-        """Deny it, unless something nearer has done so; of two, the doubt stays."""
-        if self.undecided_by is not None:
-            # "Unclear whether it has resolved" denies nothing.
-            self.leave_open(self.undecided_by, "clause")
-        elif not self.negation:
-            self.negation = "doubtful" if by.doubts else "definite"
-            self._reached(by, reason)
-            if by.doubted_by is not None:
-                self._reached(by.doubted_by, reason)
-        elif by.doubts and self.negation == "definite":
-            self.doubt_denial(by, reason)
+    @property
+    def meant(self) -> Meant:
+        """What its cues come to (`categories.PRECEDENCE`)."""
+        if self.aside:
+            return "aside"
+        if self.past is not None:
+            return "ended" if self.past.kind == "ended" else "past"
+        if self.negation:
+            is_doubted = self.negation == "doubtful" or self.is_hedged
+            return "doubted" if is_doubted else "negated"
+        return "hedged" if self.is_hedged else "asserted"
 
-    def leave_open(self, by: TaggedToken, reason: str) -> None:
+    def negate(self, by: TaggedToken, *, with_doubt: bool = False) -> None:
+        """Deny it, unless something nearer has done so; of two, the doubt stays."""
+        if not self.negation:
+            self.negation = "doubtful" if with_doubt else "definite"
+            self._note(by)
+        elif with_doubt:
+            self.doubt_denial(by)
+
+    def leave_open(self, by: TaggedToken) -> None:
         """Leave it open; where it is denied, the denial.
 
         A hedge inside a denial changes nothing ("no possible effusion").
         """
         if not self.negation:
             self.is_hedged = True
-            self._reached(by, reason)
+            self._note(by)
             return
         # "Likely no effusion", "an effusion is probably not present": a hedge that
         # stands before the denial doubts it.
-        is_before_denial = bool(self.edges) and by.end <= self.edges[0].begin
-        if is_before_denial:
-            self.doubt_denial(by, reason)
+        by.has_spoken = True
+        if self.edges and by.end <= self.edges[0].begin:
+            self.doubt_denial(by)
 
-    def doubt_denial(self, by: TaggedToken, reason: str) -> None:
+    def doubt_denial(self, by: TaggedToken) -> None:
         """Make a denial one with doubt; what has gone stays gone."""
+        by.has_spoken = True
         if self.negation == "definite" and self.past is None:
             self.negation = "doubtful"
-            self._reached(by, reason)
+            self._note(by)
 
-    def make_past(self, by: TaggedToken, reason: str) -> None:
+    def make_past(self, by: TaggedToken) -> None:
         """Say that it is of another time."""
         self.past = by
-        self._reached(by, reason)
+        self._note(by)
 
     def set_aside(self, reason: str, by: TaggedToken) -> None:
         """Say that it is not about the patient now."""
+        by.has_spoken = True
         if not self.aside:
             self.aside = reason
-            self._reached(by, reason)
+            self._note(by)
 
-    def _reached(self, by: TaggedToken, reason: str) -> None:
+    def _note(self, by: TaggedToken) -> None:
+        by.has_spoken = True
         cue = by.cue
         if cue is not None:
-            edge = Edge(cue.id, by.begin, by.end, reason, cue.category)
-            self.edges.append(edge)
+            self.edges.append(Edge(cue.id, by.begin, by.end, cue.category))
 
 
 def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
@@ -213,18 +219,18 @@ def form_at(units: Sequence[TaggedToken], at: int) -> str:
     return units[at].form if 0 <= at < len(units) else ""
 
 
-def clause_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """Take the units between the breaks around one."""
-    begin = at
-    while begin > 0 and units[begin - 1].kind != "break":
-        begin -= 1
-    return units[begin : at + 1] + rest_of_clause(units, at)
-
-
 def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
     behind = units[at + 1 :]
     return list(takewhile(lambda unit: unit.kind != "break", behind))
+
+
+def begin_of_clause(units: list[TaggedToken], at: int) -> int:
+    """Find the first unit behind the break before one, or one that is near enough."""
+    nearest = max(0, at - _LONGEST_CLAUSE)
+    while at > nearest and units[at - 1].kind != "break":
+        at -= 1
+    return at
 
 
 def is_adjective(unit: TaggedToken) -> bool:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import RootModel
+from pydantic import BaseModel, RootModel
 
 from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import FILES as CUE_FILES
@@ -55,6 +55,11 @@ DEVICE_PART = "part"
 """Name of words for the end of a device."""
 REPOSITIONING = "move"
 """Name of what is recommended for a device that is there."""
+_CLAUSE_SIGNS = frozenset({".", ";", ",", ":", "("})
+_NEAR = 12
+"""Tokens that are near enough for a cue that counts beside others only."""
+HARMLESS = "harmless"
+"""Name of words that speak of doubt elsewhere, and not here: "than before"."""
 SETTING = "setting"
 """Name of cues that leave open what is said where nothing else does."""
 
@@ -100,6 +105,40 @@ class LexiconEntry(NamedTuple):
 
 NAMED = LexiconEntry("finding", MASK)
 """The meaning of a finding that is named by whoever asks (`governing.py`)."""
+
+
+class HarmlessUse(BaseModel, extra="forbid"):
+    """Spellings in which a word of doubt says nothing, with a sentence that shows it."""
+
+    uses: list[str]
+    example: str
+
+
+class SpeakingWords(BaseModel, extra="forbid"):
+    """Words that speak of one thing, why, and a sentence with them."""
+
+    reason: str
+    example: str
+    words: list[str]
+
+
+class UnansweredFile(BaseModel, extra="forbid"):
+    """The content of resources/assertion/unanswered.yaml."""
+
+    groups: dict[str, SpeakingWords]
+    harmless: list[HarmlessUse]
+
+
+@cache
+def unanswered_file() -> UnansweredFile:
+    """Read the words of doubt that have to be answered for."""
+    return read_as(cue_path("unanswered"), UnansweredFile)
+
+
+def harmless_uses() -> Iterator[str]:
+    """Yield the spellings in which a word of doubt says nothing."""
+    for entry in unanswered_file().harmless:
+        yield from entry.uses
 
 
 class _Grammar(RootModel[dict[str, list[str]]]):
@@ -243,10 +282,7 @@ def _following(branches: list[_Branch], form: str) -> list[_Branch]:
 
 
 def _is_conditional(cue: Cue | None) -> bool:
-    """Whether a cue counts in some sections only, or not beside some words."""
-    if cue is None:
-        return False
-    return bool(cue.not_after or cue.not_before or cue.sections)
+    return cue is not None and cue.is_conditional
 
 
 def _holds(
@@ -265,10 +301,29 @@ def _holds(
         return True
     if cue.sections and section not in cue.sections:
         return False
-    if start > 0 and tokens[start - 1].form in cue.not_after:
+    before = tokens[start - 1].form if start > 0 else "."
+    behind = tokens[end].form if end < len(tokens) else "."
+    if before in cue.not_after or behind in cue.not_before:
         return False
-    is_last = end == len(tokens)
-    return is_last or tokens[end].form not in cue.not_before
+    if cue.only_after and before not in cue.only_after:
+        return False
+    if cue.begins and before not in _CLAUSE_SIGNS:
+        return False
+    if cue.after_any:
+        earlier = tokens[max(0, start - _NEAR) : start]
+        if cue.after_any.isdisjoint(_forms_of_clause(reversed(earlier))):
+            return False
+    if cue.before_any:
+        later = tokens[end : end + _NEAR]
+        return not cue.before_any.isdisjoint(_forms_of_clause(later))
+    return True
+
+
+def _forms_of_clause(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.form in (".", ";"):
+            return
+        yield token.form
 
 
 # --- the words put together
@@ -282,7 +337,9 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
         own_cues: a home's cue file.
     """
     word_files = (*_WORD_FILES, "languages")
-    cue_files = (*CUE_FILES, "axes", "grammar", "shorthand")
+    cue_files = (
+        *CUE_FILES, "axes", "grammar", "shorthand", "unanswered", "harmless",
+    )  # fmt: skip
     paths = [word_path(name) for name in word_files]
     paths += [cue_path(name) for name in cue_files]
     paths.append(resource("hedges.yaml"))
@@ -319,6 +376,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    for spelling in harmless_uses():
+        vocabulary.add(spelling, LexiconEntry("other", HARMLESS), replace=False)
     # "Loss of muscle mass" names no mass.
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, LexiconEntry("other"))

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from lunguage_assets.assertion.assertions import read_assertions
+from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.categories import CATEGORIES, PRECEDENCE, Meant
 from lunguage_assets.assertion.cues import Cue, bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
@@ -70,8 +70,7 @@ def test_no_words_belong_to_two_cues() -> None:
     cues_by_words = defaultdict(set)
     for cue in bundled_cues():
         # Words of a request count only where they mean nothing else.
-        is_conditional = cue.not_after or cue.not_before or cue.sections
-        if cue.category == "question" or is_conditional:
+        if cue.category == "question" or cue.is_conditional:
             continue
         for words in words_of(cue):
             cues_by_words[words].add(cue.id)

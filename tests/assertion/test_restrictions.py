@@ -2,7 +2,7 @@
 
 import pytest
 
-from lunguage_assets.assertion.restrictions import denials_of
+from lunguage_assets.assertion.named import denials_of
 
 
 def words_of_list(sentence: str, finding: str) -> list[str]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from families import counted, read_families
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
-
-RIGHT_SHARE = 0.95
+RIGHT_SHARE = 0.88
 """At least."""
-CERTAINLY_UNTRUE = 10
+CERTAINLY_UNTRUE = 7
 """Sentences of about 700, at most."""
 
 
@@ -19,6 +15,3 @@ def test_hard_sentences_are_mostly_right_and_seldom_certainly_untrue():
     assert everything["sentences"] > 600
     assert everything["right"] >= RIGHT_SHARE * everything["sentences"]
     assert everything["certainly untrue"] <= CERTAINLY_UNTRUE
-    counts = f"All {everything['sentences']} are right"
-    is_all_right = everything["right"] == everything["sentences"]
-    assert (counts in PAGE.read_text(encoding="utf-8")) == is_all_right

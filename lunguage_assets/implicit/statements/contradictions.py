@@ -22,7 +22,7 @@ from typing import NamedTuple
 from scipy.special import betaincinv
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
-from lunguage_assets.assertion.restrictions import denials_of
+from lunguage_assets.assertion.named import denials_of
 from lunguage_assets.caches import ENTRIES
 from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList

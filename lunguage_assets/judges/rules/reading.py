@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lunguage_assets.assertion.governing import (
+from lunguage_assets.assertion.named import (
     PREFERRED,
     GoverningCue,
     NamedFinding,
@@ -85,7 +85,7 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     """Find what hedges the masked finding of a sentence."""
     finding = _governing_cues(masked_sentence)
     phrases = table.find_in(masked_sentence)
-    is_preferred = any(cue.reason == PREFERRED for cue in finding.cues)
+    is_preferred = any(cue.category == PREFERRED for cue in finding.cues)
     denials = tuple(cue for cue in finding.cues if cue.category in _DENYING)
     joints = [
         _with_phrases(cue, phrases)
@@ -112,7 +112,7 @@ def _hedges_of(finding: NamedFinding, phrases: Sequence[Phrase]) -> list[Hedging
         hedge = _with_phrases(cue, phrases)
         if cue.category in _DENYING and hedge.phrases:
             hedging_denials.append(hedge)
-        elif cue.category in _HEDGING and cue.reason != PREFERRED:
+        elif cue.category in _HEDGING:
             hedges.append(hedge)
     return hedges + hedging_denials
 
@@ -208,6 +208,6 @@ def _hedges_beside(
             sentence, finding.mentions[behind - 1][1], phrase.begin, _MAX_WORDS_BESIDE
         )
         if is_before_mention or is_behind_mention:
-            cue = GoverningCue("", phrase.begin, phrase.end, "beside", "hedged", 1)
+            cue = GoverningCue("", phrase.begin, phrase.end, "hedged", 1)
             hedges.append(Hedging(cue, (phrase,)))
     return hedges

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.unanswered import speaks
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import ELSEWHERE
 from lunguage_assets.assertion.word_files import WORDS
-from lunguage_assets.structuring.contract import CueUse, Mention, Span
+from lunguage_assets.structuring.contract import UNANSWERED, CueUse, Mention, Span
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.judgements import is_wrong, judgements_of
 from lunguage_assets.tables import ATTRIBUTES
@@ -154,10 +155,28 @@ def _status(draft: MentionDraft) -> str:
     """Decide the code of `tables.STATUSES` (method.md section 3).
 
     A finding is denied or hedged itself; a part of the body is what is said of it.
+    What was not understood leaves open what would be certain.
     """
+    status = _status_as_read(draft)
+    return f"t{status[1]}" if _unanswered(draft) else status
+
+
+def _status_as_read(draft: MentionDraft) -> str:
     if draft.is_finding and not _is_normal_structure(draft):
         return _status_of_finding(draft.head)
     return _status_of_part(draft)
+
+
+def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
+    """List the words that leave open a mention which would be certain."""
+    is_past = draft.head.past is not None and draft.head.past.kind != "ended"
+    if is_past or _status_as_read(draft).startswith("t"):
+        return []
+    words = list(draft.head.unanswered)
+    if not draft.is_finding:
+        for judgement in judgements_of(draft):
+            words += judgement.unanswered
+    return words
 
 
 def _is_normal_structure(draft: MentionDraft) -> bool:
@@ -276,6 +295,10 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     for word in judgements:
         if not word.negation:
             uses.append(_cue_of_word(word.kind, word, text))
+    for word in _unanswered(draft):
+        is_known = word.cue is not None or speaks(text[word.begin : word.end])
+        name = "words" if is_known else "unknown"
+        uses.append(CueUse(f"{UNANSWERED}{name}", _span(word)))
     # "The heart is stable": nothing else judges it.
     if draft.is_compared and not judgements:
         for word in draft.modifiers:

@@ -57,7 +57,7 @@ class Phrase(NamedTuple):
     @property
     def is_of_mimicry(self) -> bool:
         """Whether something only looks like it: "a fold simulates a pneumothorax"."""
-        return any(token.is_mimicry for token in self.lead_in)
+        return any(token.is_of("mimic") for token in self.lead_in)
 
     @property
     def begins_a_meaning(self) -> bool:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.unanswered import mark_unanswered
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
@@ -116,6 +117,8 @@ class RuleStructurer:
         if section != "hist":
             insert_pointer(tokens)
         mark_assertions(tokens, text, self._lexicon)
+        if section != "hist":
+            mark_unanswered(tokens, text)
         drafts = divide_by_axis(read_phrases(tokens), text)
         drafts = _without_earlier_predicates(drafts)
         stated = [draft for draft in drafts if _is_row(draft, drafts)]

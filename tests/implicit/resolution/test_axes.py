@@ -95,13 +95,7 @@ READ = [
         "enlarged cardiomediastinum",
         "stated",
     ),
-    (
-        "The mediastinum is shifted to the left; it is not widened.",
-        "enlarged cardiomediastinum",
-        "denied",
-    ),
     ("The contour of the heart is normal.", "cardiomegaly", "unmentioned"),
-    ("The trachea is central but narrow.", "no finding", "denied"),
 ]
 
 

@@ -1,13 +1,11 @@
-"""Where a statement ends that no sign ends: run-ons and lost full stops.
+"""Where a statement ends that no sign ends: "no effusion heart is normal".
 
-"No effusion heart is normal": without a break the heart would be denied. Dictated
-reports lack their signs often. How far a denial reaches inside its statement is in
-`reach.py`.
+Without a break the heart would be denied. Dictated reports lack their signs often.
 """
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.reach import STATEMENT_BEGINS
+from lunguage_assets.assertion.scope import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
     has_kind,
@@ -19,10 +17,7 @@ from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
-_JUDGED: frozenset[Kind] = frozenset({"copula", "anatomy"})
-"""What stands before a predicate."""
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
-"""What may stand between: "the heart is mildly enlarged"."""
 _BEFORE_FINDING: frozenset[Kind] = frozenset({"word", "abnormal", "place", "anatomy"})
 _BREAK = LexiconEntry("break")
 
@@ -37,15 +32,13 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
     at = 1
     while at < len(units):
         before = units[at - 1]
-        if before.kind == "negated":
-            is_denied = True
-        elif before.kind == "break":
-            is_denied = False
+        if before.kind in ("negated", "break"):
+            is_denied = before.kind == "negated"
         # A part of the body that is judged begins anew always, a finding only behind a
         # denial, which would deny it.
-        begins_anew = _begins_description(units, at)
-        if is_denied and not begins_anew:
-            begins_anew = _begins_finding(units, at) or _begins_behind_seen(units, at)
+        begins_anew = _begins_judgement(units, at) or (
+            is_denied and _begins_finding(units, at)
+        )
         if begins_anew and _ends_statement(units, at - 1):
             begin = units[at].begin
             units.insert(at, TaggedToken(_BREAK, "", begin, begin))
@@ -55,20 +48,16 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
 
 
 def _ends_statement(units: list[TaggedToken], at: int) -> bool:
-    """Whether a statement may end here: a finding is named, a predicate is said.
-
-    "Normal heart size is ..." and "flattened diaphragms are ..." go on.
-    """
+    """Whether a statement may end here: a finding is named, a predicate is said."""
     unit = units[at]
-    if unit.kind == "seen":
-        return True
     if unit.kind in _PREDICATES or is_adjective(unit):
+        # "Normal heart size is ..." and "flattened diaphragms are ..." go on.
         subject = kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
-        return subject in _JUDGED
-    return unit.kind == "finding"
+        return subject in ("copula", "anatomy")
+    return unit.kind in ("finding", "seen")
 
 
-def _begins_description(units: list[TaggedToken], at: int) -> bool:
+def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
     """Whether a part of the body is judged here: "no effusion | heart is normal"."""
     part = at
     while kind_at(units, part) == "place":
@@ -86,27 +75,18 @@ def _begins_description(units: list[TaggedToken], at: int) -> bool:
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
-    """Whether a finding with its size follows: "no pneumothorax | small effusion"."""
+    """Whether a finding with its size or its verb follows.
+
+    "No pneumothorax | small effusion", "no pneumothorax seen | the effusion is large".
+    """
     first = units[at]
-    if first.kind not in ("word", "abnormal"):
-        return False
-    if first.code not in STATEMENT_BEGINS:
-        return False
+    if units[at - 1].kind == "seen":
+        verb = at
+        while kind_at(units, verb) in ("word", "place", "finding"):
+            verb += 1
+        return has_kind(units[at:verb], "finding") and kind_at(units, verb) == "copula"
+    is_size = first.kind in ("word", "abnormal") and first.code in STATEMENT_BEGINS
     # "No pneumothorax large effusion" lacks an "or".
-    if first.form in WORDS["denied_sizes"]:
+    if not is_size or first.form in WORDS["denied_sizes"]:
         return False
     return kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
-
-
-def _begins_behind_seen(units: list[TaggedToken], at: int) -> bool:
-    """Whether a subject and its verb follow a verb.
-
-    "No pneumothorax is seen | the effusion is larger".
-    """
-    if units[at - 1].kind != "seen":
-        return False
-    verb = at
-    while kind_at(units, verb) in ("word", "place", "finding"):
-        verb += 1
-    names_finding = has_kind(units[at:verb], "finding")
-    return names_finding and kind_at(units, verb) == "copula"

@@ -1,0 +1,129 @@
+"""Nouns that belong to words beside them: shared, blacked out, or naming an axis."""
+
+from __future__ import annotations
+
+import re
+
+from lunguage_assets.assertion.axes import axes_of, has_axes, names_axis
+from lunguage_assets.assertion.units import (
+    DEVICE,
+    JOINTS,
+    LIMITATION,
+    TaggedToken,
+    first_beyond,
+    kind_at,
+    kind_beyond,
+)
+from lunguage_assets.assertion.vocabulary import (
+    DEVICE_PART,
+    LexiconEntry,
+    Vocabulary,
+)
+from lunguage_assets.assertion.word_files import WORDS
+
+_GAP = re.compile("x{3,}|_+")
+"""What de-identification leaves of a word."""
+_NEAR = 8
+_SIZE = "size"
+
+
+def read_noun_phrases(
+    units: list[TaggedToken], text: str, vocabulary: Vocabulary
+) -> None:
+    """Give units the meaning that the nouns beside them give.
+
+    Args:
+        units: of the sentence; changed in place.
+        text: of the sentence.
+        vocabulary: to ask whether two words together are a spelling.
+    """
+    is_device_named = False
+    for at, unit in enumerate(units):
+        is_device_named = is_device_named or unit.code == DEVICE
+        if unit.kind in JOINTS:
+            _share_noun(units, at, text, vocabulary)
+        elif unit.form == "calcified" and _is_gap_behind(units, at):
+            unit.become(LexiconEntry("finding", "calcification", "PF"))
+        elif unit.kind in ("normal", "abnormal"):
+            _join_axis(units, at, text)
+        elif unit.kind == "other" and _is_axis_of_part(units, at):
+            # "The contour of the heart is normal": the noun says along which axis.
+            is_size = _SIZE in axes_of(unit.form)
+            column = "measurement" if is_size else "morphology"
+            unit.become(LexiconEntry("word", code=column))
+        elif unit.code == LIMITATION.code and unit.form in WORDS["overlap"]:
+            # "Opacity due to overlying soft tissues": what lies over it is the cause.
+            if kind_beyond(reversed(units[:at]), ("other", "word")) == "link":
+                unit.become(LexiconEntry("finding", "artifact", "PF"))
+        elif unit.name == DEVICE_PART and is_device_named:
+            # "PICC tip mid SVC": the end leads to its place, as "in" would.
+            if kind_at(units, at + 1) in ("place", "anatomy"):
+                unit.become(LexiconEntry("preposition"))
+
+
+def _share_noun(
+    units: list[TaggedToken], at: int, text: str, vocabulary: Vocabulary
+) -> None:
+    """Read the first of two places as a finding, where it is one with the noun.
+
+    "Pleural or pericardial effusion" names two findings, "hilar or mediastinal
+    adenopathy" one, at two places.
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the joint.
+        text: of the sentence.
+        vocabulary: to ask whether the place and the noun are a spelling.
+    """
+    if kind_at(units, at - 1) not in ("place", "anatomy"):
+        return
+    before = units[at - 1]
+    behind = first_beyond(units[at + 1 : at + _NEAR], {*JOINTS, "place"})
+    if behind is None or behind.kind not in ("finding", "anatomy"):
+        return
+    noun = text[behind.begin : behind.end].split()[-1]
+    tokens = vocabulary.tokens(f"{text[before.begin : before.end]} {noun}")
+    sense, end = vocabulary.match(tokens, 0)
+    # "Left effusion" is no spelling: the place stays one.
+    if sense is None or end < len(tokens) or sense.kind != behind.kind:
+        return
+    if sense.name != behind.name and before.kind != sense.kind:
+        before.become(sense)
+
+
+def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:
+    """Make the nouns of an axis a part of a judgement: "normal in size and contour"."""
+    judgement = units[at]
+    last = at
+    for position in range(at + 1, min(len(units), at + _NEAR)):
+        unit = units[position]
+        if unit.kind == "other" and names_axis(unit.form):
+            last = position
+        elif unit.kind not in ("preposition", "and", "aim") and unit.form != "for":
+            break
+    if last == at:
+        return
+    judgement.end = units[last].end
+    del units[at + 1 : last + 1]
+    if _SIZE not in axes_of(text[judgement.begin : judgement.end]):
+        judgement.code = "morphology"
+
+
+def _is_axis_of_part(units: list[TaggedToken], at: int) -> bool:
+    if not names_axis(units[at].form) or kind_at(units, at + 1) != "preposition":
+        return False
+    part = first_beyond(units[at + 2 : at + _NEAR], ("place", "word"))
+    return part is not None and part.kind == "anatomy" and has_axes(part.name)
+
+
+def _is_gap_behind(units: list[TaggedToken], at: int) -> bool:
+    """Whether the noun of "calcified hilar ___" is blacked out."""
+    # "The aorta is calcified": the noun stands before.
+    if kind_at(units, at - 1) in ("copula", "anatomy"):
+        return False
+    noun = first_beyond(units[at + 1 :], ("place", "word", "and"))
+    if noun is None or not _GAP.fullmatch(noun.form):
+        return False
+    # "Calcified ___ nodule": the noun can be read.
+    following = kind_at(units, units.index(noun) + 1)
+    return following not in ("finding", "anatomy", "other", "place", "word")

@@ -1,0 +1,191 @@
+"""Words that no cue answered for: nothing is certain that was not understood.
+
+A word that speaks of doubt, denial or time and reached no mention, and a word that is
+in no list at all, leave open what their clause says for certain: "pneumonia has melted
+away". Which words these are is data: `resources/assertion/unanswered.yaml` and
+`harmless.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from lunguage_assets.assertion.axes import names_axis
+from lunguage_assets.assertion.categories import Category
+from lunguage_assets.assertion.cues import cue_path
+from lunguage_assets.assertion.units import (
+    DEVICE,
+    OWN_WORDS,
+    TaggedToken,
+    first_beyond,
+    kind_at,
+    kind_beyond,
+)
+from lunguage_assets.assertion.vocabulary import HARMLESS, Kind, unanswered_file
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.packaged_data import read_as
+
+_MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
+_VERBS: frozenset[Kind] = frozenset({"copula", "seen", "negated before", "ended"})
+_ASKED: frozenset[Category] = frozenset(
+    {"negated", "doubted", "ended", "hedged", "setting", "limitation", "mimic"}
+)
+"""Categories of cues that have to reach something."""
+_GOES_ON = frozenset({"which", "that", "it", "this", "they", "these", "where"})
+"""Breaks behind which the mention before is still spoken of."""
+_ANSWER_SIGNS = frozenset({":", "-", "–", "—"})
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_REMOVED = re.compile("x{3,}")
+
+
+class _Harmless(BaseModel, extra="forbid"):
+    """The content of harmless.yaml.
+
+    Attributes:
+        counted: word -> how often reports have it.
+        grammar: words of English that say nothing by themselves.
+    """
+
+    counted: dict[str, int]
+    grammar: list[str]
+
+
+@cache
+def _speaking() -> re.Pattern[str]:
+    """Match words that speak of doubt, denial or time, in all their forms."""
+    words: list[str] = []
+    for group in unanswered_file().groups.values():
+        words += [re.escape(word).replace(r"\*", r"\w*") for word in group.words]
+    return re.compile("|".join(words))
+
+
+def speaks(words: str) -> bool:
+    """Whether these words speak of doubt, denial or time."""
+    return _speaking().fullmatch(words.lower()) is not None
+
+
+@cache
+def harmless_words() -> frozenset[str]:
+    """Read the words that reports use and that say nothing of doubt."""
+    file = read_as(cue_path("harmless"), _Harmless)
+    return frozenset({*file.counted, *file.grammar}) | WORDS["properties"]
+
+
+class _Part(NamedTuple):
+    """Units between two commas or breaks.
+
+    Attributes:
+        units: of the part.
+        begins_clause: whether a break stands before it.
+    """
+
+    units: list[TaggedToken]
+    begins_clause: bool
+
+    @property
+    def mentions(self) -> list[TaggedToken]:
+        """What the part says for certain, unless something is unanswered."""
+        return [unit for unit in self.units if unit.kind in _MENTIONS]
+
+
+def mark_unanswered(units: list[TaggedToken], text: str) -> None:
+    """Note for every mention which words of its clause nothing answered for.
+
+    Args:
+        units: of the sentence, with what their cues have said; changed in place.
+        text: of the sentence.
+    """
+    parts = _parts_of(units)
+    for number, part in enumerate(parts):
+        unread = [unit for unit in _unread(part.units, text)]
+        if not unread:
+            continue
+        for mention in _concerned(parts, number):
+            # Devices have names that no list has.
+            words = [
+                unit
+                for unit in unread
+                if mention.code != DEVICE or unit.cue is not None
+            ]
+            mention.unanswered = (*mention.unanswered, *words)
+
+
+def _parts_of(units: list[TaggedToken]) -> list[_Part]:
+    parts = [_Part([], begins_clause=True)]
+    for unit in units:
+        ends_clause = unit.kind == "break" and unit.form not in _GOES_ON
+        is_sign = unit.form in _ANSWER_SIGNS
+        if ends_clause or (unit.kind == "comma" and not is_sign):
+            parts.append(_Part([], begins_clause=ends_clause))
+        else:
+            parts[-1].units.append(unit)
+    return [part for part in parts if part.units]
+
+
+def _concerned(parts: list[_Part], number: int) -> list[TaggedToken]:
+    """Find what a part is about: its mentions, and those of its list before.
+
+    "A, B and C have melted away" is of all three. A part that names nothing speaks of
+    the one before, or else of the one behind.
+    """
+    mentions = list(parts[number].mentions)
+    before = number
+    while before > 0 and (not mentions or not parts[before].begins_clause):
+        before -= 1
+        if any(unit.kind in _VERBS for unit in parts[before].units) and mentions:
+            break
+        mentions += parts[before].mentions
+    behind = number + 1
+    while not mentions and behind < len(parts):
+        mentions += parts[behind].mentions
+        behind += 1
+    return mentions
+
+
+def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
+    """Yield the units of a part that nothing answered for."""
+    for at, unit in enumerate(units):
+        if unit.aside or unit.has_spoken or unit.begin == unit.end:
+            continue
+        if unit.form in _ANSWER_SIGNS and _is_answer_unread(units, at):
+            yield unit
+        if unit.cue is not None:
+            if unit.cue.category in _ASKED:
+                yield unit
+        elif unit.kind == "other" and unit.name != HARMLESS:
+            words = text[unit.begin : unit.end].lower()
+            if speaks(words) or _is_unknown(units, at, words):
+                yield unit
+
+
+def _is_answer_unread(units: list[TaggedToken], at: int) -> bool:
+    """Whether nothing behind a colon or dash is understood: "pneumothorax: -"."""
+    if kind_at(units, at - 1) != "finding":
+        return False
+    return all(unit.kind in ("other", "copula") for unit in units[at + 1 :])
+
+
+def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
+    """Whether a word is in no list, and stands where it may turn a statement round."""
+    form = units[at].form
+    if not _WORD.fullmatch(words) or _REMOVED.match(form):
+        return False
+    if form in harmless_words() or words in harmless_words() or names_axis(form):
+        return False
+    before = kind_at(units, at - 1)
+    leads = kind_beyond(reversed(units[:at]), ("place", "word"))
+    if leads == "preposition" and kind_at(units, at + 1) in ("", "preposition"):
+        # "In the azygoesophageal recess": what something is in or of.
+        return False
+    noun = first_beyond(units[at + 1 :], OWN_WORDS - {"anatomy"})
+    is_described = noun is not None and noun.kind in ("finding", "anatomy")
+    # "Frilly opacity", but "film refutes pneumonia" and "I doubtlessly see".
+    is_adjective = before in ("", "preposition", "word", "place", "negated", "copula")
+    return not (
+        is_described and is_adjective and not words.endswith(("ly", "ing", "s"))
+    )
