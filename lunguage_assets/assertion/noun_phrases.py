@@ -55,10 +55,13 @@ def read_noun_phrases(
             # "Opacity due to overlying soft tissues": what lies over it is the cause.
             if kind_beyond(reversed(units[:at]), ("other", "word")) == "link":
                 unit.become(LexiconEntry("finding", "artifact", "PF"))
-        elif unit.name == DEVICE_PART and is_device_named:
+        elif (
+            unit.name == DEVICE_PART
+            and is_device_named
+            and kind_at(units, at + 1) in ("place", "anatomy")
+        ):
             # "PICC tip mid SVC": the end leads to its place, as "in" would.
-            if kind_at(units, at + 1) in ("place", "anatomy"):
-                unit.become(LexiconEntry("preposition"))
+            unit.become(LexiconEntry("preposition"))
 
 
 def _share_noun(

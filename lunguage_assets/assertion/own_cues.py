@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.cues import Cue, Example, bundled_cues, read_cues
 from lunguage_assets.assertion.hedges import hedge_cues
+from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.vocabulary import Vocabulary, build_vocabulary
 from lunguage_assets.errors import ConfigurationError
 

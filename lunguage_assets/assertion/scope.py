@@ -10,7 +10,7 @@ reading is linear in its sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
@@ -68,6 +68,7 @@ _ENDS_BEHIND: frozenset[Kind] = _ASIDES | {"break", "ended", "negated before"}
 _ENDS_BEFORE: frozenset[Kind] = _ASIDES | {
     "break", "negated", "negated before", "hedged", "ended", "with",
 }  # fmt: skip
+_BETWEEN_STATEMENTS: frozenset[Kind] = _ENDS_BEFORE | {"comma", "and", "copula"}
 _ENDS_BEHIND_MEMBER: Mapping[Says, frozenset[Kind]] = {
     # "Likely opacity suggesting pneumonia": the second hedge has a list of its own.
     "hedged": frozenset({"with", "copula", "hedged", "negated"}),
@@ -181,47 +182,23 @@ def _mark(claim: Claim, undecided_by: TaggedToken | None) -> None:
 def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
     """Yield what a cue says of what it reaches."""
     unit = units[at]
-    cue = unit.cue
     if unit.code == "other_source":
         # "A nodule was seen on the prior CT"
         yield from _claimed("past", unit, _seen_then(units, at))
-        return
-    if cue is None:
-        # "Borderline enlarged" is between normal and abnormal itself.
+    elif unit.cue is None:
         yield from _claimed("hedged", unit, _borderline(units, at))
-        return
-    says: Says = CATEGORIES[cue.category].makes
-    if cue.category in (
-        "aim",
-        "recommendation",
-        "repositioning",
-        "condition",
-        "relative",
-    ):
-        yield from _claimed(says, unit, _set_aside(units, at))
-    elif cue.category == "examination":
-        yield from _claimed(says, unit, _seen_then(units, at))
-    elif cue.category == "alternative":
-        yield from _claimed(says, unit, _alternatives(units, at))
-    elif cue.category == "reservation":
-        yield from _claimed("reserved", unit, _denied_around(units, at))
-    elif cue.category == "limitation":
-        yield from _claimed(says, unit, _not_assessed(units, at))
-    elif cue.category in ("negated", "doubted", "mimic"):
-        yield from _denials(units, at, says)
-    elif cue.category == "ended":
+    elif unit.cue.category in _REACH_BY_CATEGORY:
+        reach = _REACH_BY_CATEGORY[unit.cue.category]
+        says: Says = CATEGORIES[unit.cue.category].makes
+        if unit.is_of("reservation"):
+            says = "reserved"
+        yield from _claimed(says, unit, reach(units, at))
+    elif unit.is_of("negated", "doubted", "mimic"):
+        yield from _denials(units, at)
+    elif unit.is_of("ended"):
         yield from _ends(units, at)
-    elif cue.category == "past":
-        yield from _claimed(says, unit, _list_behind(units, at, "past"))
-    elif cue.category in ("hedged", "setting"):
-        if cue.reach == "clause":
-            clause = _clause_of(units, at)
-            if not clause:
-                # "The cause is unclear" leaves open no finding.
-                unit.has_spoken = True
-                return
-            yield from _claimed("undecided", unit, clause)
-        yield from _claimed("hedged", unit, _hedged(units, at))
+    elif unit.is_of("hedged", "setting"):
+        yield from _hedges(units, at)
 
 
 def _claimed(
@@ -243,9 +220,10 @@ def _borderline(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 # --- denials and ends
 
 
-def _denials(units: list[TaggedToken], at: int, says: Says) -> Iterator[Claim]:
+def _denials(units: list[TaggedToken], at: int) -> Iterator[Claim]:
     """Yield what a denial denies: what is behind it, else what is before it."""
     cue = units[at]
+    says: Says = "doubted" if cue.doubts else "negated"
     if _is_of_device_end(units, at):
         # "The tip of the tube is not seen": the tube is there.
         cue.has_spoken = True
@@ -262,12 +240,11 @@ def _denials(units: list[TaggedToken], at: int, says: Says) -> Iterator[Claim]:
             reached = reached[:1]
         yield from _claimed(says, cue, _with_sign(units, reached))
         return
-    behind = units[at + 1] if at + 1 < len(units) else None
-    if behind is not None and behind.kind == "hedged" and cue.reaches_next:
-        if behind.form in WORDS["beliefs"]:
-            # "Not suspicious for cancer" leaves a doubt, "not consistent with" none.
-            says = "doubted"
-            behind.has_spoken = True
+    is_of_hedge = kind_at(units, at + 1) == "hedged" and cue.reaches_next
+    if is_of_hedge and units[at + 1].form in WORDS["beliefs"]:
+        # "Not suspicious for cancer" leaves a doubt, "not consistent with" none.
+        says = "doubted"
+        units[at + 1].has_spoken = True
     reached = _list_behind(units, at, says)
     if cue.is_cue("doubted.that") and _is_sign_explained(units, reached):
         # "It is unlikely that the opacity represents pneumonia": the opacity is there.
@@ -333,10 +310,9 @@ def _with_sign(
             return [*reached, unit] if is_explained else reached
         if unit.kind in ("hedged", "link"):
             is_explained = True
-        elif unit.kind in _ENDS_BEFORE or unit.kind in ("comma", "and", "copula"):
+        elif unit.kind in _BETWEEN_STATEMENTS and unit.form not in WORDS["that_was"]:
             # "The opacity that was concerning for edema" goes on at "that was".
-            if unit.form not in ("that", "which", "was", "were"):
-                break
+            break
     return reached
 
 
@@ -397,19 +373,20 @@ def _ends(units: list[TaggedToken], at: int) -> Iterator[Claim]:
     end = units[at]
     cue = end.cue
     gone: list[TaggedToken] = []
-    is_adjective = kind_beyond(reversed(units[:at]), ("other", "seen")) in (
-        "", "break", "comma", "hedged", "link",
-    ) and kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"  # fmt: skip
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    # "Lung cancer, now resolved pneumonia"
+    before = kind_beyond(reversed(units[:at]), ("other", "seen"))
+    is_first = before in ("", "break", "comma", "hedged", "link")
+    is_adjective = is_first and behind is not None and behind.kind == "finding"
     if cue is not None and cue.direction != "behind" and not is_adjective:
         gone = _with_sign(units, _list_before(units, at))
     if not gone and cue is not None and cue.direction != "before":
         gone = _list_behind(units, at, "ended")
-    behind = first_beyond(units[at + 1 :], OWN_WORDS)
-    if gone and behind is not None and end.is_cue("ended.exchanged_for"):
+    is_exchanged = bool(gone) and end.is_cue("ended.exchanged_for")
+    if is_exchanged and behind is not None and behind.name == gone[0].name:
         # "The tube was exchanged for a longer tube": there is one again.
-        if behind.name == gone[0].name:
-            end.has_spoken = True
-            return
+        end.has_spoken = True
+        return
     modifier = _modifier_of(units, at)
     if modifier is not None and modifier.kind == "hedged":
         # "Has probably resolved": absent, with doubt.
@@ -430,45 +407,74 @@ def _list_behind(units: list[TaggedToken], at: int, says: Says) -> list[TaggedTo
     """
     cue = units[at]
     is_denial = says in ("negated", "doubted")
-    kinds = _REACHED.get(says, _FINDING)
     members: list[TaggedToken] = []
     has_member = False
     for position in range(at + 1, len(units)):
         unit = units[position]
-        if unit.kind in _ENDS_BEHIND or cue.stops_at(unit):
+        if _ends_list(units, position, cue, says, has_member=has_member):
+            members += _denied_next(units, position, says) if has_member else []
             break
-        if says == "past" and unit.kind in ("with", "copula", "hedged", "negated"):
-            break
-        if has_member and unit.kind in _ENDS_BEHIND_MEMBER.get(says, ()):
-            denied = finding_beside(units, position, 1)
-            if says == "hedged" and unit.kind == "negated" and denied is not None:
-                # "Likely atelectasis, not pneumonia": the denial is likely, too.
-                members += [denied] if unit.reaches_next else []
-            break
-        if unit.kind == "negated" and (says == "hedged" and unit.doubts or is_denial):
-            break
-        # "No longer sharp": what follows directly is an adjective.
-        is_judged = says == "ended" and position == at + 1 and cue.form == "no"
-        if unit.kind in kinds or (is_judged and unit.kind in _REACHED["negated"]):
+        if _is_member(unit, cue, says, is_next=position == at + 1):
             members.append(unit)
             # An adjective ends the list of "not enlarged, stable"; "no enlarged,
             # calcified nodes" goes on to its noun.
             has_member = unit.kind == "finding" or cue.reaches_next or not is_denial
         elif is_denial and unit.kind in ("hedged", "hedged before", "link"):
-            if has_member and kind_at(units, position - 1) == "copula":
-                # "Without fever this is more likely edema"
-                break
             unit.negate(cue)
-        elif unit.kind in ("comma", "and", "with"):
-            if not _goes_on(units, position, at, says, has_member=has_member):
-                break
-        if says == "past" and unit.code == _SYMPTOM and position > at + 1:
-            # What is felt is now ("history of asthma, cough").
-            members.pop()
+        elif unit.kind in ("comma", "and", "with") and not _goes_on(
+            units, position, at, says, has_member=has_member
+        ):
             break
         if says in ("past", "ended") and members and cue.reaches_next:
             break
     return members
+
+
+def _is_member(
+    unit: TaggedToken, cue: TaggedToken, says: Says, *, is_next: bool
+) -> bool:
+    """Whether a cue reaches units of this kind."""
+    if unit.kind in _REACHED.get(says, _FINDING):
+        # What is felt is now ("history of asthma, cough").
+        return says != "past" or is_next or unit.code != _SYMPTOM
+    # "No longer sharp": what follows directly is an adjective.
+    is_judged = says == "ended" and is_next and cue.form == "no"
+    return is_judged and unit.kind in _REACHED["negated"]
+
+
+def _ends_list(
+    units: list[TaggedToken], at: int, cue: TaggedToken, says: Says, *, has_member: bool
+) -> bool:
+    """Whether the list of a cue ends at a unit that is no joint.
+
+    Args:
+        units: of the sentence.
+        at: position of the unit.
+        cue: whose list it is.
+        says: what it makes of the list.
+        has_member: whether the list has a member already.
+    """
+    unit = units[at]
+    if unit.kind in _ENDS_BEHIND or cue.stops_at(unit):
+        return True
+    if says == "past":
+        is_felt = unit.code == _SYMPTOM and has_member
+        return is_felt or unit.kind in ("with", "copula", "hedged", "negated")
+    if has_member and unit.kind in _ENDS_BEHIND_MEMBER.get(says, ()):
+        return True
+    if says in ("negated", "doubted"):
+        # "Without fever this is more likely edema"
+        is_behind_verb = unit.kind == "hedged" and kind_at(units, at - 1) == "copula"
+        return unit.kind == "negated" or (has_member and is_behind_verb)
+    return says == "hedged" and unit.kind == "negated" and unit.doubts
+
+
+def _denied_next(units: list[TaggedToken], at: int, says: Says) -> list[TaggedToken]:
+    """ "Likely atelectasis, not pneumonia": what is likely is the denial, too."""
+    if says != "hedged" or units[at].kind != "negated" or not units[at].reaches_next:
+        return []
+    denied = finding_beside(units, at, 1)
+    return [] if denied is None else [denied]
 
 
 def _goes_on(
@@ -658,6 +664,19 @@ def _stands_between(units: list[TaggedToken], position: int, at: int) -> bool:
 
 
 # --- hedges and alternatives
+
+
+def _hedges(units: list[TaggedToken], at: int) -> Iterator[Claim]:
+    """Yield what a hedge leaves open, and what it forbids to deny."""
+    hedge = units[at]
+    if hedge.cue is not None and hedge.cue.reach == "clause":
+        clause = _clause_of(units, at)
+        yield from _claimed("undecided", hedge, clause)
+        if not clause:
+            # "The cause is unclear" leaves open no finding.
+            hedge.has_spoken = True
+            return
+    yield from _claimed("hedged", hedge, _hedged(units, at))
 
 
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -950,3 +969,24 @@ def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
             continue
         reached.append(unit)
     return reached
+
+
+def _is_past(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    return _list_behind(units, at, "past")
+
+
+_REACH_BY_CATEGORY: Mapping[
+    Category, Callable[[list[TaggedToken], int], list[TaggedToken]]
+] = {
+    "aim": _set_aside,
+    "recommendation": _set_aside,
+    "repositioning": _set_aside,
+    "condition": _set_aside,
+    "relative": _set_aside,
+    "limitation": _not_assessed,
+    "examination": _seen_then,
+    "past": _is_past,
+    "alternative": _alternatives,
+    "reservation": _denied_around,
+}
+"""How far a cue reaches, by its category; denials, ends and hedges say more."""

@@ -105,7 +105,7 @@ def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None
 
 
 def _restore_noun_behind(units: list[TaggedToken]) -> None:
-    """Give a side the noun that stands behind the other: "right, but no left, edema"."""
+    """Give a side the noun behind the other: "right, but no left, edema"."""
     for at in range(len(units) - 2):
         denial = at + 1
         while kind_at(units, denial) in _JOINTS:

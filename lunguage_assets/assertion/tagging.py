@@ -1,8 +1,7 @@
 """A sentence as units: known spellings in order, the longest first.
 
 What a spelling means by itself stands in the word files (`vocabulary.py`). Here are the
-meanings that hang on the word right before it; those that hang on the sentence are in
-`meaning/`.
+meanings that hang on the word right before it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from lunguage_assets.assertion.tokens import Token
 from lunguage_assets.assertion.units import (
     UNKNOWN,
     TaggedToken,
-    form_at,
     has_kind,
     kind_at,
 )

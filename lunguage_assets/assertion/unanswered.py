@@ -102,16 +102,13 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
     """
     parts = _parts_of(units)
     for number, part in enumerate(parts):
-        unread = [unit for unit in _unread(part.units, text)]
+        unread = list(_unread(part.units, text))
         if not unread:
             continue
         for mention in _concerned(parts, number):
             # Devices have names that no list has.
-            words = [
-                unit
-                for unit in unread
-                if mention.code != DEVICE or unit.cue is not None
-            ]
+            is_device = mention.code == DEVICE
+            words = [unit for unit in unread if unit.cue is not None or not is_device]
             mention.unanswered = (*mention.unanswered, *words)
 
 

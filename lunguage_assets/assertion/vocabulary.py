@@ -3,7 +3,7 @@
 The word files are `resources/structuring/*.yaml` and `resources/assertion/*.yaml`; the
 header of each says what its groups mean. Which of two meanings of a spelling counts
 stands on the page of the method (assertion.md, "What wins"). A meaning that hangs on
-other words of the sentence is not here: `tagging.py` and `meaning/`.
+other units of the sentence is not here: `tagging.py` and `noun_phrases.py`.
 """
 
 from __future__ import annotations
@@ -104,11 +104,11 @@ class LexiconEntry(NamedTuple):
 
 
 NAMED = LexiconEntry("finding", MASK)
-"""The meaning of a finding that is named by whoever asks (`governing.py`)."""
+"""The meaning of a finding that is named by whoever asks (`named.py`)."""
 
 
 class HarmlessUse(BaseModel, extra="forbid"):
-    """Spellings in which a word of doubt says nothing, with a sentence that shows it."""
+    """Spellings in which a word of doubt says nothing, and a sentence with one."""
 
     uses: list[str]
     example: str

@@ -6,11 +6,11 @@ from collections import defaultdict
 
 import pytest
 
-from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.categories import CATEGORIES, PRECEDENCE, Meant
 from lunguage_assets.assertion.cues import Cue, bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.own_cues import faults_of_examples
+from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.assertion.vocabulary import build_vocabulary
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.own_cues import read_own_cues
+from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.vocabulary import build_vocabulary, content_hash
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.rules.structurer import RuleStructurer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.categories import CATEGORIES, PRECEDENCE
+from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.vocabulary import build_vocabulary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method" / "assertion.md"

@@ -9,8 +9,8 @@ import pytest
 import lunguage_assets
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.cues import bundled_cues
-from lunguage_assets.assertion.named import PREFERRED
 from lunguage_assets.assertion.hedges import bundled_lexicon, hedge_cues
+from lunguage_assets.assertion.named import PREFERRED
 from lunguage_assets.assertion.word_files import WORDS, word_path
 from lunguage_assets.errors import ConfigurationError
 

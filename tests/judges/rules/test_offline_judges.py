@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.assertion.named import governing_cues
 from lunguage_assets.assertion.hedges import published_ranking
+from lunguage_assets.assertion.named import governing_cues
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
