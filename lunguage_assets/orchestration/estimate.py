@@ -7,7 +7,7 @@ What questions cost is not here, but in `judges.estimate`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -43,10 +43,9 @@ from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.run import Runner
-from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.structuring.contract import Sentence, Span
 from lunguage_assets.structuring.model.structurer import load_structuring_prompts
-from lunguage_assets.workspace.home import Batch, Registration
+from lunguage_assets.workspace.home import Registration
 from lunguage_assets.workspace.store import partition_path
 
 LETTERS_OF_A_SENTENCE = 60
@@ -69,19 +68,24 @@ _FREE = (
 )
 _CURRENT = "Everything is current: a run would make and ask nothing."
 
+Asked = tuple[Questions, float]
+"""Questions of one stage, and those that were asked for tables which stay."""
+
 
 class BatchCounts(NamedTuple):
     """What a batch would be asked about.
 
     Attributes:
         key: of the batch.
+        is_text: whether raw reports were delivered.
         reports: in it.
-        letters: of all its raw reports, in bytes; 0 where findings were delivered.
+        letters: of all its raw reports, in bytes.
         pairs: tentative findings with their sentences.
         sentences: different masked sentences of these.
     """
 
     key: str
+    is_text: bool
     reports: int
     letters: int
     pairs: Range
@@ -113,31 +117,37 @@ def estimate_run(
         LunguageError: what would stop the run before its first question: unusable
             files, settings, templates.
     """
+    judges = configuration.judges
     counter = _Counter(configuration, registrations, ranker, rebuild=rebuild)
     statistics = None
-    if configuration.judges.models:
+    if judges.models:
         ledger = Ledger.open_read_only(configuration.ledger_location)
         if ledger is not None:
             with closing(ledger):
                 statistics = ledger.statistics()
-    lines = []
-    for questions in counter.questions(statistics):
-        lines.append(estimate_line(questions, record_of(questions, statistics)))
+    lines = [
+        estimate_line(questions, record_of(questions, statistics))
+        for questions in _less_the_ledger(counter.asked(), statistics)
+    ]
     minutes, in_all = estimate_totals(lines)
-    batches = counter.batches
-    prices = [configuration.judges.models[line["judge"]].price for line in lines]
+    asked = {judges.extractor, *judges.members(ranker)}
+    if any(batch.is_text for batch in counter.batches):
+        asked.add(judges.structurer)
     remarks = []
-    if not counter.asks_language_models:
+    if asked.isdisjoint(judges.models):
         remarks.append(_FREE)
     elif not lines:
         remarks.append(_CURRENT)
+    prices = [judges.models[line["judge"]].price for line in lines]
     return {
-        "preset": configuration.judges.preset,
+        "preset": judges.preset,
         "ranker": ranker,
-        "batches": [batch.key for batch in batches],
-        "reports": sum(batch.reports for batch in batches),
-        "pairs": round(total(batch.pairs for batch in batches).expected),
-        "sentences": round(total(batch.sentences for batch in batches).expected),
+        "batches": [batch.key for batch in counter.batches],
+        "reports": sum(batch.reports for batch in counter.batches),
+        "pairs": round(total(batch.pairs for batch in counter.batches).expected),
+        "sentences": round(
+            total(batch.sentences for batch in counter.batches).expected
+        ),
         "steps": counter.steps if lines else None,
         "lines": lines,
         "prices_as_of": sorted({price.as_of.isoformat() for price in prices if price}),
@@ -147,8 +157,33 @@ def estimate_run(
     }
 
 
+def _less_the_ledger(
+    asked: Iterator[Asked], statistics: pd.DataFrame | None
+) -> Iterator[Questions]:
+    """Take from questions what the ledger has answered, and no table was made of."""
+    everything = list(asked)
+    unused: dict[tuple[str, str], float] = {}
+    if statistics is not None:
+        by_judge_and_task = statistics.groupby(["judge", "stage"])["questions"].sum()
+        unused |= by_judge_and_task.to_dict()
+    for questions, settled in everything:
+        key = questions.key, questions.task
+        unused[key] = unused.get(key, 0.0) - settled
+    for questions, _ in everything:
+        key = questions.key, questions.task
+        hits = min(max(0.0, unused[key]), questions.number.at_most)
+        unused[key] -= hits
+        if questions.number.at_most:
+            yield questions._replace(hits=hits)
+
+
 class _Counter:
-    """Counts the questions of each stage, upstream first."""
+    """Counts batches, and the questions of each stage about them.
+
+    Attributes:
+        batches: registered and new ones.
+        steps: the expected mean of a fit.
+    """
 
     def __init__(
         self,
@@ -161,236 +196,167 @@ class _Counter:
         self._configuration = configuration
         self._judges = configuration.judges
         self._settings = configuration.settings.explicit
-        self._tables = configuration.home.tables
         self._ranker = ranker
         self._members = self._judges.members(ranker)
-        new = {
-            registration.batch.key: registration
-            for registration in registrations
-            if registration.is_new
-        }
-        registered = configuration.home.registered()
-        self._stages = _planned(configuration, registered, ranker, rebuild=rebuild)
-        self._new_keys = new.keys()
-        self._kind_by_batch = {batch.key: batch.kind for batch in registered}
-        self._kind_by_batch |= {
-            key: registration.batch.kind for key, registration in new.items()
-        }
-        deliveries: dict[str, Delivery | None] = dict.fromkeys(
-            [batch.key for batch in registered]
-        )
-        deliveries |= {key: registration.delivery for key, registration in new.items()}
-        pairs_of_a_report = self._pairs_of_a_report(registered)
-        self.batches = [
-            self._count(key, delivery, pairs_of_a_report)
-            for key, delivery in deliveries.items()
-        ]
+        home = configuration.home
+        registered = home.registered()
+        self._needed: set[tuple[str, tuple[str, ...]]] = set()
+        if registered:
+            with dagster_instance(home) as instance:
+                runner = Runner(configuration, instance)
+                for stage in runner.plan(ranker, rebuild=rebuild, notes=False):
+                    self._needed.add((stage.job, stage.keys))
+        new = [known for known in registrations if known.is_new]
+        self._new_batches = {registration.batch.key for registration in new}
+        deliveries = {batch.key: home.delivery(batch.key) for batch in registered}
+        deliveries |= {known.batch.key: known.delivery for known in new}
+        self.batches = [self._count(*delivery) for delivery in deliveries.items()]
         self.steps = self._mean_steps()
 
-    @property
-    def asks_language_models(self) -> bool:
-        """Whether a run may ask any."""
-        asked = {self._judges.extractor, *self._members}
-        if "text" in self._kind_by_batch.values():
-            asked.add(self._judges.structurer)
-        return not asked.isdisjoint(self._judges.models)
-
-    # What there is
-
-    def _count(
-        self, key: str, delivery: Delivery | None, pairs_of_a_report: float
-    ) -> BatchCounts:
-        """Count a batch by its stored tables, else by its files."""
-        delivery = delivery or self._configuration.home.delivery(key)
-        letters = 0
-        if self._kind_by_batch[key] == "text":
-            lengths = [*map(len, delivery.raw_reports()["content"])]
-            letters = sum(lengths)
-        if self._is_stored("findings", key):
-            findings = stored_table(self._tables, "findings", key)
-        elif self._kind_by_batch[key] == "findings":
-            corpus_settings = self._configuration.settings.corpus
-            findings = take_in(delivery, corpus_settings).findings
-        else:
-            expected = len(lengths) * pairs_of_a_report
+    def _count(self, key: str, delivery: Delivery) -> BatchCounts:
+        """Count a batch by its stored findings, else by its files."""
+        is_text = delivery.kind == "text"
+        lengths = [*map(len, delivery.raw_reports()["content"])]
+        findings = self._stored("findings", key)
+        if findings is None and not is_text:
+            findings = take_in(delivery, self._configuration.settings.corpus).findings
+        if findings is None:
+            expected = len(lengths) * PUBLISHED_PAIRS / PUBLISHED_REPORTS
             pairs = Range(FEWER_PAIRS * expected, expected, MORE_PAIRS * expected)
-            return BatchCounts(key, len(lengths), letters, pairs, pairs)
-        pairs = exactly(len(_tentative(findings)))
+            return BatchCounts(key, is_text, len(lengths), sum(lengths), pairs, pairs)
+        # History takes no part (explicit.md section 0).
+        is_hedged = findings["status"].isin(["tp", "tn"])
+        pairs = exactly(int((is_hedged & (findings["section"] != "hist")).sum()))
+        phrases = self._stored("hedge_phrases", self._judges.extractor, key)
         sentences = pairs
-        extractor = self._judges.extractor
-        if self._is_stored("hedge_phrases", extractor, key):
-            phrases = stored_table(self._tables, "hedge_phrases", extractor, key)
+        if phrases is not None:
             sentences = exactly(phrases["masked_sentence"].nunique())
-        reports = int(findings["study_id"].nunique())
-        return BatchCounts(key, reports, letters, pairs, sentences)
+        reports = findings["study_id"].nunique()
+        return BatchCounts(key, is_text, reports, sum(lengths), pairs, sentences)
 
-    def _pairs_of_a_report(self, registered: Sequence[Batch]) -> float:
-        """Return the pairs of a report in what the home has read, else the paper's."""
-        read = [
-            stored_table(self._tables, "findings", batch.key)
-            for batch in registered
-            if self._is_stored("findings", batch.key)
-        ]
-        reports = sum(frame["study_id"].nunique() for frame in read)
-        if not reports:
-            return PUBLISHED_PAIRS / PUBLISHED_REPORTS
-        return sum(len(_tentative(frame)) for frame in read) / reports
-
-    def _is_stored(self, table: str, *keys: str) -> bool:
-        return bool(partition_path(self._tables, table, *keys).exists())
+    def _stored(self, table: str, *keys: str) -> pd.DataFrame | None:
+        tables = self._configuration.home.tables
+        is_there = partition_path(tables, table, *keys).exists()
+        return stored_table(tables, table, *keys) if is_there else None
 
     def _needs(self, job: str, *keys: str) -> bool:
         """Whether a run would make a partition that asks judges."""
-        if keys[-1] in self._new_keys:
-            return True
-        return any(stage.job == job and stage.keys == keys for stage in self._stages)
+        return keys[-1] in self._new_batches or (job, keys) in self._needed
 
-    # What is asked, upstream first
+    def _split(self, job: str, key: str) -> list[Range]:
+        """Add up what batches count that a job is to make, and what all others do."""
+        halves = []
+        for is_needed in (True, False):
+            batches = [
+                batch
+                for batch in self.batches
+                if self._needs(job, key, batch.key) == is_needed
+            ]
+            # A fit is of a sentence, whatever it says of how many findings.
+            counted = "sentences" if job == "refit" else "pairs"
+            halves.append(total(getattr(batch, counted) for batch in batches))
+        return halves
 
-    def questions(self, statistics: pd.DataFrame | None) -> Iterable[Questions]:
-        """Yield the questions of each stage to each language model.
+    def asked(self) -> Iterator[Asked]:
+        """Yield the questions of each stage to each language model, upstream first."""
+        yield from self._about_reports()
+        extractor = self._judges.extractor
+        prompts = load_prompts(self._configuration.prompts)
+        pairs, settled_pairs = self._split("extract_hedges", extractor)
+        if extractor in self._judges.models:
+            prompt = prompts.extraction(ExtractionQuestion("opacity", EXAMPLE)).prompt
+            questions = self._questions(
+                "hedge_phrases", extractor, pairs, prompt, PHRASES_TOKENS
+            )
+            yield questions, settled_pairs.expected
+        matches = self._matches()
+        fits, settled_fits = self._split("refit", self._ranker)
+        answers = self._answers_of_a_fit()
+        trial = exactly(2 * len(trial_questions()))
+        for judge in self._members:
+            if judge not in self._judges.models:
+                continue
+            model = self._judges.models[judge]
+            each = exactly(model.answers_each)
+            question = ComparisonQuestion(EXAMPLE, EXAMPLE)
+            prompt = prompts.comparison(question, model.mode).prompt
+            is_compared = not self._needs("compare", judge)
+            fitted = fits.times(answers).times(each)
+            settled = settled_fits.times(answers).times(each)
+            # Before its first comparison a judge answers its trial, in both orders.
+            for stage, number, done, rounds in (
+                ("comparison_matches", matches.times(each), is_compared, 1.0),
+                ("trial", trial, is_compared, 1.0),
+                ("fitted_probabilities", fitted, False, self.steps),
+            ):
+                asked = exactly(0) if done else number
+                questions = self._questions(stage, judge, asked, prompt, LABEL_TOKENS)
+                used = number.expected if done else 0.0
+                if stage == "fitted_probabilities":
+                    used = settled.expected
+                yield questions._replace(rounds=rounds), used
 
-        Args:
-            statistics: of the ledger; None: there is none.
-        """
-        asked = [
-            *self._about_reports(),
-            *self._about_pairs(),
-            *self._about_phrases(),
-            *self._about_sentences(),
-        ]
-        # Before its first comparison a judge answers its trial, in both orders.
-        compared = {
-            questions.key: questions
-            for questions in asked
-            if questions.task == "compare"
-        }
-        trial_calls = exactly(2 * len(trial_questions()))
-        asked += [
-            questions._replace(stage="trial", number=trial_calls, rounds=1.0)
-            for questions in compared.values()
-        ]
-        answered = _answered(statistics)
-        for questions in asked:
-            key = questions.key, questions.task
-            # Answers that stored tables were made of are asked about no more.
-            unused = answered.get(key, 0.0) - self._used(questions)
-            hits = min(max(0.0, unused), questions.number.at_most)
-            answered[key] = answered.get(key, 0.0) - hits
-            yield questions._replace(hits=hits)
+    def _questions(
+        self, stage: str, judge: str, number: Range, prompt: Prompt, tokens: float
+    ) -> Questions:
+        return Questions(
+            stage, judge, self._judges.models[judge], number, 0.0, prompt, tokens
+        )
 
-    def _about_reports(self) -> Iterable[Questions]:
+    def _about_reports(self) -> Iterator[Asked]:
         structurer = self._judges.structurer
-        batches = [
-            batch
-            for batch in self.batches
-            if self._kind_by_batch[batch.key] == "text"
-            and self._needs("structure", structurer, batch.key)
-        ]
-        reports = sum(batch.reports for batch in batches)
-        if structurer not in self._judges.models or not reports:
+        batches = [batch for batch in self.batches if batch.is_text]
+        if structurer not in self._judges.models or not batches:
             return
-        letters = sum(batch.letters for batch in batches) // reports
-        prompts = load_structuring_prompts(self._configuration.prompts)
+        reports = sum(batch.reports for batch in batches)
+        needed = sum(
+            batch.reports
+            for batch in batches
+            if self._needs("structure", structurer, batch.key)
+        )
+        letters = sum(batch.letters for batch in batches) // max(reports, 1)
         sentences = max(1, letters // LETTERS_OF_A_SENTENCE)
-        yield Questions(
+        prompts = load_structuring_prompts(self._configuration.prompts)
+        questions = self._questions(
             "structured_findings",
             structurer,
-            self._judges.models[structurer],
-            exactly(reports),
-            0.0,
+            exactly(needed),
             prompts.question([_EXAMPLE_SENTENCE] * sentences),
             FINDINGS_TOKENS_PER_SENTENCE * sentences,
         )
-
-    def _about_pairs(self) -> Iterable[Questions]:
-        extractor = self._judges.extractor
-        pairs = total(
-            batch.pairs
-            for batch in self.batches
-            if self._needs("extract_hedges", extractor, batch.key)
-        )
-        if extractor not in self._judges.models or not pairs.at_most:
-            return
-        question = ExtractionQuestion("opacity", EXAMPLE)
-        prompts = load_prompts(self._configuration.prompts)
-        yield Questions(
-            "hedge_phrases",
-            extractor,
-            self._judges.models[extractor],
-            pairs,
-            0.0,
-            prompts.extraction(question).prompt,
-            PHRASES_TOKENS,
-        )
-
-    def _about_phrases(self) -> Iterable[Questions]:
-        matches = self._matches()
-        if not matches.at_most:
-            return
-        for judge in self._members:
-            is_first = not self._is_stored("comparison_matches", judge)
-            if judge in self._judges.models and (
-                is_first or self._needs("compare", judge)
-            ):
-                yield self._comparisons("comparison_matches", judge, matches)
+        yield questions, reports - needed
 
     def _matches(self) -> Range:
         """Count the comparisons of the vocabulary: known where it is stored."""
         extractor = self._judges.extractor
-        is_stored = self._is_stored("hedge_vocabulary", extractor)
-        if is_stored and not self._needs("build_vocabulary", extractor):
-            vocabulary = stored_table(self._tables, "hedge_vocabulary", extractor)
+        vocabulary = self._stored("hedge_vocabulary", extractor)
+        if vocabulary is not None and not self._needs("build_vocabulary", extractor):
             return exactly(len(schedule(vocabulary, self._settings)))
         if self._settings.reference_scale == "published":
             return exactly(0)
-        pairs = total(batch.pairs for batch in self.batches)
-        phrases = [
-            min(PUBLISHED_PHRASES, PUBLISHED_PHRASES * count / PUBLISHED_PAIRS)
-            for count in pairs
-        ]
-        if self._settings.reference_scale == "auto":
+        counts = []
+        for pairs in total(batch.pairs for batch in self.batches):
+            phrases = min(1.0, pairs / PUBLISHED_PAIRS) * PUBLISHED_PHRASES
             # Fewer phrases of its own: the published scale is used, and nobody asked.
-            least = self._settings.reference_scale_minimum
-            phrases = [count if count >= least else 0.0 for count in phrases]
-        counted = (
-            self._settings.repetitions * count * (count - 1) / 2 for count in phrases
-        )
-        return Range(*(max(0.0, count) for count in counted))
+            is_scale = phrases >= self._settings.reference_scale_minimum
+            if is_scale or self._settings.reference_scale == "own":
+                matches = self._settings.repetitions * phrases * (phrases - 1) / 2
+                counts.append(max(0.0, matches))
+            else:
+                counts.append(0.0)
+        return Range(*counts)
 
-    def _about_sentences(self) -> Iterable[Questions]:
-        sentences = total(
-            batch.sentences
-            for batch in self.batches
-            if self._needs("refit", self._ranker, batch.key)
-        )
-        if not sentences.at_most:
-            return
+    def _answers_of_a_fit(self) -> Range:
+        """Count what each judge answers about a sentence (explicit.md section 5)."""
         fewest, most = self._bounds_of_steps()
-        answers = Range(
+        return Range(
             *(
                 answers_per_judge(steps, self._settings.panel_steps, len(self._members))
                 for steps in (fewest, self.steps, most)
             )
         )
-        for judge in self._members:
-            if judge in self._judges.models:
-                yield self._comparisons(
-                    "fitted_probabilities", judge, sentences.times(answers), self.steps
-                )
-
-    def _comparisons(
-        self, stage: str, judge: str, number: Range, rounds: float = 1.0
-    ) -> Questions:
-        prompts = load_prompts(self._configuration.prompts)
-        model = self._judges.models[judge]
-        question = ComparisonQuestion(EXAMPLE, EXAMPLE)
-        prompt: Prompt = prompts.comparison(question, model.mode).prompt
-        number = number.times(exactly(model.answers_each))
-        return Questions(stage, judge, model, number, 0.0, prompt, LABEL_TOKENS, rounds)
 
     def _bounds_of_steps(self) -> tuple[float, float]:
-        """Return the fewest and the most steps of a fit (explicit.md section 5)."""
         # A fit ends when it has met every phrase so often as it may.
         most = self._settings.opponent_limit * PUBLISHED_PHRASES
         most = max(1, min(self._settings.step_limit, most))
@@ -402,93 +368,15 @@ class _Counter:
         The paper's are for its patience, and are scaled to that of the settings.
         """
         fewest, most = self._bounds_of_steps()
-        steps = pd.concat([pd.Series(dtype=float), *self._stored_steps()])
-        # A sentence without a fit took no steps.
-        steps = steps[steps > 0]
-        published = PUBLISHED_STEPS * self._settings.patience / PUBLISHED_PATIENCE
-        expected = float(steps.mean()) if len(steps) else published
+        expected = PUBLISHED_STEPS * self._settings.patience / PUBLISHED_PATIENCE
+        fits = [
+            self._stored("fitted_probabilities", self._ranker, batch.key)
+            for batch in self.batches
+        ]
+        made = [frame for frame in fits if frame is not None]
+        if made:
+            steps = pd.concat(made).drop_duplicates("sentence_key")["steps"]
+            # A sentence without a fit took no steps.
+            mean = steps[steps > 0].mean()
+            expected = expected if pd.isna(mean) else float(mean)
         return min(max(expected, fewest), most)
-
-    def _stored_steps(self) -> list[pd.Series]:
-        """Return the steps of the fits of each batch, one for each sentence."""
-        steps = []
-        for batch in self._kind_by_batch:
-            if self._is_stored("fitted_probabilities", self._ranker, batch):
-                fitted = stored_table(
-                    self._tables, "fitted_probabilities", self._ranker, batch
-                )
-                steps.append(fitted.drop_duplicates("sentence_key")["steps"])
-        return steps
-
-    def _used(self, questions: Questions) -> float:
-        """Count the answers of a judge that are in stored tables which stay."""
-        task = questions.task
-        if questions.stage == "trial":
-            return 0.0
-        if task == "structure":
-            return sum(
-                batch.reports
-                for batch in self.batches
-                if not self._needs("structure", questions.key, batch.key)
-                and self._is_stored("structured_findings", questions.key, batch.key)
-            )
-        if task == "extract":
-            return sum(
-                batch.pairs.expected
-                for batch in self.batches
-                if not self._needs("extract_hedges", questions.key, batch.key)
-                and self._is_stored("hedge_phrases", questions.key, batch.key)
-            )
-        used = 2.0 * len(trial_questions())
-        each = self._judges.models[questions.key].answers_each
-        if not self._needs("compare", questions.key) and self._is_stored(
-            "comparison_matches", questions.key
-        ):
-            matches = stored_table(self._tables, "comparison_matches", questions.key)
-            used += each * len(matches)
-        for batch in self._kind_by_batch:
-            is_stored = self._is_stored("fitted_probabilities", self._ranker, batch)
-            if is_stored and not self._needs("refit", self._ranker, batch):
-                fitted = stored_table(
-                    self._tables, "fitted_probabilities", self._ranker, batch
-                )
-                steps = fitted.drop_duplicates("sentence_key")["steps"]
-                used += each * sum(
-                    answers_per_judge(
-                        count, self._settings.panel_steps, len(self._members)
-                    )
-                    for count in steps
-                )
-        return used
-
-
-def _planned(
-    configuration: Configuration,
-    registered: Sequence[Batch],
-    ranker: str,
-    *,
-    rebuild: bool,
-) -> list[Stage]:
-    """Plan the run of what is registered; nothing of a home that is not there."""
-    if not registered:
-        return []
-    with dagster_instance(configuration.home) as instance:
-        runner = Runner(configuration, instance)
-        return runner.plan(ranker, rebuild=rebuild, notes=False)
-
-
-def _tentative(findings: pd.DataFrame) -> pd.DataFrame:
-    """Return the tentative findings; history takes no part (explicit.md section 0)."""
-    is_tentative = findings["status"].isin(["tp", "tn"])
-    return findings[is_tentative & (findings["section"] != "hist")]
-
-
-def _answered(statistics: pd.DataFrame | None) -> dict[tuple[str, str], float]:
-    """Count the questions that the ledger has answered, by judge and task."""
-    if statistics is None:
-        return {}
-    answered: dict[tuple[str, str], float] = {}
-    for row in statistics.to_dict("records"):
-        key = str(row["judge"]), str(row["stage"])
-        answered[key] = answered.get(key, 0.0) + float(row["questions"])
-    return answered
