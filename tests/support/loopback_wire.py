@@ -125,18 +125,39 @@ def body_of(
         call.wire, _openai
     )
     body = builder(model, text, kind, tokens, reasoning)
+    if call.body.get("logprobs"):
+        body = _openai(model, text, kind, tokens, reasoning, logprobs=True)
     if kind == "no_usage":
         body.pop("usage" if "usage" in body else "usageMetadata")
     return json.dumps(body).encode()
 
 
+def _token_logprobs(text: str) -> list[dict[str, Any]]:
+    """The tokens of a text, as a tokenizer that knows digits would cut it."""
+    content = []
+    for token in re.findall(r"\d\"?|[^\d]+", text):
+        other = token.translate(str.maketrans("12", "21"))
+        alternatives = [{"token": token, "logprob": -0.25, "bytes": None}]
+        if other != token:
+            alternatives.append({"token": other, "logprob": -1.5, "bytes": None})
+        content.append(alternatives[0] | {"top_logprobs": alternatives})
+    return content
+
+
 def _openai(
-    model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
+    model: str,
+    text: str,
+    kind: str,
+    tokens: tuple[int, int],
+    reasoning: int,
+    logprobs: bool = False,
 ) -> dict[str, Any]:
     finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
     refusal = "I cannot help with that." if kind == "refusal" else None
     message = {"role": "assistant", "content": text or None, "refusal": refusal}
     choice = {"index": 0, "finish_reason": finish, "logprobs": None, "message": message}
+    if logprobs and text:
+        choice["logprobs"] = {"content": _token_logprobs(text)}
     return {
         "id": "chatcmpl-loopback",
         "object": "chat.completion",
