@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from lunguage_assets.tables import VIEWS
 
 _ONE_REPORT = "the text of one report"
 _MANY_REPORTS = "a frame, or a list of texts"
+_AS_TEXT = "Give the text as str; for a frame or a list of texts use `annotate`."
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
@@ -68,15 +68,6 @@ class Origin(NamedTuple):
         )
 
 
-class _Cells(NamedTuple):
-    """What a row gives of a report, as it is given; `row` is its number."""
-
-    row: int
-    name: Any
-    text: Any
-    views: Any
-
-
 def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenReport:
     """Check and decode one report.
 
@@ -93,9 +84,9 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
     if not isinstance(content, str | bytes):
         raise origin.error(
             origin.text_column,
-            f"a {type(content).__name__}",
+            f"the type {type(content).__name__}",
             _ONE_REPORT,
-            "Give the text as str; for a frame or a list of texts use `annotate`.",
+            _AS_TEXT if origin.row is None else "Give each text as str.",
         )
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
@@ -153,64 +144,50 @@ def reports_of_frame(
         InputError: a column, an id or a text is wrong; rows count from 0.
     """
     table = _as_frame(frame, text)
-    if study_id == "study_id" not in table.columns:
-        table = table.assign(study_id=table.index)
-    for column in filter(None, (text, study_id, views)):
-        _require_one_column(table, column, wanted_columns=(text, study_id, views))
-    views_of_rows = [""] * len(table)
-    if views:
-        views_of_rows = table[views].tolist()
-    rows = map(
-        _Cells,
-        range(len(table)),
-        table[study_id].tolist(),
-        table[text].tolist(),
-        views_of_rows,
-    )
-    return _reports_of_rows(rows, study_id, Origin("frame", text, views))
+    wanted = [text, study_id, *filter(None, [views])]
+    has_ids = study_id in table.columns or study_id != "study_id"
+    for column in wanted:
+        present = [name for name in table.columns if name == column]
+        if len(present) == 1 or (column == study_id and not has_ids):
+            continue
+        # No other name is told: a header may be a row with a patient in it.
+        names = shown_names([*map(str, table.columns)], (*wanted, "report", "study_id"))
+        raise InputError(
+            "frame",
+            f"{len(present) or 'no'} column of that name among {names}",
+            "one",
+            "Name the column that holds it: "
+            "annotate(frame, text=..., study_id=..., views=...).",
+            column=column,
+        )
+    cells = {
+        "row": range(len(table)),
+        "name": table[study_id] if has_ids else table.index,
+        "text": table[text],
+        "views": table[views] if views else "",
+    }
+    columns = pd.DataFrame(cells, table.index, dtype=object)
+    return _reports_of_rows(columns, study_id, Origin("frame", text, views))
 
 
 def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
     """Make a frame of a list or series of texts; refuse what is neither."""
     if isinstance(frame, pd.DataFrame):
         return frame
-    type_of_frame = f"a {type(frame).__name__}"
-    if isinstance(frame, str | bytes):
-        remedy = "Use `read` for one report."
-        raise InputError("frame", type_of_frame, _MANY_REPORTS, remedy)
     # Of a mapping the ids would be read as if they were the texts.
-    if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
-        remedy = "Give one report per row, or texts alone."
-        raise InputError("frame", type_of_frame, _MANY_REPORTS, remedy)
+    is_list = isinstance(frame, Iterable) and not isinstance(
+        frame, str | bytes | Mapping
+    )
+    if not is_list:
+        raise InputError(
+            "frame",
+            f"the type {type(frame).__name__}",
+            _MANY_REPORTS,
+            "Give one report per row, or texts alone; use `read` for one report.",
+        )
     # A series keeps its index, which may hold the ids.
     texts = frame if isinstance(frame, pd.Series) else list(frame)
     return pd.Series(texts, dtype=object).to_frame(text)
-
-
-def _require_one_column(
-    table: pd.DataFrame, column: str, wanted_columns: tuple[str, ...]
-) -> None:
-    if column not in table.columns:
-        # No other name is told: a header may be a row with a patient in it.
-        tellable = (*wanted_columns, "report", "study_id")
-        names = shown_names([*map(str, table.columns)], tellable)
-        raise InputError(
-            "frame",
-            f"the columns {names}",
-            "one report per row",
-            "Name the column that holds it: "
-            "annotate(frame, text=..., study_id=..., views=...).",
-            column=column,
-        )
-    # Of columns with one name pandas gives a frame.
-    if isinstance(table[column], pd.DataFrame):
-        raise InputError(
-            "frame",
-            "columns of one name",
-            "each column once",
-            "Give every column a name of its own.",
-            column=column,
-        )
 
 
 class DeliveredReports(NamedTuple):
@@ -273,41 +250,47 @@ def reports_of_delivery(
         is_broken &= ~is_unnamed
     words = delivered["views"]
     if not views:
-        procedures = delivered["procedure"]
-        words = [views_of(*both).codes for both in zip(words, procedures, strict=True)]
-    cells = pd.DataFrame({"row": lines, "name": names, "text": delivered["content"]})
-    rows = cells.assign(views=words)[~is_broken].itertuples(index=False, name=None)
+        pairs = zip(words, delivered["procedure"], strict=True)
+        words = pd.Series([views_of(*pair).codes for pair in pairs], dtype=object)
+    columns = {
+        "row": lines,
+        "name": names,
+        "text": delivered["content"],
+        "views": words,
+    }
+    rows = pd.DataFrame(columns)[~is_broken]
     origin = Origin(path.name, text or "report", views)
-    reports = _reports_of_rows(starmap(_Cells, rows), study_id or "study_id", origin)
+    reports = _reports_of_rows(rows, study_id or "study_id", origin)
     places = delivered["file"].mask(delivered["file"] == path.name, lines.astype(str))
     return DeliveredReports(reports, places[is_broken].tolist())
 
 
 def _reports_of_rows(
-    rows: Iterable[_Cells], id_column: str, origin: Origin
+    rows: pd.DataFrame, id_column: str, origin: Origin
 ) -> list[GivenReport]:
-    """Check every row, which must have an id of its own."""
+    """Check every row, which must have an id of its own.
+
+    Args:
+        rows: `row` (its number), `name`, `text` and `views`, as they are given.
+        id_column: that the names are from.
+        origin: where the rows stand.
+    """
     row_by_name: dict[str, int] = {}
     reports = []
-    for cells in rows:
-        origin = origin._replace(row=cells.row)
-        name = "" if is_missing(cells.name) else str(cells.name).strip()
-        if not name or name in row_by_name:
-            found = "nothing"
-            if name:
-                found = f"the id of row {row_by_name[name]}"
-            remedy = "Give each report an id of its own."
-            raise origin.error(id_column, found, "every id once", remedy)
+    for row, given_name, given_text, views in rows.itertuples(index=False, name=None):
+        origin = origin._replace(row=row)
+        name = "" if is_missing(given_name) else str(given_name).strip()
+        found = "" if name else "nothing"
+        if name in row_by_name:
+            found = f"the id of row {row_by_name[name]}"
         if storable(name) != name:
-            raise origin.error(
-                id_column,
-                "half a character, or a NUL",
-                "an id that can be stored",
-                "Give the report an id of whole characters.",
-            )
-        row_by_name[name] = cells.row
-        text = "" if is_missing(cells.text) else cells.text
-        reports.append(given_report(name, text, cells.views, origin))
+            found = "half a character, or a NUL"
+        if found:
+            remedy = "Give each report an id of its own, of whole characters."
+            raise origin.error(id_column, found, "every id once", remedy)
+        row_by_name[name] = row
+        text = "" if is_missing(given_text) else given_text
+        reports.append(given_report(name, text, views, origin))
     return reports
 
 

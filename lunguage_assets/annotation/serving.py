@@ -8,6 +8,7 @@ refused by its headers (Host, Origin, Sec-Fetch-Site). What the page looks like 
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +31,11 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 ADDRESS = "127.0.0.1"
 _FIELDS = ("report", "views", "download", "example")
 BODY_LIMIT = 64 << 10
-"""Bytes of a posted form.
-
-The longest real reports have some twenty thousand characters.
-"""
+"""Bytes of a posted form."""
+BODY_SECONDS = 10.0
+"""How long a posted form may be on its way: it is from this machine."""
+REPORT_LIMIT = 20_000
+"""Characters of a report, as the longest real ones have: it is read in some seconds."""
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
@@ -102,7 +104,6 @@ def serve(opened: socket.socket, cues: Path | None = None) -> None:
     """
     config = uvicorn.Config(
         application(opened.getsockname()[1], cues),
-        limit_concurrency=32,
         timeout_keep_alive=5,
         lifespan="off",
         # What was asked of the page stays between it and the person.
@@ -140,13 +141,14 @@ def application(port: int, cues: Path | None = None) -> Starlette:
         announced_bytes = int(headers.get("content-length", BODY_LIMIT + 1))
         if announced_bytes > BODY_LIMIT:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        body = (await request.body()).decode("utf-8", "replace")
-        values_by_field = parse_qs(body, keep_blank_values=True)
-        form = {}
-        for name in _FIELDS:
-            # A field may be posted twice, or not at all.
-            values = values_by_field.get(name, [""])
-            form[name] = values[0]
+        # Who announces a form and never sends it would hold its place for good.
+        try:
+            body = await asyncio.wait_for(request.body(), BODY_SECONDS)
+        except TimeoutError:
+            return _refusal(408, "The report did not arrive in time. Post it again.")
+        values = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+        # A field may be posted twice, or not at all.
+        form = {name: values.get(name, [""])[0] for name in _FIELDS}
         report = EXAMPLE if form["example"] else form["report"]
         return await run_in_threadpool(
             _answer, report, form["views"], form["download"], cues
@@ -160,10 +162,17 @@ def _answer(report: str, views: str, download: str, cues: Path | None) -> Respon
 
     An unexpected error tells its type alone, as its message may quote the report.
     """
-    if not report.strip():
-        return _page([], ReportForm(report, views, "Paste a report first."), 422)
     problem = ""
     status = 200
+    if not report.strip():
+        problem = "Paste a report first."
+    if len(report) > REPORT_LIMIT:
+        problem = (
+            f"The report has {len(report):,} characters, and at most {REPORT_LIMIT:,} "
+            "are read here. Paste one report alone, or use `lunguage read FILE`."
+        )
+    if problem:
+        return _page([], ReportForm(report, views, problem), 422)
     reports: list[ShownReport] = []
     try:
         with _READING:

@@ -63,13 +63,6 @@ is unlikely.
 _NEARLY_ONE = 0.995
 """A p that is written 1.00."""
 
-# How high the text and the rows stand on the page, in pixels, as far as can be known.
-_LINE_HEIGHT = 30
-_CHARACTERS_OF_A_LINE = 62
-_HEADER_HEIGHT = 150
-_ROW_HEIGHT = 62
-_MUCH_HIGHER = 1.3
-
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
@@ -126,6 +119,14 @@ class ShownRow:
         if self.tone == "past":
             claim += ", past"
         return claim
+
+    @property
+    def interval(self) -> str:
+        """What the two ends are that stand beside p, or in its place."""
+        if self.low == self.high:
+            return ""
+        is_estimate = self.believed[:1].isdigit() and self.believed.endswith(")")
+        return "95% interval" if is_estimate else "bounds"
 
     @property
     def reason(self) -> str:
@@ -215,20 +216,6 @@ class ShownReport:
         """Every row, implied and left out ones included."""
         return {row.finding_id: row for row in (*self.rows, *self.left_out)}
 
-    @property
-    def is_mostly_text(self) -> bool:
-        """Whether the text is so long that most of it would stand beside nothing."""
-        text = "".join(piece.text for piece in self.pieces)
-        text_lines = 0
-        for line in text.split("\n"):
-            text_lines += len(line) // _CHARACTERS_OF_A_LINE + 1
-        # A contradiction takes two lines; two labels share one.
-        short_lines = len(self.left_out) + 2 * len(self.contradictions)
-        short_lines += len(self.labels) // 2
-        height_of_rows = _HEADER_HEIGHT + _ROW_HEIGHT * len(self.rows)
-        height_of_rows += _LINE_HEIGHT * short_lines
-        return _LINE_HEIGHT * text_lines > _MUCH_HIGHER * height_of_rows
-
     def read_in(self, piece: Piece) -> list[ShownRow]:
         """List the rows that were read in a piece of the text."""
         return [self.by_id[finding_id] for finding_id in piece.rows]
@@ -282,30 +269,24 @@ def pieces(
     Returns:
         The whole text, in order: the pieces joined are the text.
     """
+    # Where several were read, the piece is shown as the first kind of `_KINDS`.
+    by_kind = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
+    # Rows cite sentences of the sections that are read, by their numbers in them.
+    cited = [sentence for sentence in sentences if sentence["section"] != "other"]
+    number_by_begin = {row["begin"]: row["sent_idx"] for row in cited}
+    stating = [sentence for sentence in cited if sentence["account"] == "findings"]
     edges = {0, len(text)}
     for stretch in (*spans, *sentences):
         edges.update((stretch["begin"], stretch["end"]))
-    number_by_begin = {}
-    sentences_with_findings = []
-    for sentence in sentences:
-        # Rows cite sentences of the sections that are read, by their numbers in them.
-        if sentence["section"] != "other":
-            number_by_begin[sentence["begin"]] = sentence["sent_idx"]
-            if sentence["account"] == "findings":
-                sentences_with_findings.append(sentence)
-    # Where several were read, the piece is shown as the first kind of `_KINDS`.
-    by_kind = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
     result = []
     for begin, end in pairwise(sorted(edges)):
         covering = [span for span in by_kind if _covers(span, begin)]
-        kind = "silent"
+        kind = "plain" if any(_covers(row, begin) for row in stating) else "silent"
         if covering:
             kind = _kind(covering[0])
-        elif any(_covers(sentence, begin) for sentence in sentences_with_findings):
-            kind = "plain"
         rows = dict.fromkeys(span["finding_id"] for span in covering)
-        sentence_number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kind, tuple(rows), sentence_number))
+        number = number_by_begin.get(begin, 0)
+        result.append(Piece(text[begin:end], kind, tuple(rows), number))
     return result
 
 
@@ -319,28 +300,30 @@ def _kind(span: Record) -> str:
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
-    spans_of_cues = [{**cue, "column": _CUE} for cue in parts["cues"]]
-    spans = [*parts["spans"], *spans_of_cues]
-    labels = [row for row in parts["labels"] if row["source"] != "unmentioned"]
-    # What was implied and left out was never said.
-    left_out = [row for row in parts["left_out"] if row["source"] == "original"]
-    # Rows that repeat each other, or differ in their doubt alone, contradict nothing.
-    conflicts = [
-        conflict
-        for conflict in parts["conflicts"]
-        if conflict["conflict_type"] in _SHOWN_CONFLICTS
-    ]
-    is_english = NOT_ENGLISH not in report["notes"]
+    spans = [*parts["spans"], *({**cue, "column": _CUE} for cue in parts["cues"])]
     return ShownReport(
         study_id=report["study_id"],
         views=report["view_information"],
         remarks=tuple(_remarks(report, parts)),
         pieces=tuple(pieces(report["report"], spans, parts["sentences"])),
         rows=tuple(rows.finding(row, depth) for row, depth in rows.order),
-        left_out=tuple(map(rows.left_out, left_out)),
-        contradictions=tuple(map(rows.contradiction, conflicts)),
-        labels=tuple(map(_label, labels)),
-        is_read=is_english and not parts["set_aside"],
+        left_out=tuple(
+            rows.left_out(row)
+            for row in parts["left_out"]
+            # What was implied and left out was never said.
+            if row["source"] == "original"
+        ),
+        contradictions=tuple(
+            rows.contradiction(conflict)
+            for conflict in parts["conflicts"]
+            # Rows that repeat each other, or differ in their doubt alone, contradict
+            # nothing.
+            if conflict["conflict_type"] in _SHOWN_CONFLICTS
+        ),
+        labels=tuple(
+            _label(row) for row in parts["labels"] if row["source"] != "unmentioned"
+        ),
+        is_read=NOT_ENGLISH not in report["notes"] and not parts["set_aside"],
     )
 
 
@@ -375,8 +358,8 @@ class _Rows:
         self._by_id = {row["finding_id"]: row for row in (*findings, *left_out)}
         self._cues: defaultdict[str, list[DecidingCue]] = defaultdict(list)
         for cue in cues:
-            values = [cue[name] for name in DecidingCue._fields]
-            self._cues[cue["finding_id"]].append(DecidingCue(*values))
+            decided = DecidingCue(*(cue[name] for name in DecidingCue._fields))
+            self._cues[cue["finding_id"]].append(decided)
         self._children: defaultdict[str, list[Record]] = defaultdict(list)
         for row in findings:
             self._children[row["parent_id"]].append(row)
@@ -391,22 +374,18 @@ class _Rows:
         for row in rows:
             yield row, depth
             # A sign may be a diagnosis itself, with signs of its own.
-            children = self._children.get(row["finding_id"], ())
-            yield from self._walk(children, depth + 1)
+            yield from self._walk(self._children[row["finding_id"]], depth + 1)
 
     def finding(self, row: Record, depth: int) -> ShownRow:
         """Make the shown row of a finding."""
         finding_id = row["finding_id"]
-        children = self._children.get(finding_id, ())
-        # What is implied stands in no sentence.
-        where = _where(row) if row["source"] == "original" else ""
         return ShownRow(
             number=self._numbers[finding_id],
             finding_id=finding_id,
             title=finding_and_location(row),
             tone=tone_of(row),
             status=status_of(row),
-            where=where,
+            where=_where(row),
             lines=tuple(self._reasons(row)),
             believed=_believed(row),
             p=row["prob"],
@@ -414,13 +393,12 @@ class _Rows:
             high=row["p_high"],
             details=attribute_words(row),
             depth=depth,
-            implied=", ".join(map(finding_and_location, children)),
-            cues=self._deciding_words(finding_id),
+            implied=", ".join(map(finding_and_location, self._children[finding_id])),
+            cues=tuple(describe_cues(self._cues[finding_id])),
         )
 
     def left_out(self, row: Record) -> ShownRow:
         """Make the shown row of a statement that is not among the findings."""
-        rule = RULE_WORDS.get(row["rule"], row["rule"])
         event = "not a finding" if row["event"] == "excluded" else row["event"]
         return ShownRow(
             number=self._numbers.get(row["survivor_id"], 0),
@@ -429,8 +407,8 @@ class _Rows:
             tone=self._tone_of_left_out(row),
             status=status_of(row),
             where=_where(row),
-            lines=(f"{event}{self._see_survivor(row)}: {rule}",),
-            cues=self._deciding_words(row["finding_id"]),
+            lines=(f"{event}{self._see_survivor(row)}: {_rule(row)}",),
+            cues=tuple(describe_cues(self._cues[row["finding_id"]])),
         )
 
     def _tone_of_left_out(self, row: Record) -> str:
@@ -442,31 +420,18 @@ class _Rows:
         survivor = self._by_id.get(row["survivor_id"], row)
         return "part" if tone_of(survivor) == "part" else tone_of(row)
 
-    def _deciding_words(self, finding_id: str) -> tuple[str, ...]:
-        return tuple(describe_cues(self._cues.get(finding_id, ())))
-
     def contradiction(self, conflict: Record) -> Contradiction:
         """Describe the sides of a conflict, and what became of them."""
-        sides = [
-            self._by_id[finding_id]
-            for finding_id in conflict["finding_ids"]
-            if finding_id in self._by_id
-        ]
-        rules = [
-            RULE_WORDS.get(side["rule"], side["rule"])
-            for side in sides
-            if "rule" in side
-        ]
-        outcome = "; ".join(dict.fromkeys(rules)) or "both stay"
+        ids = filter(self._by_id.__contains__, conflict["finding_ids"])
+        sides = [self._by_id[finding_id] for finding_id in ids]
+        rules = {_rule(side): 1 for side in sides if "rule" in side}
         locations = ", ".join(conflict["location_parts"])
         title = finding_and_location({"ent": conflict["name"], "location": locations})
         against = " against ".join(map(self._side, sides))
-        return Contradiction(title, f"{against}. {outcome}")
+        return Contradiction(title, f"{against}. {'; '.join(rules) or 'both stay'}")
 
     def _side(self, row: Record) -> str:
-        where = "implied"
-        if row["source"] == "original":
-            where = f"in {_where(row)}"
+        where = f"in {_where(row)}" if row["source"] == "original" else "implied"
         fate = f"kept, see {self._numbers.get(row['finding_id'])}"
         if "rule" in row:  # of the log: the row did not stay
             fate = row["event"] + self._see_survivor(row)
@@ -485,13 +450,21 @@ class _Rows:
         for left_out in self._left_out:
             parent_id = left_out["finding_id"].rpartition("/")[0]
             if left_out["event"] == "already stated" and parent_id == row["finding_id"]:
+                # What only the history tells is among the rows that are left out.
+                by = (
+                    "is stated" if self._see_survivor(left_out) else "the history tells"
+                )
                 title = finding_and_location(left_out)
-                yield f"implies {title}, which is stated{self._see_survivor(left_out)}"
+                yield f"implies {title}, which {by}{self._see_survivor(left_out)}"
 
     def _see_survivor(self, row: Record) -> str:
         """Name the row that stands for it: `, see 3`."""
         number = self._numbers.get(row["survivor_id"])
         return "" if number is None else f", see {number}"
+
+
+def _rule(row: Record) -> str:
+    return RULE_WORDS.get(row["rule"], row["rule"])
 
 
 def _reasons_of_p(row: Record) -> Iterator[str]:
@@ -537,6 +510,9 @@ def tone_of(row: Record) -> str:
 
 
 def _where(row: Record) -> str:
+    """Name section and sentence; what is implied stands in no sentence."""
+    if row["source"] != "original":
+        return ""
     return f"{SECTION_WORDS[row['section']]}, sentence {row['sent_idx']}"
 
 
@@ -546,18 +522,15 @@ def _believed(row: Record) -> str:
     A bound is `≥ 0.56 (0.49 to 1.00)`, `≤ 0.44` of what is denied, and `0.80 to 1.00`
     of what is implied by what is certain: nothing is more than that.
     """
-    p = row["prob"]
-    low = row["p_low"]
-    high = row["p_high"]
-    if low == high:
-        return f"{p:.0f}"
+    p = f"{row['prob']:.2f}"
+    ends = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
+    if row["p_low"] == row["p_high"]:
+        return f"{row['prob']:.0f}"
     if not row["prob_is_bound"]:
-        return f"{p:.2f} ({low:.2f} to {high:.2f})"
-    if low == 0.0:
-        return f"≤ {high:.2f}"
-    if p > _NEARLY_ONE:
-        return f"{low:.2f} to {high:.2f}"
-    return f"≥ {p:.2f} ({low:.2f} to {high:.2f})"
+        return f"{p} ({ends})"
+    if row["p_low"] == 0.0:
+        return f"≤ {row['p_high']:.2f}"
+    return ends if row["prob"] > _NEARLY_ONE else f"≥ {p} ({ends})"
 
 
 def _label(row: Record) -> ShownLabel:

@@ -104,6 +104,14 @@ class Targets:
     policy: str
     implied: bool
 
+    def __repr__(self) -> str:
+        """Shape, labels and policy: the arrays are long."""
+        studies, labels = self.p.shape
+        return (
+            f"Targets({studies} ids x {labels} labels: {', '.join(self.labels)}; "
+            f"{int(self.mask.sum())} targets, policy {self.policy!r})"
+        )
+
     def frame(self) -> pd.DataFrame:
         """Make a row per id: `id`, and per label its target, `_low` and `_high`."""
         # The ends stand beside their target, as in LABELS.
@@ -312,7 +320,10 @@ def _columns(
         # A release without a study has no names to compare with.
         elif len(labels) and lower_name not in _NO_LABEL:
             hint = did_you_mean(lower_name, label_by_name)
-            raise ConfigurationError(f"order: no label {name!r}.{hint}")
+            raise ConfigurationError(
+                f"order: no label {name!r}; expected some of "
+                f"{', '.join(label_by_name)}.{hint}"
+            )
     return names, column_by_label
 
 

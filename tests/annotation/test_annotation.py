@@ -137,52 +137,30 @@ text.
 """
 
 
-@pytest.mark.parametrize(
-    ("frame", "options", "expected_words"),
-    [
-        (
-            pd.DataFrame({"study_id": ["a"]}),
-            {},
-            ["column 'report'", "the columns ['study_id']"],
-        ),
-        (
-            _texts("x"),
-            {"study_id": "accession"},
-            ["column 'accession'", "the columns ['study_id', 'report']"],
-        ),
-        ("No effusion.", {}, ["a str", "Use `read`"]),
-        (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
-        (
-            _texts("x", "y").assign(study_id="a"),
-            {},
-            ["row 1", "column 'study_id'", "id of row 0"],
-        ),
-        (
-            pd.DataFrame({"study_id": ["a"], "report": [7]}),
-            {},
-            ["row 0", "column 'report'", "a int"],
-        ),
-        (
-            _texts("x").assign(view="sideways"),
-            {"views": "view"},
-            ["row 0", "column 'view'", "lateral"],
-        ),
-        (_texts("x" * 1_000_001), {}, ["row 0", "column 'report'", "a million"]),
-        (_texts("%PDF-1.7 ..."), {}, ["row 0", "column 'report'", "no text"]),
-        (
-            _texts("x", "y").assign(study_id=HALF),
-            {},
-            ["row 1", "column 'study_id'", "half a character"],
-        ),
-    ],
-)
-def test_an_error_names_row_and_column(
-    frame: pd.DataFrame | str, options: dict[str, str], expected_words: list[str]
-) -> None:
-    with pytest.raises(InputError) as raised:
-        lunguage_assets.annotate(frame, **options)
-    message = str(raised.value)
-    assert all(words in message for words in expected_words), message
+TWO_OF_ONE_NAME = pd.DataFrame([["clear", "clear"]], columns=["report", "report"])
+ERRORS: list[tuple[Any, dict[str, str], list[str]]] = [
+    (pd.DataFrame({"text": ["a"]}), {}, ["column 'report': found no", "among ['text']"]),
+    (_texts("x"), {"study_id": "accession"}, ["column 'accession'", "['study_id', 'report']"]),
+    (TWO_OF_ONE_NAME, {}, ["column 'report': found 2 column of that name"]),
+    (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
+    (_texts("x", "y").assign(study_id="a"), {}, ["row 1, column 'study_id'", "id of row 0"]),
+    (_texts("x", "y").assign(study_id=HALF), {}, ["row 1, column 'study_id'", "half a character"]),
+    (pd.DataFrame({"report": [7]}), {}, ["row 0, column 'report': found the type int", "as str."]),
+    (_texts("x").assign(view="sideways"), {"views": "view"}, ["row 0, column 'view'", "lateral"]),
+    (_texts("x" * 1_000_001), {}, ["row 0, column 'report'", "a million"]),
+    (_texts("%PDF-1.7 ..."), {}, ["row 0, column 'report'", "no text"]),
+    *((nothing, {}, ["frame, or a list of texts", "use `read`"])
+      for nothing in ("No effusion.", None, 7, 1.5, {"a": "Clear lungs."})),
+]  # fmt: skip
+
+
+def test_an_error_names_row_column_and_what_to_do() -> None:
+    failing = []
+    for frame, options, words in ERRORS:
+        with pytest.raises(InputError) as raised:
+            lunguage_assets.annotate(frame, **options)
+        failing += [word for word in words if word not in str(raised.value)]
+    assert failing == []
 
 
 def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
@@ -199,9 +177,7 @@ def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
 
 def test_texts_that_stand_in_the_place_of_column_names_are_not_told() -> None:
     frame = pd.DataFrame(columns=["1", f"A {SPOKEN} opacity."])
-    with pytest.raises(
-        InputError, match=r"columns \['study_id'\] and 2 of other names"
-    ):
+    with pytest.raises(InputError, match=r"among \[\] and 2 of other names"):
         lunguage_assets.annotate(frame)
 
 
@@ -284,33 +260,8 @@ def test_a_report_that_breaks_a_rule_stops_no_other(
     assert [report.is_read for report in reports_shown] == [False, True]
 
 
-@pytest.mark.parametrize("nothing", [None, 7, 1.5, {"a": "Clear lungs."}])
-def test_what_is_no_frame_and_no_list_is_refused(nothing: Any) -> None:
-    with pytest.raises(
-        InputError, match=r"found a \w+; expected a frame, or a list of texts"
-    ):
-        lunguage_assets.annotate(nothing)
-
-
-def test_two_columns_of_one_name_are_refused_by_it() -> None:
-    frame = pd.DataFrame(
-        [["clear", "clear", "a"]], columns=["report", "report", "study_id"]
-    )
-    with pytest.raises(InputError, match="column 'report': found columns of one name"):
-        lunguage_assets.annotate(frame)
-
-
 def test_a_prompt_completes_the_public_names_alone() -> None:
     assert {name for name in dir(lunguage_assets) if not name.startswith("_")} == set(
         lunguage_assets.__all__
     )
     assert "read" in lunguage_assets.__all__
-
-
-def test_an_id_with_half_a_character_is_refused_by_its_row() -> None:
-    ids = pd.Series(["a", "\ud800"], dtype=object)
-    frame = pd.DataFrame({"study_id": ids, "report": ["No effusion."] * 2})
-    with pytest.raises(
-        InputError, match="row 1, column 'study_id': found half a character"
-    ):
-        lunguage_assets.annotate(frame)

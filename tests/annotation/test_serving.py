@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import html
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -150,6 +151,11 @@ def test_a_foreign_page_can_neither_ask_nor_read(
         ),  # of no announced length
         (urlencode({"report": "  "}), 422, "Paste a report first"),
         (
+            urlencode({"report": "No edema. " * 3_000}),
+            422,
+            "30,000 characters, and at most 20,000",
+        ),
+        (
             urlencode({"report": "No effusion.", "views": "sideways"}),
             422,
             "expected views out of",
@@ -162,6 +168,23 @@ def test_what_cannot_be_read_is_said(
     answer = server.ask("POST", data=body)
     assert answer.status_code == status
     assert message in answer.text
+
+
+def test_unfinished_requests_hold_nobody_up_and_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "BODY_SECONDS", 1.0)
+    head = f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 9\r\n"
+    unfinished = []
+    for number in range(60):
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        # Every other one does not even send all of its headers.
+        connection.sendall((head + "\r\n" * (number % 2)).encode())
+        unfinished.append(connection)
+    assert server.post("No edema.").status_code == 200
+    assert b"408" in unfinished[1].recv(100)
+    for connection in unfinished:
+        connection.close()
 
 
 def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(

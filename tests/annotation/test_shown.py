@@ -349,3 +349,19 @@ def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
         "≥ 1.00" not in row.reason and row.believed.endswith("to 1.00")
         for row in implied
     )
+
+
+def test_what_the_history_tells_is_not_called_stated() -> None:
+    report = _shown("HISTORY: Fever.\nIMPRESSION: Probable pneumonia.")
+    reasons = "\n".join(row.reason for row in (*report.rows, *report.left_out))
+    assert "implies fever, which the history tells" in reasons
+    assert "history rows take no part" in reasons
+
+
+def test_every_interval_is_named_where_it_stands() -> None:
+    report = _shown("Probable pneumonia. No effusion.")
+    hedged, implied, denied = report.rows
+    assert [row.interval for row in report.rows] == ["95% interval", "bounds", ""]
+    assert "another reader:" in hedged.reason
+    assert implied.believed.startswith("≥")
+    assert denied.believed == "0"
