@@ -71,9 +71,7 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
     Whatever it shows is escaped. It loads nothing, and no browser may let it load
     anything: the words of a corpus could be code.
     """
-    page_tables = {
-        name: page_table(name, frame) for name, frame in _tables(context).items()
-    }
+    page_tables = {name: page_table(frame) for name, frame in _tables(context).items()}
     descriptions = {
         name: table.description for name, table in _DESCRIBED_TABLES.items()
     }

@@ -1,5 +1,5 @@
-"""Tables of the page: an estimate with its interval in one cell, bars on the axis that
-they need.
+"""Tables of the page: an estimate with its interval in one cell, no column
+is cut off.
 """
 
 from __future__ import annotations
@@ -12,26 +12,15 @@ from headless_chromium import CHROMIUM, chromium
 
 from lunguage_assets.release.page_tables import page_table
 
-PREVALENCE = {
-    "label": ["edema"],
-    "prevalence": [0.1],
-    "prevalence_low": [0.05],
-    "prevalence_high": [0.34],
-}
-
 
 def test_an_interval_stands_in_the_cell_of_its_estimate() -> None:
-    table = page_table(
-        "ranking", pd.DataFrame({"mu": [1.0], "mu_low": [0.5], "mu_high": [2.0]})
-    )
+    table = page_table(pd.DataFrame({"mu": [1.0], "mu_low": [0.5], "mu_high": [2.0]}))
     assert table.columns == ["mu"]
     assert table.rows == [["1.00 (0.50 to 2.00)"]]
 
 
 def test_a_share_stands_in_the_cell_of_its_count() -> None:
-    table = page_table(
-        "certainty", pd.DataFrame({"total": [1200], "percent_total": [12.34]})
-    )
+    table = page_table(pd.DataFrame({"total": [1200], "percent_total": [12.34]}))
     assert table.columns == ["total"]
     assert table.rows == [["1,200 (12.3%)"]]
 
@@ -39,24 +28,9 @@ def test_a_share_stands_in_the_cell_of_its_count() -> None:
 def test_a_wide_table_shows_the_papers_value_in_our_cell() -> None:
     wide = {f"column_{number}": ["x"] for number in range(12)}
     frame = pd.DataFrame({**wide, "p_mean": [0.4312], "published_p_mean": [0.45]})
-    table = page_table("certainty", frame)
+    table = page_table(frame)
     assert table.columns[-1] == "p_mean [paper]"
     assert table.rows[0][-1] == "0.431 [0.450]"
-
-
-@pytest.mark.parametrize(("highest", "end"), [(0.34, 0.4), (0.02, 0.1), (0.97, 1.0)])
-def test_the_axis_of_prevalences_ends_above_the_highest_interval(
-    highest: float, end: float
-) -> None:
-    table = page_table(
-        "labels", pd.DataFrame(PREVALENCE | {"prevalence_high": [highest]})
-    )
-    (bar,) = table.bars
-    assert table.axis_end == end
-    assert bar is not None
-    assert (bar.low, bar.middle, bar.high) == pytest.approx(
-        (0.05 / end, 0.1 / end, highest / end)
-    )
 
 
 @pytest.mark.lengthy
