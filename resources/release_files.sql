@@ -57,3 +57,26 @@ WITH counted AS (SELECT study_id, count(*) AS n_rows FROM lunguage_plus_plus GRO
 SELECT study_id FROM accounting FULL JOIN counted USING (study_id)
 WHERE coalesce(n_rows, 0) <> coalesce(rows_out, -1) OR NOT balanced
 ORDER BY study_id LIMIT 5
+
+-- name: summary
+-- What `summary.json` counts, in its order; `rows` are the sums of the accounts.
+SELECT
+    (SELECT coalesce(string_agg(DISTINCT mode, ', ' ORDER BY mode), '') FROM lunguage_plus_plus) AS mode,
+    (SELECT count(*) FROM reports) AS reports,
+    (SELECT count(*) FROM fitted_probabilities) AS tentative_pairs,
+    (SELECT count(mu) FROM fitted_probabilities) AS placed,
+    (SELECT map_from_entries(list((p_source, n) ORDER BY p_source))
+        FROM (SELECT p_source, count(*) AS n FROM fitted_probabilities GROUP BY ALL)) AS p_source,
+    (SELECT count(*) FROM pathway_matches WHERE reason = 'matched' AND NOT generated) AS expanded,
+    (SELECT count(*) FROM pathway_matches WHERE reason = 'matched' AND generated) AS expanded_generated,
+    (SELECT map_from_entries(list((reason, n) ORDER BY reason))
+        FROM (SELECT reason, count(*) AS n FROM pathway_matches WHERE NOT generated GROUP BY ALL)) AS match_reasons,
+    (SELECT map_from_entries(list((kind, n) ORDER BY kind))
+        FROM (SELECT conflict_type || ' (' || source || ')' AS kind, count(*) AS n FROM conflicts GROUP BY ALL)) AS conflicts,
+    (SELECT {accounts} FROM accounting) AS rows,
+    (SELECT map_from_entries(list((rule, n) ORDER BY rule))
+        FROM (SELECT rule, count(DISTINCT study_id) AS n FROM set_aside GROUP BY ALL)) AS studies_set_aside,
+    (SELECT count(*) FROM lunguage_plus_plus) AS rows_out,
+    (SELECT count(*) FROM fitted_probabilities WHERE stop = 'scored') AS scored,
+    (SELECT count(*) FROM rejected WHERE reason = '{other_language}') AS not_in_english,
+    (SELECT coalesce(list(DISTINCT encoder ORDER BY encoder), []) FROM lunguage_plus_plus) AS encoders

@@ -8,7 +8,6 @@ own tables are counted in `paper_tables.py`.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +34,6 @@ from lunguage_assets.release.provenance import (
     language_models,
     provenance,
 )
-from lunguage_assets.structuring.contract import UNANSWERED
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -50,6 +48,16 @@ A release shows those that are there.
 """
 
 _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int"]
+_COUNTS_OF_ROWS = (
+    "p_source",
+    "expanded",
+    "expanded_generated",
+    "match_reasons",
+    "conflicts",
+    "rows",
+    "studies_set_aside",
+    "rows_out",
+)
 
 
 @dataclass(frozen=True)
@@ -195,9 +203,9 @@ def context_of(
     )
     heights, _ = np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)
     own_p = fitted.loc[fitted["is_own"].astype(bool), "p"]
-    summary = _summary(release, own_p)
+    counted = _counted(studies)
+    summary = _summary(release, counted, own_p)
     analyses_of_ranking, stale = shown_analyses(analyses, release.ranking)
-    encoders = list(_counts(studies, "encoder", "lunguage_plus_plus"))
     return ReportContext(
         ranker=release.ranker,
         origin=origin,
@@ -206,7 +214,7 @@ def context_of(
             release.ranker,
             release.ranking,
             release.batches,
-            encoders,
+            counted["encoders"],
             release.distilled,
         ),
         ranking=release.ranking,
@@ -224,85 +232,51 @@ def context_of(
     )
 
 
-def _counts(studies: NewestStudies, columns: str, table: str) -> Counter[Any]:
-    """Count the rows of a table by one column, or by several as a tuple."""
-    rows = studies.query(
-        f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL"
+def _counted(studies: NewestStudies) -> dict[str, Any]:
+    """Count what `summary.json` says of the rows, and their encoders."""
+    sums = ", ".join(
+        f"{name} := coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS
     )
-    counts: Counter[Any] = Counter()
-    for row in rows:
-        keys = row[:-1]
-        counts[keys if len(keys) > 1 else keys[0]] = row[-1]
-    return counts
+    query = named_queries("release_files.sql")["summary"]
+    (counted,) = studies.records(
+        query.format(accounts=f"struct_pack({sums})", other_language=OTHER_LANGUAGE)
+    )
+    # A map of no rows is null.
+    return {name: {} if value is None else value for name, value in counted.items()}
 
 
-def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
-    """Count what `summary.json` says, in its order.
+def _summary(
+    release: Release, counted: Mapping[str, Any], own_p: pd.Series
+) -> dict[str, Any]:
+    """Put together what `summary.json` says, in its order.
 
     Args:
         release: the ranking and the newest deliveries.
+        counted: the counts of its rows.
         own_p: p of the findings that were compared themselves.
     """
-    studies = release.studies
     ranking = release.ranking.iloc[0]
     versions = ("ruler", "ruler_reason", "ranking_version")
-    conflicts_by_words = {
-        f"{conflict_type} ({source})": count
-        for (conflict_type, source), count in _counts(
-            studies, "conflict_type, source", "conflicts"
-        ).items()
-    }
-    p_sources = _counts(studies, "p_source", "fitted_probabilities")
-    matches = _counts(studies, "reason, generated", "pathway_matches")
-    sums = ", ".join(
-        f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in _ACCOUNTS
-    )
-    (accounts,) = studies.records(f"SELECT {sums} FROM accounting")
-    ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
-    ((reports,),) = studies.query("SELECT count(*) FROM reports")
-    set_aside = studies.query(
-        "SELECT rule, count(DISTINCT study_id) FROM set_aside "
-        "GROUP BY rule ORDER BY rule"
-    )
     summary = {
         "ranker": release.ranker,
         "judges": list(ranking["judges"]),
         **{name: str(ranking[name]) for name in versions},
-        "mode": ", ".join(_counts(studies, "mode", "lunguage_plus_plus")),
+        "mode": counted["mode"],
         "batches": list(release.batches),
         "batches_not_included": list(release.missing_batches),
-        "reports": reports,
-        "findings": accounts["rows_in"],
-        "tentative_pairs": p_sources.total(),
-        "placed": placed,
+        "reports": counted["reports"],
+        "findings": counted["rows"]["rows_in"],
+        "tentative_pairs": counted["tentative_pairs"],
+        "placed": counted["placed"],
         # A match stands in the rows of both phrases.
         "matches": int(release.ranking["n_matches"].sum()) // 2,
         "phrases_ranked": len(release.ranking),
         "p": _distribution(own_p),
-        "p_source": dict(p_sources),
-        "expanded": matches["matched", False],
-        "expanded_generated": matches["matched", True],
-        "match_reasons": {
-            reason: count
-            for (reason, is_generated), count in matches.items()
-            if not is_generated
-        },
-        "conflicts": dict(sorted(conflicts_by_words.items())),
-        "rows": accounts,
-        "studies_set_aside": dict(set_aside),
-        "rows_out": _counts(studies, "source", "lunguage_plus_plus").total(),
+        **{name: counted[name] for name in _COUNTS_OF_ROWS},
     }
-    scored = _counts(studies, "stop", "fitted_probabilities")["scored"]
-    if scored:
-        summary["scored"] = scored  # by a distilled model
-    is_unresolved = f"source = 'original' AND contains(cues, '{UNANSWERED}')"
-    unresolved = _counts(studies, is_unresolved, "lunguage_plus_plus")[True]
-    if unresolved:
-        summary["unresolved"] = unresolved  # rows with words that nobody understood
-    foreign = _counts(studies, "reason", "rejected")[OTHER_LANGUAGE]
-    if foreign:
-        summary["not_in_english"] = foreign
-    return summary
+    # Whether any finding was scored by a distilled model, or any report not read.
+    seldom = {name: counted[name] for name in ("scored", "not_in_english")}
+    return summary | {name: count for name, count in seldom.items() if count}
 
 
 class ShownAnalyses(NamedTuple):
