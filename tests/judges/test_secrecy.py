@@ -262,7 +262,7 @@ def test_the_words_reach_only_what_needs_them(
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("name", "message"), [
-    ("rejecting", "rejected (HTTP 400)"), ("headless", "header line"),
+    ("rejecting", "rejected (HTTP 400, "), ("headless", "header line"),
     ("asset", "unexpected ValueError in "), ("check", "unexpected"),
     ("corrections", "corrections.csv, row 1"), ("ratings", "(a phrase of"), ("settings", "settings.toml"),
 ])  # fmt: skip

@@ -68,7 +68,10 @@ ATTESTED = (
     'allowed_data = ["credentialed"]\nzero_retention_attested_on = '
     '2026-01-01\nzero_retention_attested_by = "A test"'
 )
-LIMITS = "limits = { in_flight = 16, timeout_s = 5, backoff_s = 0.001, failures_per_request = 12 }"
+LIMITS = (
+    "limits = { in_flight = 16, timeout_s = 5, backoff_s = 0.001, "
+    "failures_per_request = 12 }\nlet_in = 'it cannot answer one prompt in five'"
+)
 KEYS = {"ANTHROPIC_API_KEY": "k-a", "GEMINI_API_KEY": "k-g"}
 _CODED = (
     "dx_status",
