@@ -1,4 +1,4 @@
-"""Computing a step's tables without the studies that break a rule.
+"""Leaves out of a step's tables the studies that break a rule.
 
 An odd row costs its study, never the batch (docs/ui.md). Which rules there are is in
 `rules.py`.
@@ -6,8 +6,7 @@ An odd row costs its study, never the batch (docs/ui.md). Which rules there are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -24,73 +23,63 @@ Tables = Mapping[str, pd.DataFrame]
 """Tables by name."""
 
 
-class ValidStudies(NamedTuple):
-    """What a step made of the studies that break no rule.
-
-    Attributes:
-        tables: that it made.
-        inputs: of which they were computed: without the invalid studies.
-        invalid: the studies that broke a rule, in this step or before it.
-    """
-
-    tables: Tables
-    inputs: Tables
-    invalid: list[InvalidStudy]
-
-
-def compute_valid_studies(
-    step: str,
-    inputs: Tables,
-    compute: Callable[[Tables, list[InvalidStudy]], Tables],
-    *,
-    strict: bool = False,
-    processes: int | None = 1,
-) -> ValidStudies:
-    """Compute a step's tables, and again without the studies that break a rule.
-
-    Args:
-        step: named in what is told of a broken rule.
-        inputs: tables as they were read.
-        compute: makes the tables of inputs, and of the studies that are not in them.
-        strict: whether no study may break a rule.
-        processes: as in `parallel.map_studies`.
-
-    Raises:
-        InvalidTable: too many studies break a rule, or one still does without its rows.
-    """
-    reports = inputs.get("reports")
-    delivered = [] if reports is None else reports["study_id"].tolist()
-    invalid = _invalid_upstream(inputs.values())
-    while True:
-        valid_inputs = without_studies(inputs, studies_of(invalid))
-        tables = compute(valid_inputs, invalid)
-        broken = broken_studies(step, tables, delivered, processes)
-        if not broken:
-            return ValidStudies(tables, valid_inputs, invalid)
-        before = studies_of(invalid)
-        invalid = sorted({*invalid, *broken})
-        studies_by_table = [
-            frame["study_id"].nunique()
-            for frame in (*inputs.values(), *tables.values())
-            if "study_id" in frame
-        ]
-        # A study that breaks a rule although its rows were left out is a fault of the
-        # step, and no better without the study.
-        breaks_again = studies_of(broken) <= before
-        require_few(
-            broken, invalid, max(studies_by_table), strict=strict or breaks_again
-        )
-        # Without these studies the others may come out differently (words are counted
-        # over a batch): everything is computed again.
-
-
-def _invalid_upstream(frames: Iterable[pd.DataFrame]) -> list[InvalidStudy]:
+def invalid_upstream(inputs: Tables) -> list[InvalidStudy]:
     """Return the studies that earlier steps set aside, as stored with their tables."""
     invalid_studies: set[InvalidStudy] = set()
-    for frame in frames:
+    for frame in inputs.values():
         for values in frame.attrs.get(SET_ASIDE, ()):
             study = InvalidStudy(*values)
             # JSON has no tuples: the ids come back as a list
             ids = tuple(study.finding_ids)
             invalid_studies.add(study._replace(finding_ids=ids))
     return sorted(invalid_studies)
+
+
+def without_invalid(inputs: Tables) -> dict[str, pd.DataFrame]:
+    """Leave studies that an earlier step set aside out of all tables that are read.
+
+    They are still in those that were made before that step.
+    """
+    return without_studies(inputs, studies_of(invalid_upstream(inputs)))
+
+
+def valid_studies(
+    step: str,
+    inputs: Tables,
+    tables: Tables,
+    *,
+    strict: bool = False,
+    delivered: Iterable[str] = (),
+    processes: int | None = 1,
+) -> tuple[Tables, list[InvalidStudy]]:
+    """Leave out the studies that break a rule in tables that a step made.
+
+    Args:
+        step: named in what is told of a broken rule.
+        inputs: tables that the step read.
+        tables: those that it made of them.
+        strict: whether no study may break a rule.
+        delivered: as in `broken_studies`.
+        processes: as in `parallel.map_studies`.
+
+    Returns:
+        The tables without these studies; and those that broke a rule, in this step or
+        before it.
+
+    Raises:
+        InvalidTable: too many studies break a rule.
+    """
+    invalid = invalid_upstream(inputs)
+    valid = without_studies(tables, studies_of(invalid))
+    expected = set(delivered) - studies_of(invalid)
+    broken = broken_studies(step, valid, expected, processes)
+    if not broken:
+        return valid, invalid
+    invalid = sorted({*invalid, *broken})
+    studies_by_table = [
+        frame["study_id"].nunique()
+        for frame in (*inputs.values(), *tables.values())
+        if "study_id" in frame
+    ]
+    require_few(broken, invalid, max(studies_by_table), strict=strict)
+    return without_studies(valid, studies_of(broken)), invalid

@@ -22,7 +22,7 @@ REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
     "lower lobe. The heart is normal.\nIMPRESSION: 1. Probable pneumonia.\n2. No effusion.\n",
     "a2": "Small right pleural effusion. No pneumothorax. CT is recommended.",
-    "a3": "FINDINGS: Mild pulmonary edema, likely cardiogenic. Dr. ___ was told.",
+    "a3": "FINDINGS: Mild pulmonary edema. Dr. ___ was told.",
     "empty": " \n",
 }
 FIRST = ["read_reports (raw)", "structure (rules x raw)", "ingest (raw)"]

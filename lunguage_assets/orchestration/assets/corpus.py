@@ -40,8 +40,8 @@ from lunguage_assets.orchestration.redaction import redact_errors, redact_result
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
-from lunguage_assets.quality.quarantine import Tables, compute_valid_studies
-from lunguage_assets.quality.rules import InvalidStudy, studies_of, without_studies
+from lunguage_assets.quality.quarantine import Tables, valid_studies
+from lunguage_assets.quality.rules import studies_of
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
@@ -154,17 +154,11 @@ def text_assets(
         spending = Spending(context)
         structurer = configuration.open_structurer(key, terms, spending.note)
 
-        def structure(tables: Tables, invalid: list[InvalidStudy]) -> Tables:
-            texts = tables["report_texts"]
-            sentences = tables["report_sentences"]
-            if key != RULES:
-                # All reports at once: its limits say how many are in flight.
-                structured = structured_reports(texts, sentences, structurer)
-                return _without_invalid_findings(structured, invalid)
+        if key == RULES:
             # The rules ask nobody and keep a core busy: each core reads some reports.
             chunks = map_studies(
                 structured_reports,
-                (texts, sentences),
+                (report_texts, report_sentences),
                 rule_structurer,
                 terms,
                 configuration.home.assertion_file,
@@ -175,17 +169,18 @@ def text_assets(
                 joined([chunk.sentence_accounts for chunk in chunks]),
                 joined([chunk.refused_values for chunk in chunks]),
             )
-            return _without_invalid_findings(structured, invalid)
-
-        tables, _, invalid = compute_valid_studies(
+        else:
+            # All reports at once: its limits say how many are in flight.
+            structured = structured_reports(report_texts, report_sentences, structurer)
+        tables, invalid = valid_studies(
             "structured_findings",
             {"report_texts": report_texts, "report_sentences": report_sentences},
-            structure,
+            structured._asdict(),
             strict=configuration.is_strict,
             processes=configuration.processes,
         )
         rows = tables["structured_findings"]
-        accounts = tables["sentence_accounts"]
+        accounts = _accounts_of_all(structured.sentence_accounts, studies_of(invalid))
         metadata = {
             "structurer": structurer.identity,
             "studies": len(report_texts),
@@ -314,14 +309,10 @@ def corpus_assets(
             }
             inputs = _require_made(read, batch.key)
 
-        def take_in_valid(tables: Tables, invalid: list[InvalidStudy]) -> Tables:
-            taken_in = _take_in_batch(configuration, batch.key, tables)
-            return without_studies(taken_in, studies_of(invalid))
-
-        tables, _, invalid = compute_valid_studies(
+        tables, invalid = valid_studies(
             "findings",
             inputs,
-            take_in_valid,
+            _take_in_batch(configuration, batch.key, inputs),
             strict=configuration.is_strict,
             processes=configuration.processes,
         )
@@ -374,22 +365,16 @@ def _require_made(
     return made
 
 
-def _without_invalid_findings(
-    structured: StructuredTables, invalid: list[InvalidStudy]
-) -> Tables:
-    """Take the rows of invalid studies out, and say so in the accounts of sentences.
-
-    The delivered texts keep all studies, so the structurer has read these ones too.
-    """
-    studies = studies_of(invalid)
-    tables = without_studies(structured._asdict(), studies)
-    accounts = structured.sentence_accounts
+def _accounts_of_all(accounts: pd.DataFrame, invalid: frozenset[str]) -> pd.DataFrame:
+    """Say in the accounts of sentences that invalid studies gave no findings."""
     gave_findings = accounts["account"] == "findings"
-    is_invalid = accounts["study_id"].isin(studies) & gave_findings
-    accounts.loc[is_invalid, "account"] = "unreadable"
-    accounts.loc[is_invalid, "reason"] = "set aside"
-    accounts.loc[is_invalid, "rows"] = 0
-    return tables
+    is_invalid = accounts["study_id"].isin(invalid) & gave_findings
+    accounts.loc[is_invalid, ["account", "reason", "rows"]] = (
+        "unreadable",
+        "set aside",
+        0,
+    )
+    return accounts
 
 
 def _take_in_batch(

@@ -57,8 +57,7 @@ from lunguage_assets.orchestration.resources import (
 from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
-from lunguage_assets.quality.quarantine import Tables, compute_valid_studies
-from lunguage_assets.quality.rules import InvalidStudy
+from lunguage_assets.quality.quarantine import valid_studies, without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import HEDGE_PHRASES
 from lunguage_assets.workspace.store import partition_path
@@ -173,15 +172,11 @@ def _hedge_assets(
         spending = Spending(context)
         judge = configuration.open_judge(judge_key, spending.note)
         corrections = load_corrections(configuration.home.corrections_file)
-
-        def extract(tables: Tables, _: list[InvalidStudy]) -> Tables:
-            phrases = extract_hedge_phrases(tables["findings"], judge, corrections)
-            return {"hedge_phrases": phrases}
-
-        tables, _, invalid = compute_valid_studies(
+        extracted = extract_hedge_phrases(findings, judge, corrections)
+        tables, invalid = valid_studies(
             "hedge_phrases",
             {"findings": findings},
-            extract,
+            {"hedge_phrases": extracted},
             strict=configuration.is_strict,
         )
         phrases = tables["hedge_phrases"]
@@ -426,35 +421,27 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
             for judge in configuration.judges.members(ranker)
         ]
 
-        def fit_valid(tables: Tables, _: list[InvalidStudy]) -> Tables:
-            scored = None
-            if scorer is not None:
-                scored = score_sentences(
-                    tables["findings"],
-                    tables["hedge_phrases"],
-                    reference_ranking,
-                    scorer,
-                    ask_panel=asks_panel,
-                )
-            fitted = fit_pairs(
-                tables["findings"],
-                tables["hedge_phrases"],
-                hedge_vocabulary,
-                reference_ranking,
-                panel,
-                anchors,
-                configuration.settings.explicit,
-                scored=scored,
+        inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
+        valid = without_invalid(inputs)
+        sentences = (valid["findings"], valid["hedge_phrases"])
+        scored = None
+        if scorer is not None:
+            scored = score_sentences(
+                *sentences, reference_ranking, scorer, ask_panel=asks_panel
             )
-            return {
-                "fitted_probabilities": fitted.probabilities,
-                "fit_log": fitted.log,
-            }
-
-        tables, _, invalid = compute_valid_studies(
+        fits = fit_pairs(
+            *sentences,
+            hedge_vocabulary,
+            reference_ranking,
+            panel,
+            anchors,
+            configuration.settings.explicit,
+            scored=scored,
+        )
+        tables, invalid = valid_studies(
             "fitted_probabilities",
-            {"findings": findings, "hedge_phrases": hedge_phrases},
-            fit_valid,
+            inputs,
+            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
             strict=configuration.is_strict,
         )
         fitted = tables["fitted_probabilities"]

@@ -6,8 +6,7 @@ Steps work on chunks of studies in several processes (`parallel`). How rows are 
 expanded and resolved is not here, but in the package `implicit`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 
 import dagster as dg
 import pandas as pd
@@ -45,10 +44,16 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.quarantine import (
     Tables,
-    ValidStudies,
-    compute_valid_studies,
+    invalid_upstream,
+    valid_studies,
+    without_invalid,
 )
-from lunguage_assets.quality.rules import InvalidStudy, set_aside_frame, studies_of
+from lunguage_assets.quality.rules import (
+    InvalidStudy,
+    set_aside_frame,
+    studies_of,
+    without_studies,
+)
 
 GROUP = "implicit"
 
@@ -115,29 +120,28 @@ def implicit_assets(
         # not there ends the step before any work.
         embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
 
-        def merge(tables: Tables, _: list[InvalidStudy]) -> Tables:
-            findings = tables["findings"]
-            fitted = tables["fitted_probabilities"]
-            if settings.encoder != "lexical":
-                # A model is loaded once, and has cores of its own.
-                merged = deduplicate(
-                    findings, fitted, embedder, blacklist, settings, labels
-                )
-                return {"deduplicated_findings": merged}
+        inputs = {"findings": findings, "fitted_probabilities": fitted_probabilities}
+        valid = without_invalid(inputs)
+        fitted_findings = (valid["findings"], valid["fitted_probabilities"])
+        if settings.encoder != "lexical":
+            # A model is loaded once, and has cores of its own.
+            merged = deduplicate(
+                *fitted_findings, embedder, blacklist, settings, labels
+            )
+        else:
             chunks = map_studies(
                 deduplicate,
-                (findings, fitted),
+                fitted_findings,
                 merging_tools,
                 *tool_arguments,
                 processes=configuration.processes,
             )
-            return {"deduplicated_findings": joined(chunks)}
-
-        tables, _, invalid = _of_valid_studies(
+            merged = joined(chunks)
+        tables, invalid = _valid_studies(
             configuration,
             "deduplicated_findings",
-            {"findings": findings, "fitted_probabilities": fitted_probabilities},
-            merge,
+            inputs,
+            {"deduplicated_findings": merged},
         )
         merged = tables["deduplicated_findings"]
         metadata = {
@@ -173,25 +177,22 @@ def implicit_assets(
     ) -> Iterator[Result]:
         """Match findings to pathways and generate the sub-findings that they imply."""
 
-        def expand_batch(tables: Tables, _: list[InvalidStudy]) -> Tables:
-            chunks = map_studies(
-                expand,
-                (tables["deduplicated_findings"],),
-                expansion_tools,
-                configuration.home.pathways_file,
-                terms,
-                processes=configuration.processes,
-            )
-            return {
-                "expansions": joined([chunk.expansions for chunk in chunks]),
-                "pathway_matches": joined([chunk.matches for chunk in chunks]),
-            }
-
-        tables, _, invalid = _of_valid_studies(
+        chunks = map_studies(
+            expand,
+            (deduplicated_findings,),
+            expansion_tools,
+            configuration.home.pathways_file,
+            terms,
+            processes=configuration.processes,
+        )
+        tables, invalid = _valid_studies(
             configuration,
             "expansions",
             {"deduplicated_findings": deduplicated_findings},
-            expand_batch,
+            {
+                "expansions": joined([chunk.expansions for chunk in chunks]),
+                "pathway_matches": joined([chunk.matches for chunk in chunks]),
+            },
         )
         expanded = tables["expansions"]
         matches = tables["pathway_matches"]
@@ -269,39 +270,42 @@ def implicit_assets(
         # before it looks whether a blocking check failed. So the check is yielded
         # first, and what fails it is never returned.
         with redact_errors():
+            upstream = invalid_upstream(inputs)
+            valid = without_invalid(inputs)
+            tables = _resolved(configuration, ranking_version, valid, upstream)
             try:
-                valid = _of_valid_studies(
-                    configuration,
-                    "lunguage_plus_plus",
-                    inputs,
-                    partial(_resolved, configuration, ranking_version),
+                _, invalid = _valid_studies(
+                    configuration, "lunguage_plus_plus", inputs, tables
                 )
             except InvalidTable as error:
                 yield conflict_free_refused(error)
                 raise
-            guaranteed = conflict_free(configuration, valid.inputs, valid.tables)
+            if invalid != upstream:
+                studies = studies_of(invalid)
+                valid = without_studies(valid, studies)
+                tables = _accounted(valid, without_studies(tables, studies), invalid)
+            guaranteed = conflict_free(configuration, valid, tables)
             yield guaranteed
             if not guaranteed.passed:
                 raise InvalidTable(
                     "lunguage_plus_plus: a blocking check failed, nothing stored; its "
                     "note says why"
                 )
-            yield from _results(configuration, valid, ranking_version)
+            yield from _results(configuration, tables, invalid, ranking_version)
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
 
-def _of_valid_studies(
-    configuration: Configuration,
-    step: str,
-    inputs: Mapping[str, pd.DataFrame],
-    compute: Callable[[Tables, list[InvalidStudy]], Tables],
-) -> ValidStudies:
-    return compute_valid_studies(
+def _valid_studies(
+    configuration: Configuration, step: str, inputs: Tables, tables: Tables
+) -> tuple[Tables, list[InvalidStudy]]:
+    """Leave out the studies that break a rule, as `valid_studies`."""
+    return valid_studies(
         step,
         inputs,
-        compute,
+        tables,
         strict=configuration.is_strict,
+        delivered=inputs["reports"]["study_id"] if "reports" in inputs else (),
         processes=configuration.processes,
     )
 
@@ -309,49 +313,71 @@ def _of_valid_studies(
 def _resolved(
     configuration: Configuration,
     ranking_version: str,
-    tables: Tables,
+    inputs: Tables,
     invalid: list[InvalidStudy],
-) -> Tables:
-    deduplicated = tables["deduplicated_findings"]
-    expansion = Expansion(tables["pathway_matches"], tables["expansions"])
+) -> dict[str, pd.DataFrame]:
+    """Resolve all studies, and account for their rows.
+
+    Args:
+        configuration: of the home.
+        ranking_version: of the reference ranking.
+        inputs: tables by name, without invalid studies.
+        invalid: studies that earlier steps set aside.
+    """
     chunks = map_studies(
         resolve,
-        (deduplicated, *expansion),
+        (
+            inputs["deduplicated_findings"],
+            inputs["pathway_matches"],
+            inputs["expansions"],
+        ),
         resolution_tools,
-        tables["terms"],
+        inputs["terms"],
         ranking_version,
         configuration.home.pathways_file,
         configuration.home.blacklist_file,
         processes=configuration.processes,
     )
-    resolution = Resolution(
-        rows=joined([chunk.rows for chunk in chunks]),
-        log=joined([chunk.log for chunk in chunks]),
-        conflicts=joined([chunk.conflicts for chunk in chunks]),
-    )
-    reports = tables["reports"]
+    tables = {
+        "lunguage_plus_plus": joined([chunk.rows for chunk in chunks]),
+        "resolution_log": joined([chunk.log for chunk in chunks]),
+        "conflicts": joined([chunk.conflicts for chunk in chunks]),
+    }
+    return _accounted(inputs, tables, invalid)
+
+
+def _accounted(
+    inputs: Tables, tables: Tables, invalid: list[InvalidStudy]
+) -> dict[str, pd.DataFrame]:
+    """Account for every delivered row; studies that are set aside are in no table."""
     accounts = account(
-        reports,
-        tables["rejected"],
-        deduplicated,
-        expansion,
-        resolution,
+        inputs["reports"],
+        inputs["rejected"],
+        inputs["deduplicated_findings"],
+        Expansion(inputs["pathway_matches"], inputs["expansions"]),
+        Resolution(
+            tables["lunguage_plus_plus"], tables["resolution_log"], tables["conflicts"]
+        ),
         studies_of(invalid),
     )
-    return {
-        "lunguage_plus_plus": resolution.rows,
-        "resolution_log": resolution.log,
-        "conflicts": resolution.conflicts,
-        "accounting": accounts,
-        "set_aside": set_aside_frame(invalid, reports),
-    }
+    set_aside = set_aside_frame(invalid, inputs["reports"])
+    return {**tables, "accounting": accounts, "set_aside": set_aside}
 
 
 def _results(
-    configuration: Configuration, valid: ValidStudies, ranking_version: str
+    configuration: Configuration,
+    tables: Tables,
+    invalid: list[InvalidStudy],
+    ranking_version: str,
 ) -> Iterator[Result]:
-    """Yield the tables of a batch with the checks that only warn, side tables first."""
-    tables = valid.tables
+    """Yield the tables of a batch with the checks that only warn, side tables first.
+
+    Args:
+        configuration: of the home.
+        tables: by name.
+        invalid: studies that are not in them.
+        ranking_version: shown in the UI.
+    """
     rows = tables["lunguage_plus_plus"]
     totals = tables["accounting"].drop(columns=["study_id", "balanced"]).sum()
     metadata = {
@@ -366,4 +392,4 @@ def _results(
     ]
     for table in ("resolution_log", "conflicts", "accounting", "set_aside"):
         yield stored(table, tables[table])
-    yield stored("lunguage_plus_plus", rows, metadata, checks, valid.invalid)
+    yield stored("lunguage_plus_plus", rows, metadata, checks, invalid)
