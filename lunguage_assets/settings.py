@@ -71,12 +71,11 @@ class ImplicitSettings(_Options):
     """Deduplicate, match, expand, resolve (implicit.md)."""
 
     mode: Literal["method", "paper"] = "method"
-    encoder: Literal["lexical", "sentence", "precomputed"] = "lexical"
+    encoder: Literal["lexical", "sentence"] = "lexical"
     encoder_model: str = Field(default="FremyCompany/BioLORD-2023", min_length=1)
     encoder_revision: str = ""
     encoder_device: str = Field(default="auto", min_length=1)
     encoder_batch_size: int = Field(default=64, ge=1)
-    encoder_vectors: str = ""
     merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
     history: Literal["exclude", "keep"] = "exclude"
 

@@ -6,34 +6,23 @@ in `encoders.py`.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.rows import tokens
+from lunguage_assets.randomness import Floats
 
 IDENTITY = "lexical-1"
-
-COSINE_DECIMALS = 6
-"""Cosines are rounded before any comparison: no platform's last bit decides a merge."""
 
 _LONGEST_TERM = 6
 _LONGEST_ABBREVIATED_LOCATION = 2
 """Words: "cp angle", "rul"."""
 _FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
-_FEW_PHRASES = 24
-"""So few are compared every two of them: an index would cost more than it saves."""
 
 Words = tuple[str, ...]
-
-PhrasePair = tuple[str, str]
-"""Two phrases, in alphabetical order."""
 
 
 class LexicalEmbedder:
@@ -51,54 +40,17 @@ class LexicalEmbedder:
         self._term_of_location = remembered(self._rewrite_location)
         self._bag = remembered(self._make_bag)
 
-    def cosines(self, pairs: Sequence[PhrasePair]) -> NDArray[np.float64]:
-        """Compute exact cosines: shared words over the geometric mean of both counts.
+    def cosines(self, phrases: Sequence[str]) -> Floats:
+        """Compute the cosine of every two phrases, shape (n, n).
 
-        Returns:
-            (n,) for n pairs.
+        It is the number of shared words over the geometric mean of both numbers.
         """
-        phrases = set(chain.from_iterable(pairs))
-        bag_of = {phrase: self._bag(phrase) for phrase in phrases}
-        cosines = np.empty(len(pairs), dtype=np.float64)
-        for number, (first, second) in enumerate(pairs):
-            first_bag = bag_of[first]
-            second_bag = bag_of[second]
-            shared = len(first_bag & second_bag)
-            cosines[number] = shared / math.sqrt(len(first_bag) * len(second_bag))
-        return cosines
-
-    def candidate_pairs(
-        self, phrases: Sequence[str], threshold: float
-    ) -> list[PhrasePair]:
-        """Find the pairs that may reach a cosine, by their rarest words where many.
-
-        Two bags with a cosine of t share at least t² of the words of either. So they
-        share one of the first n - ceil(t² n) + 1 words of each, whatever the order of
-        the words, as long as it is one for all; with the rarest first, few pairs are
-        left ("prefix filtering" in the literature of similarity joins).
-
-        Args:
-            phrases: distinct ones, in alphabetical order.
-            threshold: the cosine.
-        """
-        if len(phrases) <= _FEW_PHRASES:
-            return list(combinations(phrases, 2))
         bags = [self._bag(phrase) for phrase in phrases]
-        frequency = Counter(chain.from_iterable(bags))
-        # What is rounded up to the threshold counts, too.
-        least_share = max(threshold - 10.0**-COSINE_DECIMALS, 0.0) ** 2
-        pairs: set[PhrasePair] = set()
-        phrases_by_word: dict[str, list[str]] = {}
-        for phrase, bag in zip(phrases, bags, strict=True):
-            rarest_first = sorted(bag, key=lambda word: (frequency[word], word))
-            # A product that is a whole number may come out a last bit above it.
-            least_shared = max(1, math.ceil(least_share * len(bag) - 1e-9))
-            for word in rarest_first[: len(bag) - least_shared + 1]:
-                earlier_phrases = phrases_by_word.setdefault(word, [])
-                pairs.update((earlier, phrase) for earlier in earlier_phrases)
-                earlier_phrases.append(phrase)
-        # Phrases come in alphabetical order, and so do the members of a pair.
-        return sorted(pairs)
+        words = sorted(frozenset().union(*bags))
+        has_word = np.array([[word in bag for word in words] for bag in bags], float)
+        sizes = has_word.sum(axis=1)
+        cosines: Floats = has_word @ has_word.T / np.sqrt(np.outer(sizes, sizes))
+        return cosines
 
     def _make_bag(self, phrase: str) -> frozenset[str]:
         """Collect the words of a phrase; only punctuation is a word of its own."""

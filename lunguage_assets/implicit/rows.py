@@ -136,7 +136,7 @@ class Row:
     @property
     def claim(self) -> float:
         """The number by which rows are preferred."""
-        return self.support if self.policy.prefers_support else rounded(self.prob)
+        return self.support if self.policy.departs else rounded(self.prob)
 
 
 _FIELDS = fields(Row)
@@ -245,7 +245,7 @@ def priority(row: Row, rule: int = 0) -> Priority:
     A row without information (p 0.5 in [0, 1]) never wins against one that has some.
     """
     return Priority(
-        is_uninformed=row.p_source == "none" and row.policy.prefers_informed,
+        is_uninformed=row.p_source == "none",
         minus_claim=-row.claim,
         rule=rule,
         section=_SECTION_PREFERENCE[row.section],

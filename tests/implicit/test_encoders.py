@@ -1,5 +1,5 @@
-"""Encoders: the built-in one, a model in this process, and vectors from a file. None is
-ever replaced by another in silence.
+"""Encoders: the built-in one, and a model in this process. None is ever replaced by the
+other in silence.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import tiny_encoder
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import AlikeEmbedder, blacklist, frames, stated, vocabulary
+from invented_reports import AlikeEmbedder, vocabulary
 from plain_merging import cosine_of
 from profiles import examples
 
@@ -28,23 +24,11 @@ from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.hub import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
 from lunguage_assets.implicit import encoders
-from lunguage_assets.implicit.encoders import (
-    CachedEmbedder,
-    PrecomputedEmbedder,
-    make_embedder,
-    write_vectors,
-)
+from lunguage_assets.implicit.encoders import CachedEmbedder, make_embedder
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
-from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.implicit.similarity import close_pairs
 from lunguage_assets.settings import ImplicitSettings
 
-ROWS = [
-    stated("opacity", location="right"),
-    stated("opacity", location="right", section="impr"),
-    stated("nodule"),
-    stated("scar", "dn"),
-]
 PHRASES = (
     "pleural effusion",
     "small nodule 5 mm right upper lobe",
@@ -202,96 +186,6 @@ def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> 
     assert not ran.exists()
 
 
-# Vectors from a file
-
-
-def directions(phrases: Sequence[str], width: int = 4) -> np.ndarray:
-    return (
-        np.random.default_rng(0).normal(size=(len(phrases), width)).astype(np.float32)
-    )
-
-
-def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) -> None:
-    given_ = directions(PHRASES) * 7
-    write_vectors(tmp_path / "v.parquet", PHRASES, given_, "invented@1")
-    vectors_read = PrecomputedEmbedder(tmp_path / "v.parquet").encode(
-        [PHRASES[3], PHRASES[0]]
-    )
-    units = given_ / np.linalg.norm(given_, axis=1, keepdims=True)
-    np.testing.assert_allclose(vectors_read, units[[3, 0]], rtol=1e-6)
-    assert vectors_read.dtype == np.float32
-    assert stat.S_IMODE((tmp_path / "v.parquet").stat().st_mode) == 0o600
-
-
-def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
-    write_vectors(
-        tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1"
-    )
-    with pytest.raises(
-        InputError, match=r"no vector for 3 of 5 phrases.*docs/models\.md"
-    ) as raised:
-        PrecomputedEmbedder(tmp_path / "v.parquet").encode(PHRASES)
-    assert not any(phrase in str(raised.value) for phrase in PHRASES)
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"phrase": ["a"], "vectors": [[1.0]]},
-        {"phrase": ["a", "a"], "vector": [[1.0], [1.0]]},
-        {"phrase": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]},
-        {"phrase": ["a", "b"], "vector": [[1.0], None]},
-        {"phrase": ["a"], "vector": [[0.0, 0.0]]},
-        {"phrase": ["a"], "vector": [[float("inf"), 1.0]]},
-        {"phrase": ["a"], "vector": [[None, 1.0]]},
-        {},
-    ],
-)
-def test_a_file_of_another_form_is_refused(
-    tmp_path: Path, columns: dict[str, Any]
-) -> None:
-    (tmp_path / "v.parquet").write_text("no Parquet")
-    if columns:
-        pq.write_table(pa.table(columns), tmp_path / "v.parquet")
-    with pytest.raises(InputError, match=r"v\.parquet.*expected Parquet with 'phrase'"):
-        PrecomputedEmbedder(tmp_path / "v.parquet").encode(["a"])
-    with pytest.raises(InputError, match="no Parquet file"):
-        PrecomputedEmbedder(tmp_path / "none.parquet")
-
-
-@needs_model
-def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
-    tmp_path: Path, model: Path
-) -> None:
-    """As docs/models.md makes them."""
-    findings, fitted, _ = frames(ROWS)
-    phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
-    assert phrases == ["nodule", "opacity right"]
-    encoder = embedder(model)
-    write_vectors(
-        tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity
-    )
-    precomputed, direct = (
-        deduplicate(
-            findings,
-            fitted,
-            make_embedder(settings, vocabulary(), tmp_path),
-            blacklist(),
-            settings,
-        )
-        for settings in (
-            ImplicitSettings(encoder="precomputed", encoder_vectors="vectors.parquet"),
-            ImplicitSettings(
-                encoder="sentence", encoder_model=str(model), encoder_device="cpu"
-            ),
-        )
-    )
-    pd.testing.assert_frame_equal(
-        precomputed.drop(columns="encoder"), direct.drop(columns="encoder")
-    )
-    assert precomputed["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
-
-
 # Vectors that are kept
 
 
@@ -346,7 +240,7 @@ def test_a_damaged_file_is_refused_without_a_phrase(tmp_path: Path, flip: bool) 
     content = first.path.read_bytes()
     flipped = content[:60] + bytes(255 - byte for byte in content[60:64]) + content[64:]
     first.path.write_bytes(flipped if flip else content[: len(content) // 2])
-    with pytest.raises(InputError, match="only delete") as raised:
+    with pytest.raises(InputError, match="Delete it") as raised:
         CachedEmbedder(Encoder(), tmp_path).encode(PHRASES)
     assert str(first.path) in str(raised.value)
     assert not [phrase for phrase in PHRASES if phrase in str(raised.value)]

@@ -56,10 +56,7 @@ def test_it_names_software_judges_ranking_files_and_batches(
 
 def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = invented.origin()
-    paths = {
-        "encoder_model": "/home/someone/models/biolord",
-        "encoder_vectors": "~/vectors.parquet",
-    }
+    paths = {"encoder_model": "/home/someone/models/biolord"}
     implicit = origin.settings.implicit.model_copy(update=paths)
     slot = LLMJudgeConfig(
         provider="transformers",

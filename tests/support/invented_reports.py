@@ -172,8 +172,13 @@ class TableEmbedder(LexicalEmbedder):
     def __init__(self, listed: dict[tuple[str, str], float]) -> None:
         self._listed = {frozenset(pair): cosine for pair, cosine in listed.items()}
 
-    def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        return np.array([self._listed.get(frozenset(pair), 0.0) for pair in pairs])
+    def cosines(self, phrases: Sequence[str]) -> np.ndarray:
+        return np.array(
+            [
+                [self._listed.get(frozenset((a, b)), 0.0) for b in phrases]
+                for a in phrases
+            ]
+        )
 
 
 @dataclass

@@ -68,7 +68,9 @@ def _separated(row_1: Row, row_2: Row, blacklist: Blacklist) -> bool:
     for row in (row_1, row_2):
         phrase = linearised(row)
         terms.append(
-            blacklist.exclusion_terms((phrase, row.name), ", ".join(row.location_parts))
+            blacklist.exclusion_terms(
+                ", ".join([phrase, row.name, *row.location_parts])
+            )
         )
         values.append(
             stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)

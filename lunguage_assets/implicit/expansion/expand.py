@@ -18,10 +18,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.exceptions import Exceptions
 from lunguage_assets.implicit.expansion.matching import Match, match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
-from lunguage_assets.implicit.expansion.sub_findings import (
-    merge_equal_children,
-    sub_finding,
-)
+from lunguage_assets.implicit.expansion.sub_findings import sub_finding
 from lunguage_assets.implicit.pathways.edges import Edge, MatchedPathway
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
@@ -136,7 +133,7 @@ class _StudyExpander:
             child.parent_pathway_id = pathway.id
             child.edge = number
             children.append(child)
-        return merge_equal_children(children)
+        return children
 
     def _decide(self, child: Row, edge: Edge, parent: Row) -> bool:
         """Note what becomes of a sub-finding, and tell whether it is implied here."""

@@ -23,7 +23,7 @@ def derive_probability(child: Row, parent: Row, strength: float | None) -> None:
         strength: of the edge. Without one the support passes on as it is, and the bound
             is `KEPT_ABOVE`.
     """
-    widens = child.policy.widens_bounds
+    widens = child.policy.departs
     # "Possible pneumothorax" implies a possible absence of lung markings: certainty is
     # the parent's, polarity the pathway's.
     child.status = parent.status[0] + child.status[1]

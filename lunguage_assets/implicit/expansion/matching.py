@@ -99,7 +99,7 @@ def reason_not_expanding(row: Row) -> str:
     # "No pneumonia" says nothing of opacities: they have other causes.
     if not row.positive:
         return "negative"
-    if row.policy.reads_resolution and says_resolved(row.improved):
+    if row.policy.departs and says_resolved(row.improved):
         return "resolved"
     return "no information on certainty" if row.p_source == "none" else ""
 

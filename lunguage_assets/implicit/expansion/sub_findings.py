@@ -58,7 +58,7 @@ def inherits_location(edge: Edge, parent: Row) -> bool:
     """
     if edge.is_symptom:
         return False
-    return edge.inherits or not parent.policy.follows_inheritance
+    return edge.inherits or not parent.policy.withholds_children
 
 
 def _locate(child: Row, parent: Row, edge: Edge, vocabulary: Vocabulary) -> None:
@@ -85,7 +85,7 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     for name in ATTRIBUTE_NAMES:
         setattr(child, name, edge.attributes.get(name, ""))
     # "Small" or "worse" is said of what is there, not of the sign that is missing.
-    if edge.status == "dn" and parent.policy.strips_denied_children:
+    if edge.status == "dn" and parent.policy.withholds_children:
         return
     if not edge.is_symptom and not inherits_location(edge, parent):
         return
@@ -94,25 +94,4 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
         is_clinical_of_symptom = edge.is_symptom and name in CLINICAL_ATTRIBUTES
         if not inherited or is_clinical_of_symptom:
             continue
-        of_pathway = getattr(child, name)
-        # A stated distribution stays alone: what is focal here is not diffuse, too.
-        if name == "distribution" and parent.policy.prefers_stated_distribution:
-            of_pathway = ""
-        setattr(child, name, united_cells([inherited, of_pathway]))
-
-
-def merge_equal_children(children: list[Row]) -> list[Row]:
-    """Keep equal sub-findings of one pathway once, with the attributes of all.
-
-    A pathway may name one sign twice: a hazy and a round opacity.
-    """
-    first_by_key: dict[tuple[str, bool, tuple[str, ...]], Row] = {}
-    for child in children:
-        key = child.name, child.positive, child.location_parts
-        first = first_by_key.setdefault(key, child)
-        if first is child:
-            continue
-        for name in ATTRIBUTE_NAMES:
-            cells = [getattr(first, name), getattr(child, name)]
-            setattr(first, name, united_cells(cells))
-    return list(first_by_key.values())
+        setattr(child, name, united_cells([inherited, getattr(child, name)]))

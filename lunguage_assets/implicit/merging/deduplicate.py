@@ -26,10 +26,7 @@ from lunguage_assets.implicit.merging.repeated_statements import (
     repeated_across_sections,
     row_with_location,
 )
-from lunguage_assets.implicit.merging.similar_findings import (
-    phrases_to_encode,
-    similar_groups,
-)
+from lunguage_assets.implicit.merging.similar_findings import similar_groups
 from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import (
     Priority,
@@ -141,21 +138,6 @@ def believed_rows(
     return rows
 
 
-def compared_phrases(
-    findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings
-) -> list[str]:
-    """List the distinct phrases whose vectors `deduplicate` needs, sorted.
-
-    Args:
-        findings: FINDINGS of whole studies.
-        blacklist: keeps words apart; what is apart from all others is not compared.
-        settings: mode, and whether history stays.
-    """
-    studies = _studies(findings, settings)
-    blocks = [block for study in studies for block in blocks_of(study)]
-    return phrases_to_encode(blocks, blacklist.for_policy(POLICIES[settings.mode]))
-
-
 def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Row]]:
     """Read the rows of each study with their mode; history is marked or stays."""
     rows = read_rows(findings)
@@ -176,7 +158,7 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
     for row in study:
         if row.disposition != "kept":
             continue
-        is_resolved = row.policy.reads_resolution and says_resolved(row.improved)
+        is_resolved = row.policy.departs and says_resolved(row.improved)
         in_common = row.positive, is_resolved, row.currency, kind_denied(row)
         blocks.setdefault(in_common, []).append(row)
     return [block for block in blocks.values() if len(block) > 1]

@@ -49,24 +49,17 @@ WordPair = tuple[str, str]
 class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     paper_pairs: list[WordPair] = []
     term_pairs: list[WordPair] = []
-    exact_pairs: list[WordPair] = []
 
     @model_validator(mode="after")
     def _two_different_words(self) -> Self:
         for field, pairs in self:
-            may_be_phrases = field == "exact_pairs"
             for number, (word, opposite) in enumerate(pairs):
-                are_words = _is_word(word) and _is_word(opposite)
-                are_filled = bool(word.strip() and opposite.strip())
                 # A word that excludes itself would keep equal findings apart.
                 differ = collapsed(word) != collapsed(opposite)
-                if (may_be_phrases or are_words) and are_filled and differ:
-                    continue
-                raise wrong_at(
-                    (field, number),
-                    f"found {word!r}, {opposite!r}, expected two different words, "
-                    "or whole phrases under exact_pairs",
-                )
+                if not (_is_word(word) and _is_word(opposite) and differ):
+                    problem = f"found {word!r}, {opposite!r}"
+                    expected = "expected two different words"
+                    raise wrong_at((field, number), f"{problem}, {expected}")
         return self
 
 
@@ -74,20 +67,11 @@ def _is_word(text: str) -> bool:
     return tokens(text) == (collapsed(text),)
 
 
-class WholePhrase(NamedTuple):
-    """A phrase that is listed as a whole, unlike a word of a longer one."""
-
-    phrase: str
-
-
-Term = str | WholePhrase
-
-
 class ExclusionTerms(NamedTuple):
-    """The listed terms of a finding, and those that another one must not have."""
+    """The listed words of a finding, and those that another one must not have."""
 
-    terms: frozenset[Term]
-    opposites: frozenset[Term]
+    terms: frozenset[str]
+    opposites: frozenset[str]
 
     def exclude(self, terms_beside: ExclusionTerms) -> bool:
         """Whether a pair has one member here and the other there."""
@@ -99,7 +83,6 @@ class Blacklist:
 
     Args:
         term_pairs: pairs of single words.
-        exact_pairs: pairs of whole phrases.
         paper_pairs: the paper's pairs of single words, which mode `paper` uses alone.
         inside_words: a word counts wherever its letters stand, also inside another word
             ("cardio" in "cardiomegaly"), as in the paper's table. Otherwise whole words
@@ -109,25 +92,18 @@ class Blacklist:
     def __init__(
         self,
         term_pairs: Iterable[WordPair],
-        exact_pairs: Iterable[WordPair] = (),
         paper_pairs: Iterable[WordPair] = (),
         inside_words: bool = False,
     ) -> None:
         self._inside_words = inside_words
         self._paper_pairs = tuple(map(_collapsed_pair, paper_pairs))
         self.term_pairs = (*self._paper_pairs, *map(_collapsed_pair, term_pairs))
-        self._words = frozenset(word for pair in self.term_pairs for word in pair)
-        self._opposites: dict[Term, set[Term]] = {}
+        self._opposites: dict[str, set[str]] = {}
         for word, opposite in self.term_pairs:
-            self._add(word, opposite)
-        for phrase, opposite in map(_collapsed_pair, exact_pairs):
-            self._add(WholePhrase(phrase), WholePhrase(opposite))
+            self._opposites.setdefault(word, set()).add(opposite)
+            self._opposites.setdefault(opposite, set()).add(word)
         self._listed_singulars = remembered(self._find_listed_singulars)
         self.exclusion_terms = remembered(self._find_exclusion_terms)
-
-    def _add(self, term: Term, opposite: Term) -> None:
-        self._opposites.setdefault(term, set()).add(opposite)
-        self._opposites.setdefault(opposite, set()).add(term)
 
     def for_policy(self, policy: Policy) -> Blacklist:
         """Choose the pairs of a mode: all, or the paper's alone, inside words too.
@@ -135,45 +111,30 @@ class Blacklist:
         Raises:
             ConfigurationError: the paper's are wanted, and the file lists none.
         """
-        if policy.uses_whole_blacklist:
+        if policy.departs:
             return self
         if not self._paper_pairs:
             raise ConfigurationError(
                 "the blacklist has no paper_pairs, and mode 'paper' "
                 "uses nothing else. Restore them, or use mode 'method'."
             )
-        return Blacklist((), (), self._paper_pairs, inside_words=True)
+        return Blacklist((), self._paper_pairs, inside_words=True)
 
     def separates(self, first_cell: str, second_cell: str) -> bool:
         """Whether a pair keeps two cells apart."""
-        first: ExclusionTerms = self.exclusion_terms((first_cell,))
-        second: ExclusionTerms = self.exclusion_terms((second_cell,))
-        return first.exclude(second)
+        first: ExclusionTerms = self.exclusion_terms(first_cell)
+        return first.exclude(self.exclusion_terms(second_cell))
 
-    def _find_exclusion_terms(
-        self, phrases: tuple[str, ...], location: str = ""
-    ) -> ExclusionTerms:
-        """Find the listed words of a finding, and its phrases that are listed whole."""
-        terms: set[Term] = set()
-        for text in (*phrases, location):
-            terms.update(self._listed_words(text))
-        for phrase in map(WholePhrase, map(collapsed, phrases)):
-            if phrase in self._opposites:
-                terms.add(phrase)
-        opposites: set[Term] = set()
-        for term in terms:
-            opposites.update(self._opposites[term])
-        return ExclusionTerms(frozenset(terms), frozenset(opposites))
-
-    def _listed_words(self, text: str) -> set[str]:
+    def _find_exclusion_terms(self, text: str) -> ExclusionTerms:
+        """Find the listed words of a text, and all that exclude one of them."""
         if self._inside_words:
             # The paper's table counts letters: "cardio" stands in "cardiomegaly".
             lowered = text.lower()
-            return {word for word in self._words if word in lowered}
-        words: set[str] = set()
-        for token in tokens(text):
-            words.update(self._listed_singulars(token))
-        return words
+            terms = {word for word in self._opposites if word in lowered}
+        else:
+            terms = set().union(*map(self._listed_singulars, tokens(text)))
+        opposites = set().union(*(self._opposites[term] for term in terms))
+        return ExclusionTerms(frozenset(terms), frozenset(opposites))
 
     def _find_listed_singulars(self, token: str) -> list[str]:
         return [form for form in possible_singulars(token) if form in self._opposites]
@@ -191,10 +152,10 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
     """
     file = path or resource("blacklist.yaml")
     content = read_as(file, _PairsFile, "See the header of the packaged file.")
-    return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
+    return Blacklist(content.term_pairs, content.paper_pairs)
 
 
-# Numbers and levels
+# Numbers
 
 _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
 _ORDINALS = (
@@ -206,12 +167,6 @@ _DIGITS_BY_WORD = {
     for number, word in enumerate(words.split(), start=1)
 }
 _NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_DIGITS_BY_WORD) + r")\b")
-# "T8", "T8-T9", "C5/6", "L1 to 3"; what a unit follows is none ("C5 mm").
-_LEVEL = re.compile(
-    r"(?<![a-z0-9])([ctls])-?(\d{1,2})"
-    r"(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
-    r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
-)
 # "5 mm", "2 x 3 cm", "10 to 12 mm": one quantity each, with its unit at the end.
 _QUANTITY = re.compile(
     r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?"
@@ -219,9 +174,9 @@ _QUANTITY = re.compile(
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _MM_PER_CM = 10.0
 
-Values = dict[str, set[str | float]]
-"""Values that a finding states, by kind: vertebral levels, lengths in millimetres,
-other numbers (counts, ribs, percentages). A kind that it does not state is not there.
+Values = dict[str, set[float]]
+"""Values that a finding states, by kind: lengths in millimetres, other numbers (ribs,
+vertebrae, counts, percentages). A kind that it does not state is not there.
 """
 
 
@@ -232,13 +187,7 @@ def stated_values(phrase: str) -> Values:
     text = _NUMBER_WORD.sub(lambda word: _DIGITS_BY_WORD[word.group()], phrase.lower())
     if not _DIGITS.search(text):
         return values
-    for letter, number, last_letter, last_number in _LEVEL.findall(text):
-        levels = values.setdefault("level", set())
-        levels.add(f"{letter}{int(number)}")
-        if last_number:
-            levels.add(f"{last_letter or letter}{int(last_number)}")
-    # The digits of a level are no length: "T8" beside "8 mm".
-    for quantity in _QUANTITY.finditer(_LEVEL.sub(" ", text)):
+    for quantity in _QUANTITY.finditer(text):
         # Of "2 x 3 cm" the unit is said once, and holds for both.
         unit = quantity.group(1)
         factor = _MM_PER_CM if unit == "cm" else 1.0
@@ -313,8 +262,8 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     phrase = linearised(row)
     # The canonical forms say what an abbreviation hides: RUL is right and upper.
     location = ", ".join(row.location_parts)
-    terms = blacklist.exclusion_terms((phrase, row.name), location)
-    if not row.policy.compares_values:
+    terms = blacklist.exclusion_terms(f"{phrase}, {row.name}, {location}")
+    if not row.policy.departs:
         return Wording(phrase, terms, values={}, course=frozenset())
     # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
     described = ", ".join(filter(None, (phrase, row.placement)))
@@ -338,7 +287,7 @@ def unite_attributes(survivor: Row, merged: Row, excludes: Excludes) -> list[str
         columns.
     """
     excluded_columns: set[str] = set()
-    if survivor.policy.excludes_attributes:
+    if survivor.policy.departs:
         excluded_columns = _excluded_columns(survivor, merged, excludes)
     kept_apart = []
     for column in ATTRIBUTE_NAMES:

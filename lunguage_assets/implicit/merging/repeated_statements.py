@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
-from typing import NamedTuple
 
 from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
 from lunguage_assets.implicit.merging.similar_findings import Pair, complete_link
@@ -17,7 +16,6 @@ from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy
 
-_SECTIONS_THAT_REPEAT = {"find", "impr"}
 # Only their order counts: a pair at one location comes before one of one status.
 _SAME_LOCATION = 0.5
 _SAME_STATUS = 0.25
@@ -42,16 +40,19 @@ def repeated_across_sections(
     wordings = [wording_of(row, blacklist) for row in block]
     repeated: set[Pair] = set()
     for first, second in _pairs_with_a_subject(statements):
-        if wordings[first].separated(wordings[second]):
-            continue
-        if statements[first].repeats(statements[second]):
+        is_separated = wordings[first].separated(wordings[second])
+        if not is_separated and statements[first].repeats(statements[second]):
             repeated.add((first, second))
     unambiguous = _unambiguous(repeated)
     nearness: dict[Pair, float] = {}
     for first, second in repeated:
         has_same_status = block[first].status == block[second].status
         if has_same_status or unambiguous.issuperset((first, second)):
-            nearness[first, second] = statements[first].nearness(statements[second])
+            parts = block[first].location_parts, block[second].location_parts
+            is_one_location = is_same_location(*parts)
+            nearness[first, second] = (
+                _SAME_LOCATION * is_one_location + _SAME_STATUS * has_same_status
+            )
     for positions in complete_link(len(block), nearness):
         yield [block[position] for position in positions]
 
@@ -59,9 +60,9 @@ def repeated_across_sections(
 def _unambiguous(repeated: set[Pair]) -> set[int]:
     """Find the rows whose partners all repeat each other, too."""
     partners_by_row: dict[int, set[int]] = {}
-    for first, second in repeated:
-        partners_by_row.setdefault(first, set()).add(second)
-        partners_by_row.setdefault(second, set()).add(first)
+    for pair in repeated:
+        for row in pair:
+            partners_by_row.setdefault(row, set()).update(set(pair) - {row})
     return {
         row
         for row, partners in partners_by_row.items()
@@ -70,28 +71,26 @@ def _unambiguous(repeated: set[Pair]) -> set[int]:
 
 
 def _pairs_with_a_subject(statements: Sequence[Statement]) -> list[Pair]:
-    """List the pairs of statements that have a subject in common, sorted.
+    """List the pairs of statements that have a label or a name in common, sorted.
 
-    These have a label in common, or a name that stands in findings and in impression;
-    others never state the same.
+    Under one name only what stands in findings and in impression is one: pairs inside a
+    section would be the square of a long report.
     """
-    positions_by_subject: dict[str | int, list[int]] = {}
+    by_label: dict[int, list[int]] = {}
+    by_name: dict[str, tuple[list[int], list[int]]] = {}
     for position, statement in enumerate(statements):
-        for subject in statement.subjects():
-            positions_by_subject.setdefault(subject, []).append(position)
+        for label in statement.meant:
+            by_label.setdefault(label, []).append(position)
+        row = statement.row
+        if row.section in ("find", "impr"):
+            sections = by_name.setdefault(row.name, ([], []))
+            sections[row.section == "impr"].append(position)
     pairs: set[Pair] = set()
-    for subject, positions in positions_by_subject.items():
-        is_label = isinstance(subject, int)
-        if is_label:
-            pairs.update(combinations(positions, 2))
-            continue
-        # Under one name only what stands in both sections is one: pairs inside a
-        # section would be the square of a long report.
-        by_section: dict[str, list[int]] = {}
-        for position in positions:
-            by_section.setdefault(statements[position].row.section, []).append(position)
-        for pair in product(by_section.get("find", ()), by_section.get("impr", ())):
-            pairs.add((min(pair), max(pair)))
+    for positions in by_label.values():
+        pairs.update(combinations(positions, 2))
+    for in_findings, in_impression in by_name.values():
+        for first, second in product(in_findings, in_impression):
+            pairs.add((min(first, second), max(first, second)))
     return sorted(pairs)
 
 
@@ -106,8 +105,7 @@ def row_with_location(survivor: Row, group: Sequence[Row]) -> Row:
         is_inside = lies_in(row.location_parts, located.location_parts)
         is_around = lies_in(located.location_parts, row.location_parts)
         is_preferred = is_inside if survivor.positive else is_around
-        is_same = is_inside and is_around
-        if is_preferred and not is_same:
+        if is_preferred and is_inside != is_around:
             located = row
     return located
 
@@ -119,9 +117,8 @@ def lies_in(inner: LocationParts, outer: LocationParts) -> bool:
     """
     if not anatomy().covers(outer, inner):
         return False
-    sides = anatomy().location(inner).sides
     outer_sides = anatomy().location(outer).sides
-    return not outer_sides or outer_sides == sides
+    return not outer_sides or outer_sides == anatomy().location(inner).sides
 
 
 def is_same_location(first: LocationParts, second: LocationParts) -> bool:
@@ -129,39 +126,29 @@ def is_same_location(first: LocationParts, second: LocationParts) -> bool:
     return lies_in(first, second) and lies_in(second, first)
 
 
-class _MeantLabel(NamedTuple):
-    """What a row says of a label that it means by another name."""
-
-    present: bool
-    refinements: frozenset[str]
-    location: LocationParts
-
-
 class Statement:
     """A row with what it says: its name, and the diagnoses that it means.
 
     Unlike `contradictions.Statements` it leaves out kinds of a label: "nodule" does not
     repeat "hamartoma".
+
+    Attributes:
+        meant: of each label that the row means, whether it is said to be present, and
+            at which location.
     """
 
     def __init__(self, row: Row, labels: LabelList) -> None:
         self.row = row
         reading = labels.read(row)
         self._diagnosis = reading.diagnosis
-        self._meant: dict[int, _MeantLabel] = {}
+        self._refinements = reading.refinements
+        self.meant: dict[int, tuple[bool, LocationParts]] = {}
         for meaning, is_label_present in reading.meanings:
-            if not labels.is_diagnosis(meaning.label) or meaning.reads == "kind":
-                continue
-            location = () if meaning.placeless else row.location_parts
-            self._meant[meaning.label] = _MeantLabel(
-                is_label_present, reading.refinements, location
-            )
+            if labels.is_diagnosis(meaning.label) and meaning.reads != "kind":
+                location = () if meaning.placeless else row.location_parts
+                self.meant[meaning.label] = is_label_present, location
         meanings = labels.meanings(row.name, row.ent, self._diagnosis)
         self._is_general_denial = any(meaning.reads == "denial" for meaning in meanings)
-
-    def subjects(self) -> list[str | int]:
-        """List the name, and the labels that the row means by another one."""
-        return [self.row.name, *self._meant]
 
     def repeats(self, statement: Statement) -> bool:
         """Whether both rows state the same."""
@@ -172,7 +159,7 @@ class Statement:
         # does not repeat it.
         if not has_same_name and not has_same_status and self._is_explained_by(row):
             return False
-        stands_twice = {self.row.section, row.section} == _SECTIONS_THAT_REPEAT
+        stands_twice = {self.row.section, row.section} == {"find", "impr"}
         # Denials are told apart by what they leave out.
         if not self.row.positive and not (stands_twice and has_same_status):
             return False
@@ -184,14 +171,12 @@ class Statement:
         return self._repeats_by_label(statement, stands_twice)
 
     def _is_explained_by(self, row: Row) -> bool:
-        is_one_sentence = (
-            self.row.section == row.section and self.row.sent_idx == row.sent_idx
+        in_one_sentence = (self.row.section, self.row.sent_idx) == (
+            row.section,
+            row.sent_idx,
         )
-        return (
-            is_one_sentence
-            or self.row.finding_id in row.evidence
-            or row.finding_id in self.row.evidence
-        )
+        is_evidence = self.row.finding_id in row.evidence
+        return in_one_sentence or is_evidence or row.finding_id in self.row.evidence
 
     def _repeats_by_name(self, row: Row) -> bool:
         if self._is_general_denial:
@@ -202,16 +187,14 @@ class Statement:
 
     def _repeats_by_label(self, statement: Statement, stands_twice: bool) -> bool:
         """Whether both mean one label: "heart size is enlarged" and cardiomegaly."""
-        for label in self._meant.keys() & statement._meant.keys():
-            first = self._meant[label]
-            second = statement._meant[label]
-            if first.present != second.present:
-                continue
-            if first.refinements != second.refinements:
-                continue
-            # Only findings and impression repeat each other at a narrower location.
-            agree = self._is_at_or_around if stands_twice else is_same_location
-            if agree(first.location, second.location):
+        if self._refinements != statement._refinements:
+            return False
+        # Only findings and impression repeat each other at a narrower location.
+        agree = self._is_at_or_around if stands_twice else is_same_location
+        for label in self.meant.keys() & statement.meant.keys():
+            is_present, location = self.meant[label]
+            is_other_present, other_location = statement.meant[label]
+            if is_present == is_other_present and agree(location, other_location):
                 return True
         return False
 
@@ -223,12 +206,3 @@ class Statement:
         # the one on the left.
         within = lies_in if self.row.positive else anatomy().covers
         return bool(within(first, second) or within(second, first))
-
-    def nearness(self, statement: Statement) -> float:
-        """Measure how near two repeated rows are: the location before the status."""
-        row = statement.row
-        has_same_location = is_same_location(
-            self.row.location_parts, row.location_parts
-        )
-        has_same_status = self.row.status == row.status
-        return _SAME_LOCATION * has_same_location + _SAME_STATUS * has_same_status

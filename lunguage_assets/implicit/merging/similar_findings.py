@@ -12,14 +12,13 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from lunguage_assets.implicit.encoders import Embedder
-from lunguage_assets.implicit.lexical_encoder import PhrasePair
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     Wording,
     wording_of,
 )
 from lunguage_assets.implicit.rows import Row
-from lunguage_assets.implicit.similarity import close_pairs
+from lunguage_assets.implicit.similarity import PhrasePair, close_pairs
 
 Pair = tuple[int, int]
 """Positions of two items, the lower first."""
@@ -71,16 +70,6 @@ def similar_groups(
                 groups.append([number])
         for group in groups:
             yield _group_of_rows(block, group, wordings, similarity)
-
-
-def phrases_to_encode(
-    blocks: Sequence[Sequence[Row]], blacklist: Blacklist
-) -> list[str]:
-    """List the distinct phrases that an encoder is asked for, sorted."""
-    phrases: set[str] = set()
-    for block in blocks:
-        phrases |= _phrases_compared(distinct_wordings(block, blacklist))
-    return sorted(phrases)
 
 
 def distinct_wordings(

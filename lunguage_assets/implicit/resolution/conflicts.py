@@ -85,7 +85,7 @@ def suppressed_conflicts(
     generated, and still they disagree. The paper counts only rows that there are.
     """
     for child in suppressed:
-        if not child.policy.counts_suppressed_children:
+        if not child.policy.departs:
             continue
         stating = by_id[child.linked_to or ""]
         if child.outcome != ALREADY_STATED or stating.disposition == "excluded":
@@ -102,7 +102,7 @@ def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Co
     # "Opacity at the left base" and "no opacity": two keys, which no rule resolves.
     stated = [row for row in rows if not row.is_generated]
     polarities = {row.positive for row in stated}
-    if len(polarities) < 2 or not stated[0].policy.reads_contradictions:
+    if len(polarities) < 2 or not stated[0].policy.departs:
         return
     presence_by_ids: dict[tuple[str, ...], Row] = {}
     for denial, presence in Statements(labels, stated).contradictions():

@@ -303,7 +303,7 @@ def _violations_of_row(
     if _is_surer_than_parent(row, by_id):
         yield Violation(NO_SURER, row.study_id, ids)
     # In mode `paper` what is implied may contradict what is stated.
-    if row.is_generated and row.policy.reads_contradictions:
+    if row.is_generated and row.policy.departs:
         opponent = statements.against(row)
         if opponent is not None:
             ids_of_both = (row.finding_id, opponent.finding_id)
@@ -352,7 +352,7 @@ def _root(row: Row, by_id: Mapping[str, Row]) -> str | None:
             return None
         # "No pneumonia" implies nothing, and "resolved pneumonia" nothing any more.
         implies = parent.positive
-        if parent.policy.reads_resolution:
+        if parent.policy.departs:
             implies = is_present(parent)
         if not implies:
             return None

@@ -129,10 +129,9 @@ def resolve(
         study_id = study[0].study_id
         not_generated = suppressed.get(study_id, [])
         resolver = StudyResolver(living.get(study_id, []), dictionary, blacklist)
-        # Conflicts between rows of one key are gone once they are resolved.
+        study_rows = resolver.run()
         conflicts += conflicts_of_keys(resolver.groups)
         conflicts += suppressed_conflicts(not_generated, by_id)
-        study_rows = resolver.run()
         conflicts += stated_contradictions(study_rows, labels)
         resolved += study_rows
         log += events_before(study, not_generated, by_id, resolver.survivor_id)

@@ -64,4 +64,4 @@ PAPER_RULES: Sequence[Rule] = (
 
 def rules_of(policy: Policy) -> Sequence[Rule]:
     """Choose the rules under which the log names what they go by."""
-    return RULES if policy.prefers_support else PAPER_RULES
+    return RULES if policy.departs else PAPER_RULES

@@ -73,9 +73,11 @@ class StudyResolver:
             for key, rows in self.groups.items()
             if key.kind and len({row.positive for row in rows}) > 1
         }
-        self._resolve(denied_kinds)
-        left = grouped(self.living.values()) if denied_kinds else self.groups
-        self._resolve(left)
+        if denied_kinds:
+            self._resolve(denied_kinds)
+            self.groups = grouped(self.living.values())
+        self._resolve(self.groups)
+        self.groups |= denied_kinds
         for row in self.living.values():
             self.redirect_references(row)
         # Only now is it known which rows are left: a survivor may have been merged on.

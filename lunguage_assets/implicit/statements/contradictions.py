@@ -345,7 +345,7 @@ def key_of(row: Row) -> Key:
     A denial of a kind has a key of its own, because it leaves its finding open.
     """
     # "Right lung base" and "base of the right lung" are one location.
-    if row.policy.keys_by_anatomy:
+    if row.policy.departs:
         location = anatomical_parts(row.location_parts)
     else:
         location = tuple(sorted(row.location_parts))
@@ -364,7 +364,7 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
         groups.setdefault(key_of(row), []).append(row)
     _join_stated_kinds(groups)
     for key, members in list(groups.items()):
-        if not members[0].policy.keys_by_axes:
+        if not members[0].policy.departs:
             continue
         denials = [row for row in members if not row.positive]
         presences = [row for row in members if row.positive]

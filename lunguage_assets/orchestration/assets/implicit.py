@@ -88,7 +88,7 @@ def implicit_assets(
                 versioned(
                     "7",
                     settings.model_dump(include=MERGE_OPTIONS),
-                    encoder_identity(settings, configuration.home.root),
+                    encoder_identity(settings),
                     statements,
                 ),
                 condition=batch_condition(configuration, "deduplicated_findings"),

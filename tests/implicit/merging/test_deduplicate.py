@@ -26,7 +26,6 @@ from profiles import examples
 from lunguage_assets.implicit.merging import repeated_statements
 from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
-    compared_phrases,
     deduplicate,
 )
 from lunguage_assets.implicit.merging.merge_constraints import (
@@ -227,22 +226,6 @@ changed = st.builds(
 
 
 repeating_reports = st.lists(repeated, max_size=14) | st.lists(changed, max_size=14)
-
-
-@examples(40)
-@given(
-    repeating_reports,
-    st.builds(AnyCosines, st.integers(0, 10_000)),
-    st.sampled_from(["exclude", "keep"]),
-    st.sampled_from(["method", "paper"]),
-)
-def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
-    rows: list[StatedFinding], encoder: AnyCosines, history: str, mode: str
-) -> None:
-    findings, fitted, _ = frames(rows)
-    options = ImplicitSettings(history=history, mode=mode)
-    deduplicate(findings, fitted, encoder, blacklist(), options)
-    assert compared_phrases(findings, blacklist(), options) == sorted(encoder.asked)
 
 
 @examples(40)

@@ -130,3 +130,16 @@ def test_a_denied_exacerbation_is_denied_for_certain() -> None:
     assert reading.findings[["status", "prob"]].to_numpy().tolist() == [["dn", 0.0]]
     of_label = reading.labels[reading.labels["label"] == "congestive heart failure"]
     assert of_label["p_source"].tolist() == ["qualifier"]
+
+
+def test_what_outlives_its_denied_kind_meets_the_others_of_its_finding() -> None:
+    rows = [
+        stated("effusion", "tp", p=0.7, morphology="loculated"),
+        stated("effusion", "tn", p=0.4, sent="Probably no loculated effusion.", morphology="loculated"),
+        stated("effusion", "tp", p=0.6, sent_idx=9, measurement="small"),
+    ]  # fmt: skip
+    outcome = in_mode(rows, "method")
+    stated_rows = outcome.rows[outcome.rows["source"] == "original"]
+    assert stated_rows["prob"].tolist() == [0.7]
+    types = outcome.resolution.conflicts["conflict_type"].tolist()
+    assert types == ["duplicate_pos", "polarity"]
