@@ -21,14 +21,17 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.orchestration.run import RunSummary
     from lunguage_assets.workspace.home import Home
 
 _INTERVAL = ["value", "low", "high"]
 _AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
+_CHANGES = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+_NO_AGREEMENT = (
+    "some have no value: one judge ranks alone, the published ranking is used, or all "
+    "judges always gave the same one answer"
+)
 
 
 @click.command(short_help="Analyse how far the numbers can be trusted.")
@@ -47,18 +50,13 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    if cues:
-        _print_rows_by_cue(configuration.home)
-    else:
-        _run_analyses(configuration, ranker)
-
-
-def _run_analyses(configuration: Configuration, ranker: str) -> None:
-    """Make and print the analyses of a ranker."""
     from lunguage_assets.cli.run import opened_runner, require_checks, run_stages
     from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
+    if cues:
+        _print_rows_by_cue(home)
+        return
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
@@ -86,68 +84,35 @@ def print_analyses(
     from lunguage_assets.cli.release_summary import checks_lines
 
     agreement = stored_table(home, "judge_agreement", ranker)
-    robustness = stored_table(home, "ranking_robustness", ranker)
-    validation = stored_table(home, "fit_validation", ranker)
-    experts = stored_table(home, "expert_agreement", ranker)
-
     of_judges = agreement[agreement["measure"].isin(_AGREEMENT_MEASURES)]
     defined = of_judges[of_judges["value"].notna()]
     print_table(defined[["measure", "coding", "first", "second", *_INTERVAL]])
-    print_table(_mean_changes(robustness))
-    print_table(_mean_distances(validation))
+
+    robustness = stored_table(home, "ranking_robustness", ranker)
+    print_table(robustness.groupby("comparisons", as_index=False)[_CHANGES].mean())
+
+    # Earlier steps say how fast a fit comes near, the last one how near.
+    validation = stored_table(home, "fit_validation", ranker)
+    is_last_step = validation["step"] == validation["step"].max()
+    fits = validation[is_last_step & (validation["judges"] == "all")]
+    by_strategy = fits.groupby("strategy", as_index=False)
+    print_table(by_strategy[["mean_distance_stopped"]].mean())
+
     # Rows without a name are averages over experts; each expert's are in the table.
-    all_experts = (experts["measure"] == "with ranking") & (experts["first"] == "")
-    print_table(experts.loc[all_experts, ["measure", "group", *_INTERVAL]])
+    experts = stored_table(home, "expert_agreement", ranker)
+    is_of_all = (experts["measure"] == "with ranking") & (experts["first"] == "")
+    print_table(experts.loc[is_of_all, ["measure", "group", *_INTERVAL]])
 
     lines = [
         *checks_lines(summary),
         ("tables, for any DuckDB client", str(home.database)),
     ]
     if len(defined) < len(of_judges):
-        ranking = stored_table(home, "reference_ranking", ranker)
-        lines.insert(0, ("agreement of judges", why_no_agreement(ranking)))
+        lines.insert(0, ("agreement of judges", _NO_AGREEMENT))
     if release_is_stale:
-        lines.append(
-            (
-                "the release is from before",
-                "say `lunguage run` again, or launch the job `release`: its report "
-                "then shows these numbers",
-            )
-        )
+        again = "`lunguage run` writes it again: its report then shows these numbers"
+        lines.append(("the release is from before", again))
     print_pairs(lines)
-
-
-def _mean_changes(robustness: pd.DataFrame) -> pd.DataFrame:
-    """Average how much rankings from fewer comparisons change."""
-    changes = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-    return robustness.groupby("comparisons", as_index=False)[changes].mean()
-
-
-def _mean_distances(validation: pd.DataFrame) -> pd.DataFrame:
-    """Average the distance to the known score at the last step of all judges' fits."""
-    # Earlier steps say how fast a fit comes near, the last one how near.
-    is_last_step = validation["step"] == validation["step"].max()
-    of_all_judges = validation[is_last_step & (validation["judges"] == "all")]
-    by_strategy = of_all_judges.groupby("strategy", as_index=False)
-    means: pd.DataFrame = by_strategy[["mean_distance_stopped"]].mean()
-    return means
-
-
-def why_no_agreement(ranking: pd.DataFrame) -> str:
-    """Say why the judges of a `REFERENCE_RANKING` frame have no kappa or alpha."""
-    first = ranking.iloc[0]
-    if not ranking["n_matches"].any():
-        return (
-            f"none: the published ranking is used ({first['ruler_reason']}), and the "
-            "judges compared no phrases"
-        )
-    if len(first["judges"]) < 2:
-        return (
-            f"none: {first['judges'][0]} ranks alone, and nobody is there to agree with"
-        )
-    return (
-        "kappa and alpha have no value where all judges always gave the same one answer"
-    )
 
 
 def _print_rows_by_cue(home: Home) -> None:

@@ -97,13 +97,6 @@ def count_option(
     )
 
 
-def out_folder_option(contents: str) -> Decorator:
-    """Make the option --out of a command that writes files into a folder."""
-    return click.option(
-        "--out", required=True, type=FOLDER, help=f"Folder for {contents}."
-    )
-
-
 def configured(*, existing: bool = False) -> Decorator:
     """Give a command a `configuration`, made of --home and of its other options.
 

@@ -47,6 +47,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     """
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.corpus.whole_tables import read_table, require_column_names
+    from lunguage_assets.files import write_csv
 
     if out is not None and out.resolve() == file.resolve():
         raise InputError(
@@ -78,7 +79,18 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     )
     if out is not None:
         other_columns = rows.drop(columns=[references, generated])
-        _write_scores(file, other_columns, scores.studies, out)
+        # Open-i's files have a column `findings`, as the scores do: both are written.
+        new_names = {
+            name: f"given_{name}" for name in other_columns if name in scores.studies
+        }
+        named = other_columns.rename(columns=new_names)
+        write_csv(named.join(scores.studies), out)
+        click.echo(f"{len(rows)} rows written into {out}")
+        for name, new_name in new_names.items():
+            click.echo(
+                f"the column {name!r} of {file.name} is {new_name!r} there: {name!r} "
+                "is a score"
+            )
 
 
 def _score_rows(
@@ -127,29 +139,3 @@ def _print_rows(start: str, concerned: pd.Series, end: str) -> None:
     if len(numbers) > MAX_ROWS_NAMED:
         named += " ..."
     click.echo(f"{start}: {len(numbers)} (rows {named}), {end}")
-
-
-def _write_scores(
-    file: Path, other_columns: pd.DataFrame, scores: pd.DataFrame, out: Path
-) -> None:
-    """Write the scores of every row beside the other columns of the file.
-
-    Args:
-        file: that was scored, for messages.
-        other_columns: all but the reports, a row per pair.
-        scores: the scores of each pair, with the same index.
-        out: CSV to write.
-    """
-    from lunguage_assets.files import write_csv
-
-    # Open-i's files have a column `findings`, as the scores do: both are written.
-    new_names = {
-        name: f"given_{name}" for name in other_columns.columns if name in scores
-    }
-    write_csv(other_columns.rename(columns=new_names).join(scores), out)
-    click.echo(f"{len(other_columns)} rows written into {out}")
-    for name, new_name in new_names.items():
-        click.echo(
-            f"the column {name!r} of {file.name} is {new_name!r} there: {name!r} is a "
-            "score"
-        )

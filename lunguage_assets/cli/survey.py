@@ -54,7 +54,8 @@ def make_pairs(
     """Write a CSV of phrase pairs, with a column for each expert to fill in."""
     from lunguage_assets.explicit.analysis.surveys import pairs_template
 
-    vocabulary = _vocabulary(configuration)
+    extractor = configuration.judges.extractor
+    vocabulary = stored_table(configuration.home, "hedge_vocabulary", extractor)
     ranking = stored_table(configuration.home, "reference_ranking", ranker)
     seed = configuration.settings.explicit.seed
     template = pairs_template(
@@ -92,7 +93,8 @@ def make_ratings(
 
     home = configuration.home
     settings = configuration.settings.explicit
-    vocabulary = _vocabulary(configuration)
+    extractor = configuration.judges.extractor
+    vocabulary = stored_table(home, "hedge_vocabulary", extractor)
     phrases_to_rate: Sequence[str] = phrases
     if not phrases:
         anchor_set = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
@@ -164,23 +166,6 @@ def import_responses(
     click.echo(f"imported into {home.root}; `lunguage analyse` compares")
 
 
-def _vocabulary(configuration: Configuration) -> pd.DataFrame:
-    """Read the hedging phrases of this corpus, with their sentences."""
-    extractor = configuration.judges.extractor
-    return stored_table(configuration.home, "hedge_vocabulary", extractor)
-
-
-def _holds_text_of_patients(
-    configuration: Configuration, vocabulary: pd.DataFrame
-) -> bool:
-    """Whether the sentences of a vocabulary are of patients' reports.
-
-    Those of the published phrases are invented, whatever the corpus is.
-    """
-    has_own_phrases = bool((vocabulary["ruler"] == "own").any())
-    return has_own_phrases and configuration.data_class != "synthetic"
-
-
 def _write(
     template: pd.DataFrame,
     path: Path,
@@ -197,7 +182,9 @@ def _write(
             "it."
         )
     text = sheet_frame(template).to_csv(index=False)
-    if not _holds_text_of_patients(configuration, vocabulary):
+    # Sentences of the published phrases are invented, whatever the corpus is.
+    is_published = not (vocabulary["ruler"] == "own").any()
+    if is_published or configuration.data_class == "synthetic":
         replace_text(path, text)
         return
     write_private(path, text.encode("utf-8"))

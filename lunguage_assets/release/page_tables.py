@@ -18,7 +18,7 @@ LONG_CELL = 32
 each would be a tower else.
 """
 _DECIMALS = {
-    **dict.fromkeys(("mu", "p", "reader"), 2),
+    **dict.fromkeys(("mu", "p"), 2),
     **dict.fromkeys(("prevalence", "mean_p", "win_rate"), 3),
     **dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 3),
 }
@@ -48,30 +48,23 @@ class PageTable:
 
 def page_table(frame: pd.DataFrame) -> PageTable:
     """Lay a table out for the page, without columns that are all empty."""
-    # Published values stand beside the paper's own corpus only: elsewhere the columns
-    # are empty.
-    if len(frame):
-        is_empty = [(frame[name].isna() | (frame[name] == "")).all() for name in frame]
-        frame = frame.loc[:, [not empty for empty in is_empty]]
-    is_wide = len(frame.columns) > _MANY_COLUMNS
-    beside = {}
-    for column in map(str, frame.columns):
-        for name in _columns_in_the_cells_of(column, is_wide):
-            if name in frame.columns:
-                beside[name] = column
-    # An interval without its estimate is a column of its own.
-    bare = {"reader_low": "reader", "reader_high": "reader"}
+    frame = _without_empty_columns(frame)
+    columns = list(map(str, frame.columns))
+    in_other_cells = {
+        name
+        for column in columns
+        for name in _columns_in_the_cells_of(column, len(columns) > _MANY_COLUMNS)
+    }
+    rows = frame.to_dict("records")
     cells_by_heading: dict[str, list[str]] = {}
     numbers = set()
-    for column in map(str, frame.columns):
-        if column in beside or column == "reader_high":
+    for column in columns:
+        if column in in_other_cells:
             continue
-        heading = bare.get(column, column)
-        if is_wide and beside.get(_PUBLISHED + column):
+        heading = column
+        if _PUBLISHED + column in in_other_cells.intersection(columns):
             heading = f"{column} [paper]"
-        cells_by_heading[heading] = [
-            _cell(column, row) for row in frame.to_dict("records")
-        ]
+        cells_by_heading[heading] = [_cell(column, row) for row in rows]
         if is_numeric(frame[column]):
             numbers.add(heading)
     sentences = {
@@ -85,6 +78,17 @@ def page_table(frame: pd.DataFrame) -> PageTable:
         numbers=frozenset(numbers),
         sentences=frozenset(sentences),
     )
+
+
+def _without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out columns in which nothing stands.
+
+    Published values stand beside the paper's own corpus only.
+    """
+    if frame.empty:
+        return frame
+    is_empty = [(frame[name].isna() | (frame[name] == "")).all() for name in frame]
+    return frame.loc[:, [not empty for empty in is_empty]]
 
 
 def _columns_in_the_cells_of(column: str, is_wide: bool) -> list[str]:
@@ -102,9 +106,6 @@ def _cell(column: str, row: Any) -> str:
 
     `1,200 (12.3%)`, `0.5 (0.4 to 0.6)`, `0.43 [0.45]`.
     """
-    if column == "reader_low":
-        low, high = (_number("reader", row[name]) for name in (column, "reader_high"))
-        return f"{low} to {high}" if low else ""
     text = _number(column, row[column])
     ends = ("low", "high") if column == "value" else (f"{column}_low", f"{column}_high")
     low, high = (_number(column, row.get(end)) for end in ends)

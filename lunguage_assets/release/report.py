@@ -201,7 +201,15 @@ def _ranking_table(context: ReportContext) -> pd.DataFrame:
     ranking = ranking[columns]
     if context.scale.empty:
         return ranking
-    scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
+    # Another reader's p has no estimate, only a range.
+    readers = [
+        f"{low:.2f} to {high:.2f}"
+        for low, high in zip(
+            context.scale["reader_low"], context.scale["reader_high"], strict=True
+        )
+    ]
+    scale = context.scale[["phrase", "p", "p_low", "p_high"]]
+    scale = scale.assign(another_reader=readers)
     table = ranking.merge(scale, on="phrase", how="left")
     is_anchor = context.scale["is_anchor"].astype(bool)
     anchors = context.scale.loc[is_anchor, "phrase"]

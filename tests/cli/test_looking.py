@@ -9,7 +9,6 @@ import pytest
 from commands import lunguage
 from loopback import LoopbackServer
 
-from lunguage_assets.cli.analyse import why_no_agreement
 from lunguage_assets.cli.console import print_table
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
@@ -126,24 +125,6 @@ def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
     assert done.returncode == 1
     assert done.stdout.count("MINE_KEY is not set") == 1
     assert "1 of the checks above" in done.stderr
-
-
-PUBLISHED = {
-    "n_matches": [0, 0],
-    "judges": [["a", "b"]] * 2,
-    "ruler_reason": "3 phrases of its own",
-}
-
-
-@pytest.mark.parametrize(("changed", "why"), [
-    ({}, "the published ranking is used (3 phrases of its own), and the judges compared no phrases"),
-    ({"n_matches": [5, 5], "judges": [["a"]] * 2}, "a ranks alone"),
-    ({"n_matches": [5, 5]}, "always gave the same one answer"),
-])  # fmt: skip
-def test_a_kappa_without_a_value_has_a_reason(
-    changed: dict[str, object], why: str
-) -> None:
-    assert why in why_no_agreement(pd.DataFrame(PUBLISHED | changed))
 
 
 def test_a_table_fits_the_terminal_with_its_words_at_the_left(
