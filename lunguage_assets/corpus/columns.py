@@ -155,6 +155,14 @@ def _first_index(names: Sequence[str]) -> dict[str, int]:
     return {name: index for index, name in reversed(list(enumerate(names)))}
 
 
+def first_said(*columns: pd.Series) -> pd.Series:
+    """Take in each row the first of several texts that is not empty."""
+    texts = columns[0]
+    for column in columns[1:]:
+        texts = texts.where(texts != "", column)
+    return texts
+
+
 def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """Apply a function to a column, once for each value that differs.
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import mapped
+from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import NOT_PARSED, read_records
@@ -170,40 +170,23 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     # The metadata are read only where the delivery names no patient.
     if delivery.metadata is not None and (patients == "").any():
         studies = mapped(reports["study"], study_of)
-        of_metadata = read_metadata(delivery.metadata, set(studies), IntakeLog())
-        known = studies.map(of_metadata["patient"])
-        patients = patients.where(patients != "", known.fillna(""))
-    # Without a patient the study stands for one.
+        metadata = read_metadata(delivery.metadata, set(studies), IntakeLog())
+        patients = first_said(patients, studies.map(metadata["patient"]).fillna(""))
     patients = mapped(patients, lambda patient: patient_of(patient) if patient else "")
-    patients = patients.where(patients != "", reports["study"])
+    # Without a patient the study stands for one.
+    patients = first_said(patients, reports["study"])
+    sizes = patients.value_counts(sort=False)
+    part_by_patient: dict[str, int] = {}
+    size_of_last = 0
+    part = 0
     # A patient is in the part in which the first of the reports is.
-    rank = reports.groupby(patients, sort=False).cumcount() == 0
-    sizes = patients.map(patients.value_counts())
-    first_of_part = _part_of_patients(patients[rank], sizes[rank], most)
-    part = patients.map(first_of_part)
+    for patient in patients.unique():
+        if size_of_last >= most:
+            part += 1
+            size_of_last = 0
+        part_by_patient[patient] = part
+        size_of_last += sizes[patient]
     return [
         replace(delivery, loaded_reports=of_part.reset_index(drop=True))
-        for _, of_part in reports.groupby(part)
+        for _, of_part in reports.groupby(patients.map(part_by_patient))
     ]
-
-
-def _part_of_patients(
-    patients: pd.Series, sizes: pd.Series, most: int
-) -> dict[str, int]:
-    """Number the part of each patient; a part is full with so many reports.
-
-    Args:
-        patients: each once, in their order.
-        sizes: how many reports each has.
-        most: reports of a part, or a few more.
-    """
-    part_by_patient: dict[str, int] = {}
-    part = 0
-    reports = 0
-    for patient, size in zip(patients, sizes, strict=True):
-        if reports >= most:
-            part += 1
-            reports = 0
-        part_by_patient[patient] = part
-        reports += size
-    return part_by_patient

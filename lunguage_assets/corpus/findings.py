@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import mapped
+from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.masking import MASK, Masker
 from lunguage_assets.corpus.references import (
@@ -71,8 +71,7 @@ def findings_table(
 
 
 def _names(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.Series:
-    coded = rows["normed_ent"].where(rows["normed_ent"] != "", rows["ent"])
-    return mapped(coded, vocabulary.finding)
+    return mapped(first_said(rows["normed_ent"], rows["ent"]), vocabulary.finding)
 
 
 def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:

@@ -22,6 +22,7 @@ from lunguage_assets.corpus.columns import (
     clean,
     clean_list,
     first_alternative,
+    first_said,
     mapped,
 )
 from lunguage_assets.corpus.declaration import Corpus
@@ -101,7 +102,7 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
     )
     studies = studies.join(of_studies.drop(columns="patient")).assign(
         # What the findings file itself says goes before what lies beside it.
-        report=studies["report"].where(studies["report"] != "", texts.fillna("")),
+        report=first_said(studies["report"], texts.fillna("")),
         file=delivery.main_file,
     )
     return FilesRead(findings, studies, terms)

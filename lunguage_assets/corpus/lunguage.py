@@ -22,11 +22,12 @@ from lunguage_assets.corpus.columns import (
     ROW_NUMBER,
     clean_list,
     first_alternative,
+    first_said,
     mapped,
 )
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import (
-    ENCODING,
+    NOT_PARSED,
     Records,
     cells_by_name,
     read_records,
@@ -82,6 +83,9 @@ def _category(value: str) -> str | None:
 
 
 _MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "study_id": ("study-id", columns.study_id),
+    "subject_id": ("subject-id", columns.subject_id),
+    ROW_NUMBER: ("row-number", columns.whole_number),
     "section": ("section", columns.section),
     "dx_status": ("dx-status", partial(columns.status_code, words=_POLARITIES)),
     "dx_certainty": ("dx-certainty", partial(columns.status_code, words=_CERTAINTIES)),
@@ -121,24 +125,27 @@ def read_findings(
     cells = cells_by_name(records.values, known.index_by_name, names)
     if known.has_passages:
         cells["sent"] = _chosen_sentences(cells)
-    coded = _coded(cells, records)
-    has_row_numbers = ROW_NUMBER in known.index_by_name
-    refusals = _refusals(cells, coded, records, has_row_numbers)
-    _reject(path.name, records, cells, coded, refusals, log)
-    is_used = refusals["reason"] == ""
-    rows = _rows(cells, coded, vocabulary)
-    _note_derived(path.name, rows[is_used], cells[is_used], known.index_by_name, log)
-    studies = _studies(cells, coded, is_used)
-    # Cells of a record with too many or too few values may be those of other columns;
-    # and what is another patient's is no row of this study.
-    has_moved = records.broken["reason"] != ENCODING
-    is_target = ~is_used & (refusals["reason"] != "study-of-two-patients")
-    is_target &= coded["study_id"].notna() & ~rows.index.isin(
-        records.broken.index[has_moved]
+    coded = pd.DataFrame(
+        {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
-    # Of a study that is too long no row is one.
-    is_target &= refusals["reason"] != "study-too-long"
-    return DeliveredFindings(rows[is_used], rows[is_target], studies)
+    if ROW_NUMBER not in known.index_by_name:
+        coded[ROW_NUMBER] = cells.index - 1
+    # In a broken record other columns may stand in the place of these.
+    is_broken = pd.Series(cells.index.isin(records.broken.index), cells.index)
+    is_plain = mapped(cells["study_id"], columns.is_plainly_study).astype(bool)
+    coded["study_id"] = coded["study_id"].mask(is_broken & ~is_plain, None)
+    _count_positions(cells, coded, ~is_broken & coded["study_id"].notna())
+    refusals = _refusals(coded, records.broken)
+    _reject(path.name, records, cells, coded["study_id"], refusals, log)
+    is_used = refusals["reason"] == ""
+    rows = _rows(cells, coded, vocabulary).assign(file=path.name)
+    _note_derived(rows[is_used], cells[is_used], known.index_by_name, log)
+    # Cells of a record that cannot be parsed may be those of other columns; what is
+    # another patient's is no row of this study; of a study that is too long none is.
+    no_targets = (*NOT_PARSED, "study-of-two-patients", "study-too-long")
+    is_target = ~is_used & coded["study_id"].notna()
+    refused = rows[is_target & ~refusals["reason"].isin(no_targets)]
+    return DeliveredFindings(rows[is_used], refused, _studies(cells, coded, is_used))
 
 
 def _chosen_sentences(cells: pd.DataFrame) -> pd.Series:
@@ -153,87 +160,61 @@ def _chosen_sentences(cells: pd.DataFrame) -> pd.Series:
     return pd.Series(sentences, cells.index, dtype=object)
 
 
-def _coded(cells: pd.DataFrame, records: Records) -> pd.DataFrame:
-    """Read the coded columns; None where a cell cannot be used."""
-    coded = {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
-    study_ids = mapped(cells["study_id"], columns.study_id)
-    # In a broken record another column may stand in the place of the study.
-    is_plain = mapped(cells["study_id"], columns.is_plainly_study).astype(bool)
-    may_be_moved = cells.index.isin(records.broken.index)
-    coded["study_id"] = study_ids.mask(may_be_moved & ~is_plain, None)
-    coded["subject_id"] = mapped(cells["subject_id"], columns.subject_id)
-    coded[ROW_NUMBER] = mapped(cells[ROW_NUMBER], columns.whole_number)
-    return pd.DataFrame(coded)
-
-
-def _refusals(
-    cells: pd.DataFrame, coded: pd.DataFrame, records: Records, has_row_numbers: bool
-) -> pd.DataFrame:
-    """Find the first reason against each record, and the column that is wrong.
-
-    Numbers that the file does not have are counted in `coded`.
-
-    Args:
-        cells: of all records.
-        coded: what was read in them.
-        records: as they were read.
-        has_row_numbers: the file numbers its rows.
-    """
-    refusals = pd.DataFrame("", cells.index, ["reason", "column"], dtype=object)
-
-    def refuse(is_wrong: pd.Series, reason: str, column: str) -> None:
-        is_first = is_wrong & (refusals["reason"] == "")
-        refusals.loc[is_first, ["reason", "column"]] = [reason, column]
-
-    refusals.loc[records.broken.index, "reason"] = records.broken["reason"]
-    study = coded["study_id"]
-    refuse(study.isna(), "study-id", "study_id")
-    # Rejected records are counted too: the numbers are those of the file.
-    _count_positions(cells, coded, refusals["reason"] == "")
-    refuse(coded["subject_id"].isna(), "subject-id", "subject_id")
-    # The first row whose patient can be read says whose the study is.
-    patient = coded.groupby(study)["subject_id"].transform("first")
-    refuse(coded["subject_id"] != patient, "study-of-two-patients", "subject_id")
-    if not has_row_numbers:
-        coded[ROW_NUMBER] = cells.index - 1
-    refuse(coded[ROW_NUMBER].isna(), "row-number", ROW_NUMBER)
-    numbers = coded.loc[refusals["reason"] == "", ROW_NUMBER]
-    repeated = numbers.duplicated().reindex(cells.index, fill_value=False)
-    refuse(repeated, "duplicate-row-number", ROW_NUMBER)
-    for column, (reason, _) in _MEANINGS.items():
-        refuse(coded[column].isna(), reason, column)
-    sizes = study[refusals["reason"] == ""].value_counts()
-    too_long = study.isin(sizes.index[sizes > MOST_ROWS_OF_A_STUDY])
-    refuse(too_long, "study-too-long", "study_id")
-    return refusals
-
-
 def _count_positions(
     cells: pd.DataFrame, coded: pd.DataFrame, is_counted: pd.Series
 ) -> None:
     """Number sentences and findings inside their section where the file does not.
 
-    Sentences are counted from 0 and findings from 1, by file order; a sentence is new
-    when its text differs from the one before.
+    Rejected records are counted too: the numbers are those of the file. Sentences are
+    counted from 0 and findings from 1; a sentence is new when its text differs from the
+    one before.
     """
     keys = [coded["study_id"][is_counted], coded["section"][is_counted].fillna("")]
     sentences = cells.loc[is_counted, "sent"]
     previous = sentences.groupby(keys).shift()
-    is_new = ((sentences != previous) & previous.notna()).astype(int)
+    is_new = (sentences != previous) & previous.notna()
     counted = {
-        "sent_idx": is_new.groupby(keys).cumsum(),
+        "sent_idx": is_new.astype(int).groupby(keys).cumsum(),
         "ent_idx": sentences.groupby(keys).cumcount() + 1,
     }
     for name, numbers in counted.items():
-        is_empty = coded[name] == -1
-        coded[name] = coded[name].mask(is_empty, numbers.reindex(cells.index))
+        coded[name] = coded[name].mask(coded[name] == -1, numbers)
+
+
+def _refusals(coded: pd.DataFrame, broken: pd.DataFrame) -> pd.DataFrame:
+    """Find the first reason against each record, and the column that is wrong."""
+    refusals = pd.DataFrame("", coded.index, ["reason", "column"], dtype=object)
+    refusals.loc[broken.index, "reason"] = broken["reason"]
+
+    def refuse(is_wrong: pd.Series, reason: str, column: str) -> None:
+        is_first = is_wrong & (refusals["reason"] == "")
+        refusals.loc[is_first, ["reason", "column"]] = [reason, column]
+
+    study = coded["study_id"]
+    # The first row whose patient can be read says whose the study is.
+    patient = coded.groupby(study)["subject_id"].transform("first")
+    is_other = coded["subject_id"].notna() & (coded["subject_id"] != patient)
+    has_place = study.notna() & (coded["subject_id"] == patient)
+    has_place &= refusals["reason"] == ""
+    repeated = coded.loc[has_place, ROW_NUMBER].duplicated()
+    for column, (reason, _) in _MEANINGS.items():
+        refuse(coded[column].isna(), reason, column)
+        if column == "subject_id":
+            refuse(is_other, "study-of-two-patients", column)
+        if column == ROW_NUMBER:
+            is_repeated = repeated.reindex(coded.index, fill_value=False)
+            refuse(is_repeated, "duplicate-row-number", column)
+    sizes = study[refusals["reason"] == ""].value_counts()
+    too_long = sizes.index[sizes > MOST_ROWS_OF_A_STUDY]
+    refuse(study.isin(too_long), "study-too-long", "study_id")
+    return refusals
 
 
 def _reject(
     file: str,
     records: Records,
     cells: pd.DataFrame,
-    coded: pd.DataFrame,
+    studies: pd.Series,
     refusals: pd.DataFrame,
     log: IntakeLog,
 ) -> None:
@@ -243,35 +224,27 @@ def _reject(
         file: name of the delivered file.
         records: as they were read.
         cells: of all records.
-        coded: what was read in them.
+        studies: the ids of their studies.
         refusals: as of `_refusals`.
         log: takes the rejections.
     """
     names = [name or columns.unnamed(n) for n, name in enumerate(records.header)]
     # The first column of the published file has no name, and keeps none.
     names[0] = records.header[0]
-    sizes = coded["study_id"][~refusals["reason"].isin(("", "section"))].value_counts()
     for line, (reason, column) in refusals[refusals["reason"] != ""].iterrows():
-        study = coded.at[line, "study_id"]
-        found = cells.at[line, column] if column else ""
         if line in records.broken.index:
-            found = records.broken.at[line, "problem"]
-        content = records.broken["raw"].get(line)
-        if content is None:
-            values = records.values.loc[line]
-            content = json.dumps(
-                dict(zip(names, values, strict=True)), ensure_ascii=False
-            )
-        if reason == "study-too-long":
-            found = f"{sizes[study]:,} rows of {study}"
-            content = ""
+            _, found, content = records.broken.loc[line]
+        else:
+            found = cells.at[line, column] or "nothing"
+            cell_by_name = dict(zip(names, records.values.loc[line], strict=True))
+            content = json.dumps(cell_by_name, ensure_ascii=False)
         log.reject(
             reason,
             file,
-            int(line),
-            study_id=study or "",
+            line,
+            study_id=studies[line] or "",
             column=column,
-            found=found or "nothing",
+            found=found,
             content=content,
         )
 
@@ -280,61 +253,49 @@ def _rows(
     cells: pd.DataFrame, coded: pd.DataFrame, vocabulary: Vocabulary
 ) -> pd.DataFrame:
     """Make the rows of all records; those that are refused count as targets alone."""
-    ent = coded["ent"].where(coded["ent"].notna(), cells["ent"])
     normed_ent = mapped(cells["normed_ent"], lambda x: first_alternative(clean_list(x)))
-    name = normed_ent.where(normed_ent != "", ent)
-    listed = mapped(name, lambda x: vocabulary.category(x) or "OTH")
-    category = coded["cat"].fillna("")
+    ent = first_said(coded["ent"].fillna(""), cells["ent"])
+    listed = mapped(
+        first_said(normed_ent, ent), lambda name: vocabulary.category(name) or "OTH"
+    )
     finding_id = coded["study_id"].astype(str) + ":" + coded[ROW_NUMBER].astype(str)
-    rows = {
-        "line": cells.index,
-        "row": coded[ROW_NUMBER],
-        "finding_id": finding_id,
-        "study_id": coded["study_id"],
-        "section": coded["section"].fillna(""),
-        "sent_idx": coded["sent_idx"],
-        "sent": cells["sent"],
-        "ent_idx": coded["ent_idx"],
-        "ent": ent,
-        "normed_ent": normed_ent,
-        "cat": category.where(category != "", listed),
-        "status": coded["dx_certainty"] + coded["dx_status"],
-        "location": mapped(cells["location"], clean_list),
-        "evidence": cells["evidence"],
-        "associate": cells["associate"],
-        **{name: mapped(cells[name], clean_list) for name in ATTRIBUTES},
-        "cues": "",
-    }
-    return pd.DataFrame(rows)
+    return cells.assign(
+        line=cells.index,
+        row=coded[ROW_NUMBER],
+        finding_id=finding_id,
+        study_id=coded["study_id"],
+        section=coded["section"].fillna(""),
+        sent_idx=coded["sent_idx"],
+        ent_idx=coded["ent_idx"],
+        ent=ent,
+        normed_ent=normed_ent,
+        cat=first_said(coded["cat"].fillna(""), listed),
+        status=coded["dx_certainty"] + coded["dx_status"],
+        cues="",
+        **{name: mapped(cells[name], clean_list) for name in ("location", *ATTRIBUTES)},
+    )
 
 
 def _studies(
     cells: pd.DataFrame, coded: pd.DataFrame, is_used: pd.Series
 ) -> pd.DataFrame:
     """List the studies whose id can be read, also those whose rows are all rejected."""
-    study = coded["study_id"]
-    by_study = cells.groupby(study, sort=False)
-
-    def first_of_used(column: pd.Series, nothing: Any) -> pd.Series:
-        said = column[is_used & (column != nothing)]
-        return said.groupby(study[said.index]).first()
-
-    studies = pd.DataFrame(
+    of_studies = pd.DataFrame(
         {
-            "subject_id": coded.groupby(study)["subject_id"].first(),
-            "source_id": by_study["study_id"].first(),
-            "first_line": by_study["study_id"].agg(lambda ids: ids.index[0]),
-            "rows_delivered": by_study.size(),
-            "sequence": first_of_used(coded["sequence"], -1),
-            "report": first_of_used(cells["report"], ""),
+            "subject_id": coded["subject_id"],
+            "source_id": cells["study_id"],
+            "first_line": cells.index,
+            # What a row says of its study counts if the row does; empty says nothing.
+            "sequence": coded["sequence"].where(is_used & (coded["sequence"] != -1)),
+            "report": cells["report"].where(is_used & (cells["report"] != "")),
         }
-    )
+    ).groupby(coded["study_id"])
+    studies = of_studies.first().assign(rows_delivered=of_studies.size())
     studies = studies.fillna({"subject_id": "", "sequence": 0, "report": ""})
-    return studies.rename_axis("study_id").reset_index().sort_values("first_line")
+    return studies.reset_index().sort_values("first_line")
 
 
 def _note_derived(
-    file: str,
     rows: pd.DataFrame,
     cells: pd.DataFrame,
     present: Mapping[str, int],
@@ -343,34 +304,32 @@ def _note_derived(
     """Note values that the cells do not have, have several of, or differ in a study.
 
     Args:
-        file: name of the delivered file.
         rows: that are used.
         cells: of these rows.
         present: the columns that the file has.
         log: takes the notes.
     """
-    rows = rows[["line", "study_id"]].assign(file=file)
+    rows = rows[["file", "line", "study_id"]]
+
+    def note_once(reason: str, concerned: pd.DataFrame, column: str) -> None:
+        """Note for the first row of a study what may hold for all."""
+        log.note_rows(reason, concerned.drop_duplicates("study_id"), column)
+
     for reason, column in (
         ("sequence-differs", "sequence"),
         ("reports-differ", "report"),
     ):
-        values = cells[column]
-        if column == "sequence":
-            values = mapped(values, _optional_number).replace(-1, "")
-        said = values[values != ""]
-        first = said.groupby(rows["study_id"][said.index]).transform("first")
-        differing = rows.loc[said.index[said != first]].drop_duplicates("study_id")
-        log.note_rows(reason, differing, column)
-    for column in {"sent_idx", "ent_idx", "cat"} & present.keys():
-        empty = rows[cells[column] == ""]
-        # The first row of a study stands for all, but for categories.
-        if column == "cat":
-            log.note_rows("category-derived", empty, column)
-        else:
-            empty = empty.drop_duplicates("study_id")
-            log.note_rows("positions-derived", empty, column)
+        # "4" and "4.0" are one number.
+        values = cells[column].str.removesuffix(".0").mask(cells[column] == "")
+        first = values.groupby(rows["study_id"]).transform("first")
+        note_once(reason, rows[values.notna() & (values != first)], column)
+    for column in ("sent_idx", "ent_idx"):
+        if column in present:
+            note_once("positions-derived", rows[cells[column] == ""], column)
+    if "cat" in present:
+        log.note_rows("category-derived", rows[cells["cat"] == ""], "cat")
     for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
-        has_several = mapped(cells[column], lambda cell: "|" in cell).astype(bool)
+        has_several = cells[column].str.contains("|", regex=False).astype(bool)
         log.note_rows("first-of-alternatives", rows[has_several], column)
 
 

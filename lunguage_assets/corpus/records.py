@@ -13,11 +13,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -36,23 +34,19 @@ from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz)?|parquet)$", re.IGNORECASE)
 _CELL_LIMIT = 16 << 20
-_MOST_REREAD = 20
-"""How often a file may be read behind quotes that are never closed."""
+_MOST_PARSED = 20
+"""How often a file may be parsed behind quotes that are never closed."""
 _HEADER_BYTES = 4 << 20
 _MOST_COLUMNS = 10_000
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
-_NUMBERS_NAMED = 40
-"""Columns that a message about repeated ones names."""
 _BYTES_OF_A_VALUE = 8
 """What a value takes at least in memory, also one that takes nothing in its file."""
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 """Bytes that are not UTF-8, a replacement character, or a NUL."""
 _NO_UTF_8 = re.compile("[\udc80-\udcff]")
-_CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
-"""A cell on one line."""
-_ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
-_ID_COLUMNS = ("subject_id", "study_id")
+_BEGINNING = re.compile(r'"? *[\w.-]*\d[\w.-]* *"?,')
+"""The first cell of a record, a number or an id: words of a report are none."""
 
 UNCLOSED = "unclosed-quote"
 TOO_LARGE = "cell-too-large"
@@ -122,32 +116,35 @@ def read_records(
             breaks off in its last record; the message shows no cell.
     """
     content = content_of(path, TABLE_FORM)
-    damage = None if keep_bytes else _DAMAGE
     if _is_parquet(path):
         header, values = _read_parquet(path.name, content, wanted)
         broken: list[_Broken] = []
         # A replacement character may stand in Parquet as it was stored.
-        damage = None if keep_bytes else _NO_UTF_8
+        damage = _NO_UTF_8
     else:
         header, values, broken = _read_csv(path.name, content)
-    _require_different_names(header, path.name)
-    if values.empty and not may_be_empty:
-        raise InputError(
-            path.name,
-            "a header line and no data row",
-            "at least one data row",
-            "Deliver the complete file.",
+        damage = _DAMAGE
+    repeated = [
+        str(number)
+        for number, name in enumerate(header, 1)
+        if name and header.count(name) > 1
+    ]
+    # Numbers, not names: without a header line the names are cells of a report.
+    if repeated:
+        raise _bad_header(
+            path.name, f"repeated columns (numbers {', '.join(repeated)})"
         )
-    if damage is not None:
+    if values.empty and not may_be_empty:
+        raise _bad_header(path.name, "a header line and no data row")
+    if not keep_bytes:
         known = {record.number for record in broken}
-        for number in _damaged_rows(values, damage):
-            if number not in known:
-                raw = ",".join(values.loc[number])
+        for number, *cells in values.itertuples(name=None):
+            if number not in known and any(map(damage.search, cells)):
+                raw = ",".join(cells)
                 broken.append(_Broken(number, ENCODING, _PROBLEMS[ENCODING], raw))
     frame = pd.DataFrame(broken, columns=_Broken._fields, dtype=object)
     frame = frame.set_index("number").sort_index()
-    for number in frame.index:
-        values.loc[number] = [storable(value) for value in values.loc[number]]
+    values.loc[frame.index] = values.loc[frame.index].map(storable)
     return Records(header, values, frame.assign(raw=frame["raw"].map(storable)))
 
 
@@ -230,36 +227,9 @@ class _Broken(NamedTuple):
     raw: str
 
 
-class _Record(NamedTuple):
-    """A parsed record of a CSV: its values, the line behind it, why it is broken."""
-
-    values: list[str]
-    end: int
-    reason: str
-
-
 def _is_parquet(path: Path) -> bool:
     name = only_member(path, TABLE_FORM) if is_archive(path) else path.name
     return name.lower().endswith(".parquet")
-
-
-def _damaged_rows(values: pd.DataFrame, damage: re.Pattern[str]) -> list[int]:
-    """Number the records with a value that is no text."""
-    is_damaged = pd.Series(False, values.index)
-    for _, column in values.items():
-        is_damaged |= column.map(lambda value: damage.search(value) is not None)
-    return [int(number) for number in values.index[is_damaged]]
-
-
-def _require_different_names(header: Sequence[str], file: str) -> None:
-    times = Counter(header)
-    repeated = [
-        str(number) for number, name in enumerate(header, 1) if name and times[name] > 1
-    ]
-    # Numbers, not names: without a header line the names are cells of a report.
-    if repeated:
-        numbers = ", ".join(repeated[:_NUMBERS_NAMED])
-        raise _bad_header(file, f"repeated columns (numbers {numbers})")
 
 
 def _bad_header(file: str, problem: str) -> InputError:
@@ -286,25 +256,23 @@ def _lines(content: bytes) -> list[str]:
 def _csv_header(file: str, lines: Sequence[str]) -> tuple[list[str], int]:
     """Read the column names in the first line with a value, and count its lines."""
     reader = csv.reader(lines, strict=True)
-    header: list[str] | None
-    # Empty where the file is, None where its first line cannot be parsed.
+    header: list[str] = []
+    problem = "an empty file"
     try:
         header = next((row for row in reader if row), [])
     except csv.Error:
-        header = None
-    # Bytes that are no text are the likelier reason, so they are looked at first.
-    if header != [] and any(map(_DAMAGE.search, lines[: reader.line_num])):
-        raise _bad_header(file, "a header line that is not UTF-8 text")
-    if header is None:
-        raise _bad_header(file, "a header line that cannot be read")
+        problem = "a header line that cannot be read"
     header = [name.strip() for name in header]
-    if not any(header):
-        raise _bad_header(file, "an empty file")
     if len(header) == 1:
-        raise _bad_header(file, "a single column")
-    if len(header) > _MOST_COLUMNS:
-        raise _bad_header(file, f"more than {_MOST_COLUMNS:,} columns")
-    return header, reader.line_num
+        problem = "a single column"
+    # Bytes that are no text are the likelier reason.
+    if any(map(_DAMAGE.search, lines[: reader.line_num])):
+        problem = "a header line that is not UTF-8 text"
+    elif any(header) and 1 < len(header) <= _MOST_COLUMNS:
+        return header, reader.line_num
+    elif len(header) > _MOST_COLUMNS:
+        problem = f"more than {_MOST_COLUMNS:,} columns"
+    raise _bad_header(file, problem)
 
 
 def _read_csv(
@@ -317,138 +285,67 @@ def _read_csv(
     """
     lines = _lines(content)
     header, start = _csv_header(file, lines)
-    width = len(header)
     rows: list[list[str]] = []
     broken: list[_Broken] = []
-    for record in _csv_records(file, lines, start, header):
-        values = record.values
-        if record.reason:
-            problem = _PROBLEMS.get(record.reason, f"{len(values)} values")
-            raw = "".join(lines[start : record.end])[:_CHARACTERS_KEPT]
-            broken.append(_Broken(len(rows) + 1, record.reason, problem, raw))
-            breaks_off = record.reason == UNCLOSED or len(values) < width
-            # A file that was cut on its way ends inside a record, without a line end.
-            if breaks_off and record.end == len(lines) and lines[-1][-1:] not in "\r\n":
-                raise InputError(
-                    file,
-                    "a last record that breaks off, without a line end behind it",
-                    "a whole file",
-                    "Deliver the whole file again; if it is whole, fix its last "
-                    "record.",
-                    row=len(rows) + 1,
-                )
-            values = [*values, *[""] * width][:width]
-        rows.append(values)
-        start = record.end
-    numbers = range(1, len(rows) + 1)
-    frame = pd.DataFrame(rows, numbers, range(width), dtype=object)
-    return header, frame, broken
-
-
-def _csv_records(
-    file: str, lines: Sequence[str], start: int, header: Sequence[str]
-) -> Iterator[_Record]:
-    """Parse the lines behind the header, record by record.
-
-    Raises:
-        InputError: so much was read again that no end is in sight.
-    """
-    beginning = _record_start(header)
-    has_both_ids = {*_ID_COLUMNS} <= set(map(folded_name, header))
-    reread = 0
+    lines_parsed = 0
+    # One reader reads on until a record is broken; the next begins behind it.
     while start < len(lines):
         first = start
-        reader = csv.reader(
-            map(lines.__getitem__, range(first, len(lines))), strict=True
-        )
-        reason = ""
-        # One reader reads on until a record is broken; the next begins behind it.
-        while not reason:
-            try:
-                values = next(reader, None)
-            except csv.Error as error:
-                values = []
-                reason = TOO_LARGE if "field larger" in str(error) else UNCLOSED
-            if values is None:
-                return
-            end = first + reader.line_num
-            # No line of a report has the ids of a patient and a study in their columns:
-            # a quote that is not closed has swallowed the records behind it.
-            swallows = has_both_ids and end - start > 1
-            if swallows and _next_beginning(lines, start + 1, end, beginning) < end:
-                reason = reason or UNCLOSED
-            if not reason and values and len(values) != len(header):
-                reason = WIDTH
+        rest = map(lines.__getitem__, range(first, len(lines)))
+        reader = csv.reader(rest, strict=True)
+        for values, reason in _parsed(reader, len(header)):
             if reason:
-                parsed_end = end
-                end = _end_of_broken(lines, start, end, beginning, reason)
-                reread += max(parsed_end - end, 0)
-            if reason != WIDTH and reason:
-                # The cells of the first line show at least the study.
-                with suppress(csv.Error):
-                    cut_line = lines[start][:_CHARACTERS_KEPT]
-                    values = next(csv.reader([cut_line]), [])
-            # An empty line is no record.
-            if values or reason:
-                yield _Record(values, end, reason)
-            start = end
-        if reread > _MOST_REREAD * len(lines):
+                break
+            rows.append(values)
+            start = first + reader.line_num
+        else:
+            break
+        lines_parsed += reader.line_num
+        if lines_parsed > _MOST_PARSED * len(lines):
             raise InputError(
                 file,
                 "too many quotes that are not closed",
                 "a CSV whose quotes are closed",
                 "Fix the quotes, or deliver it as Parquet.",
             )
+        end = first + reader.line_num
+        # A quote that is not closed swallows the records behind it. They are looked
+        # for; where records begin otherwise, every line gets its chance.
+        if reason != WIDTH:
+            behind = range(start + 1, len(lines))
+            begins = (line for line in behind if _BEGINNING.match(lines[line]))
+            is_known = _BEGINNING.match(lines[start])
+            end = next(begins, len(lines)) if is_known else start + 1
+            # The cells of the first line show at least the study.
+            values = next(csv.reader([lines[start][:_CHARACTERS_KEPT]]), [])
+        is_short = reason == UNCLOSED or len(values) < len(header)
+        # A file that was cut on its way ends inside a record, without a line end.
+        if is_short and end == len(lines) and lines[-1][-1:] not in "\r\n":
+            raise InputError(
+                file,
+                "a last record that breaks off, without a line end behind it",
+                "a whole file",
+                "Deliver the whole file again; if it is whole, fix its last record.",
+                row=len(rows) + 1,
+            )
+        problem = _PROBLEMS.get(reason, f"{len(values)} values")
+        raw = "".join(lines[start:end])[:_CHARACTERS_KEPT]
+        broken.append(_Broken(len(rows) + 1, reason, problem, raw))
+        rows.append([*values, *[""] * len(header)][: len(header)])
+        start = end
+    numbers = range(1, len(rows) + 1)
+    frame = pd.DataFrame(rows, numbers, range(len(header)), dtype=object)
+    return header, frame, broken
 
 
-def _record_start(header: Sequence[str]) -> re.Pattern[str] | None:
-    """Make the pattern of a record's first line: an id in every column of ids."""
-    id_columns = [
-        index for index, name in enumerate(header) if folded_name(name) in _ID_COLUMNS
-    ]
-    # Without a column of ids nobody can tell a record's first line from another.
-    if not id_columns:
-        return None
-    cells = [_CELL] * (max(id_columns) + 1)
-    for index in id_columns:
-        cells[index] = _ID
-    # A date or an accession number alone on its line is a part of a report.
-    end = "," if len(cells) < len(header) else r"\s*$"
-    return re.compile(",".join(cells) + end, re.IGNORECASE)
-
-
-def _next_beginning(
-    lines: Sequence[str], start: int, end: int, beginning: re.Pattern[str] | None
-) -> int:
-    """Find the next line that begins a record, or the end."""
-    if beginning is None:
-        return end
-    return next((n for n in range(start, end) if beginning.match(lines[n])), end)
-
-
-def _end_of_broken(
-    lines: Sequence[str],
-    start: int,
-    parsed_end: int,
-    beginning: re.Pattern[str] | None,
-    reason: str,
-) -> int:
-    """Find the line behind a broken record.
-
-    Args:
-        lines: of the file.
-        start: the record's first line.
-        parsed_end: the line behind what was parsed.
-        beginning: what a record's first line looks like; None: nobody knows.
-        reason: why the record is broken.
-    """
-    # Its quotes are closed, but they may have swallowed others.
-    if reason == WIDTH:
-        return _next_beginning(lines, start + 1, parsed_end, beginning)
-    # Where no beginning is recognised, every further line gets its chance.
-    if beginning is None or not beginning.match(lines[start]):
-        return start + 1
-    return _next_beginning(lines, start + 1, len(lines), beginning)
+def _parsed(reader: Any, width: int) -> Iterator[tuple[list[str], str]]:
+    """Parse records, each with the reason why it is broken; the last may be."""
+    try:
+        # An empty line is no record.
+        for values in filter(None, reader):
+            yield values, "" if len(values) == width else WIDTH
+    except csv.Error as error:
+        yield [], TOO_LARGE if "field larger" in str(error) else UNCLOSED
 
 
 # Parquet

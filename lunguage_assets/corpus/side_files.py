@@ -98,7 +98,6 @@ def read_metadata(
         found = f"{code} ({count} images)"
         log.note("unknown-view-code", path.name, column=column, found=found)
     procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
-    procedures = procedures.where(images[_POSITION] == "", "")
     # A number may have lost its zeros in front.
     date = mapped(images[_DATE], lambda cell: f"{cell.split('.')[0]:0>8}")
     time = mapped(images[_TIME], lambda cell: f"{cell.split('.')[0]:0>6}")
@@ -106,29 +105,31 @@ def read_metadata(
         {
             "coded": codes.map(lambda coded: written(coded[0])),
             "named": mapped(procedures, lambda words: written(named_views(words))),
-            "taken_at": (date + time).where(images[_DATE] != "", None),
-            "patient": images[_PATIENT].where(images[_PATIENT] != "", None),
+            "taken_at": date + time,
+            "patient": images[_PATIENT],
         }
     )
+    of_images["named"] = of_images["named"].mask(images[_POSITION] != "", "")
+    # Undated images and those without a patient say nothing of their study.
+    dated = of_images["taken_at"].mask(images[_DATE] == "")
+    patients = of_images["patient"].mask(images[_PATIENT] == "")
     by_study = of_images.groupby(images["study"])
-    coded = by_study["coded"].agg(", ".join).map(_united)
-    named = by_study["named"].agg(", ".join).map(_united)
-    views = (coded + ", " + named).map(_united)
-    source = coded.map(lambda words: "metadata" if words else "procedure text")
-    taken_at = of_images["taken_at"].fillna("~").groupby(images["study"]).min()
+    views = by_study[["coded", "named"]].agg(", ".join)
+    source = views["coded"].map(
+        lambda words: "metadata" if words.strip(", ") else "procedure text"
+    )
+    united = (views["coded"] + ", " + views["named"]).map(
+        lambda words: written(words.split(", "))
+    )
     return pd.DataFrame(
         {
-            "view_information": views,
-            "view_source": source.where(views != "", ""),
-            "taken_at": taken_at.replace("~", ""),
-            "patient": by_study["patient"].first().fillna(""),
+            "view_information": united,
+            "view_source": source.where(united != "", ""),
+            "taken_at": dated.groupby(images["study"]).min().fillna(""),
+            "patient": patients.groupby(images["study"]).first().fillna(""),
         },
         dtype=object,
     )
-
-
-def _united(views: str) -> str:
-    return written(views.split(", "))
 
 
 def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) -> None:

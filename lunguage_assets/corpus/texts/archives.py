@@ -28,8 +28,6 @@ MOST_UNPACKED = 1 << 30
 
 All reports of MIMIC-CXR are a fifth of it.
 """
-MOST_ENTRIES = 1_000_000
-"""Files in one package; MIMIC-CXR's has 300,000."""
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
 _ARCHIVE_FORM = re.compile(r"\.(?:zip|tgz|tar\.gz)$", re.IGNORECASE)
@@ -52,8 +50,6 @@ _DAMAGES = (
 
 RuntimeError: it has a password, or asks for a newer unpacker.
 """
-_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Those that `zipfile` unpacks piece by piece, so that it can be stopped at a size."""
 
 
 def require_size(file: str, unpacked: int) -> None:
@@ -78,7 +74,7 @@ def names_in(path: Path) -> list[str]:
     """Name the files of a folder or an archive, or the one that a file is, in order.
 
     Raises:
-        InputError: an archive cannot be opened, has too many files, or two of one name.
+        InputError: an archive cannot be opened, or has two files of one name.
     """
     if path.is_dir():
         names = [
@@ -107,13 +103,6 @@ def _names_in_archive(path: Path, *version: int) -> list[str]:
     except _DAMAGES as error:
         problem = "a package that cannot be opened"
         raise damaged(path.name, problem, error, "a whole package") from None
-    if len(names) > MOST_ENTRIES:
-        raise InputError(
-            path.name,
-            f"{len(names):,} files in one package",
-            f"at most {MOST_ENTRIES:,}",
-            "Deliver it in several packages.",
-        )
     repeated = len(names) - len(set(names))
     # A member is opened by its name, which would open the last one of it each time.
     if repeated:
@@ -160,20 +149,14 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
         limit = MOST_UNPACKED + 1 if is_packed else -1
     try:
         if is_archive(path):
-            contents = dict(_contents(path, [name], limit))
-            content = contents[name]
+            content = dict(_contents(path, [name], limit))[name]
         else:
             content = _read(path.open("rb"), name, limit)
+        if content is None:
+            raise OSError("a damaged member, or one with a password")
     except _DAMAGES as error:
         problem = "a file that cannot be unpacked"
         raise damaged(path.name, problem, error, "a whole file") from None
-    if content is None:
-        raise InputError(
-            path.name,
-            "a file that cannot be unpacked",
-            "a whole file, without password",
-            "Deliver it again.",
-        )
     if is_packed and most is None:
         require_size(path.name, len(content))
     return content
@@ -228,8 +211,7 @@ def _contents(
         for name in names:
             content = None
             with suppress(*_DAMAGES):
-                if package.getinfo(name).compress_type in _COMPRESSIONS:
-                    content = _read(package.open(name), name, most)
+                content = _read(package.open(name), name, most)
             unpacked += len(content or b"")
             require_size(path.name, unpacked)
             yield name, content

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import mapped, whole_number
+from lunguage_assets.corpus.columns import first_said, mapped, whole_number
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_metadata, read_terms
@@ -177,10 +177,8 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     rows = pd.DataFrame(
         {
             "study_id": reports["study_id"],
-            "subject_id": mapped(
-                reports["patient"],
-                lambda patient: patient_of(patient) if patient else "",
-            ),
+            # As delivered; the metadata may say more.
+            "subject_id": reports["patient"],
             "source_id": reports["study"],
             "file": reports["file"],
             "line": reports["line"],
@@ -214,41 +212,33 @@ def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.Dat
     These are views, times and patients. What concerns many records is noted once, with
     their count.
     """
-    counts = {"id-numbered": sum(not is_number(study) for study in rows["source_id"])}
-    file = "" if rows.empty else rows["file"].iloc[0]
     if delivery.metadata is not None:
         metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
         without = int((~rows["study_id"].isin(metadata.index)).sum())
         if without:
             count = f"{without} reports"
             log.note("metadata-without-study", delivery.metadata.name, found=count)
-        of_rows = metadata.reindex(rows["study_id"], fill_value="").set_index(
-            rows.index
-        )
-        has_views = of_rows["view_information"] != ""
-        has_no_patient = rows["subject_id"] == ""
-        patients = mapped(
-            of_rows["patient"], lambda patient: patient_of(patient) if patient else ""
-        )
+        known = metadata.reindex(rows["study_id"], fill_value="").set_index(rows.index)
+        has_views = known["view_information"] != ""
         rows = rows.assign(
-            taken_at=of_rows["taken_at"].where(
-                of_rows["taken_at"] != "", rows["taken_at"]
+            taken_at=first_said(known["taken_at"], rows["taken_at"]),
+            view_information=first_said(
+                known["view_information"], rows["view_information"]
             ),
-            view_information=of_rows["view_information"].where(
-                has_views, rows["view_information"]
-            ),
-            view_source=of_rows["view_source"].where(has_views, rows["view_source"]),
-            subject_id=patients.where(has_no_patient, rows["subject_id"]),
+            view_source=known["view_source"].where(has_views, rows["view_source"]),
+            subject_id=first_said(rows["subject_id"], known["patient"]),
         )
-    has_no_patient = rows["subject_id"] == ""
-    counts["patient-unknown"] = int(has_no_patient.sum())
-    own_patients = rows["study_id"].map(own_patient_of)
+    is_unknown = rows["subject_id"] == ""
+    counts = {
+        "id-numbered": sum(not is_number(study) for study in rows["source_id"]),
+        "patient-unknown": int(is_unknown.sum()),
+    }
     for reason, reports in counts.items():
         if reports:
-            log.note(reason, file, found=f"{reports} reports")
-    return rows.assign(
-        subject_id=rows["subject_id"].where(~has_no_patient, own_patients)
-    )
+            log.note(reason, rows["file"].iloc[0], found=f"{reports} reports")
+    patients = mapped(rows["subject_id"], lambda name: patient_of(name) if name else "")
+    own_patients = rows["study_id"].map(own_patient_of)
+    return rows.assign(subject_id=first_said(patients, own_patients))
 
 
 def without_other_languages(received: Received, note: str) -> Received:
