@@ -100,7 +100,7 @@ def _examined_judges(
             "where nothing is refused"
         )
         examined += [Diagnosis("ok", message), *warnings]
-    if judges.structurer == RULES:
+    if judges.structurer == RULES and not judges.second_reader:
         message = "raw reports are structured in this process: nothing is sent"
         examined.append(Diagnosis("ok", message))
     return examined

@@ -80,6 +80,18 @@ def checks_lines(summary: RunSummary) -> list[LabelledLine]:
     return [("checks passed", passed), *warnings]
 
 
+def read_again_lines(summary: RunSummary) -> list[LabelledLine]:
+    """Say what a second reader read; nothing where none did."""
+    if not summary.read_again:
+        return []
+    from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
+
+    sentences = summary.read_again[SENTENCES]
+    rows = summary.read_again[CHANGED_ROWS]
+    told = f"{sentences:,} sentences that the rules left open, {rows:,} rows changed"
+    return [("second reader", told)]
+
+
 def spending_lines(spent: Sequence[Progress]) -> list[LabelledLine]:
     """Say what language models were asked and cost; nothing where none was asked."""
     if not spent:

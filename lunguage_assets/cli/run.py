@@ -91,6 +91,7 @@ def run(
     from lunguage_assets.cli.release_summary import (
         checks_lines,
         print_release,
+        read_again_lines,
         spending_lines,
     )
 
@@ -115,7 +116,11 @@ def run(
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
     checks, spent = run_stages(configuration, stages, rebuild=rebuild_ranking)
-    run_lines = [*checks_lines(checks), *spending_lines(spent)]
+    run_lines = [
+        *read_again_lines(checks),
+        *checks_lines(checks),
+        *spending_lines(spent),
+    ]
     # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home, run_lines)
     require_parsed(registrations, delivery)

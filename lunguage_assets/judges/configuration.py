@@ -68,6 +68,8 @@ class Preset(TomlTable):
     extractor: Key
     candidates: tuple[Key, ...] = ()
     structurer: str = RULES
+    second_reader: str = ""
+    """The language model that reads what the rules leave unresolved; empty: none."""
 
 
 class JudgesConfiguration(TomlTable):
@@ -108,6 +110,10 @@ class JudgesConfiguration(TomlTable):
         _require_known(f"{field}.extractor", (preset.extractor,), extractors)
         _require_known(f"{field}.candidates", preset.candidates, self.judges)
         _require_known(f"{field}.structurer", (preset.structurer,), structurers)
+        if preset.second_reader:
+            # The first of them are the rules, which do not read again.
+            models = structurers[1:]
+            _require_known(f"{field}.second_reader", (preset.second_reader,), models)
 
     def _is_distilled(self, key: str) -> bool:
         return self.judges[key].provider == "distilled"
@@ -137,6 +143,12 @@ class JudgesConfiguration(TomlTable):
         return self._active_preset.structurer
 
     @property
+    def second_reader(self) -> str:
+        """Who reads what the rules leave unresolved; empty: nobody."""
+        is_of_rules = self.structurer == RULES
+        return self._active_preset.second_reader if is_of_rules else ""
+
+    @property
     def structurers(self) -> tuple[str, ...]:
         """The rules, then the language models of the active preset."""
         return (RULES, *self.models)
@@ -159,6 +171,7 @@ class JudgesConfiguration(TomlTable):
             self.extractor,
             *self._active_preset.candidates,
             self.structurer,
+            self.second_reader,
         }
         return tuple(key for key in self.judges if key in active)
 

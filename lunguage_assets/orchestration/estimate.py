@@ -51,6 +51,11 @@ from lunguage_assets.workspace.store import partition_path
 LETTERS_OF_A_SENTENCE = 60
 """Of a report, about."""
 
+OPEN_REPORTS = Range(0.0, 0.3, 1.0)
+"""The share of reports in which the rules leave a sentence open, about."""
+OPEN_SENTENCES = 2
+"""How many they leave open in each of these."""
+
 EXAMPLE = "There may be a small opacity at the left base, more likely atelectasis."
 """An invented sentence, as long as those that judges see."""
 
@@ -132,7 +137,7 @@ def estimate_run(
     minutes, in_all = estimate_totals(lines)
     asked = {judges.extractor, *judges.members(ranker)}
     if any(batch.is_text for batch in counter.batches):
-        asked.add(judges.structurer)
+        asked |= {judges.structurer, judges.second_reader}
     remarks = []
     if asked.isdisjoint(judges.models):
         remarks.append(_FREE)
@@ -305,8 +310,9 @@ class _Counter:
 
     def _about_reports(self) -> Iterator[Asked]:
         structurer = self._judges.structurer
+        reader = self._judges.second_reader or structurer
         batches = [batch for batch in self.batches if batch.is_text]
-        if structurer not in self._judges.models or not batches:
+        if reader not in self._judges.models or not batches:
             return
         reports = sum(batch.reports for batch in batches)
         needed = sum(
@@ -316,11 +322,15 @@ class _Counter:
         )
         letters = sum(batch.letters for batch in batches) // max(reports, 1)
         sentences = max(1, letters // LETTERS_OF_A_SENTENCE)
+        number = exactly(needed)
+        if self._judges.second_reader:
+            number = number.times(OPEN_REPORTS)
+            sentences = OPEN_SENTENCES
         prompts = load_structuring_prompts(self._configuration.prompts)
         questions = self._questions(
             "structured_findings",
-            structurer,
-            exactly(needed),
+            reader,
+            number,
             prompts.question([_EXAMPLE_SENTENCE] * sentences),
             FINDINGS_TOKENS_PER_SENTENCE * sentences,
         )

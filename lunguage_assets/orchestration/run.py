@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import uuid
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ from lunguage_assets.orchestration.partitions import (
 from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
 from lunguage_assets.orchestration.sources import changed_sources, observe
+from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -68,9 +70,15 @@ class CheckOutcome(NamedTuple):
 
 @dataclass
 class RunSummary:
-    """The last outcome of every check, by its name with asset and partition."""
+    """What came of a run.
+
+    Attributes:
+        outcomes: the last outcome of every check, by its name with asset and partition.
+        read_again: how many sentences a second reader read, and rows it changed.
+    """
 
     outcomes: dict[str, CheckOutcome] = field(default_factory=dict)
+    read_again: Counter[str] = field(default_factory=Counter)
 
     def checks(self, outcome: Outcome) -> list[str]:
         """Return the checks with an outcome, and why where they say so."""
@@ -225,6 +233,11 @@ class Runner:
         result = self._executed(stage)
         for evaluation in result.get_asset_check_evaluations():
             summary.add(stage, evaluation)
+        for event in result.get_asset_materialization_events():
+            metadata = event.step_materialization_data.materialization.metadata
+            for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
+                count: Any = metadata[name].value
+                summary.read_again[name] += count
         if result.success:
             return
         # An interrupted run has failed at nothing.

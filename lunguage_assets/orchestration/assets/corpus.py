@@ -46,6 +46,7 @@ from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
+from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.rows import (
     StructuredTables,
     read_reports,
@@ -169,6 +170,10 @@ def text_assets(
                 joined([chunk.sentence_accounts for chunk in chunks]),
                 joined([chunk.refused_values for chunk in chunks]),
             )
+            if isinstance(structurer, SecondReader):
+                structured = structurer.read_again(
+                    structured, report_texts, report_sentences
+                )
         else:
             # All reports at once: its limits say how many are in flight.
             structured = structured_reports(report_texts, report_sentences, structurer)
@@ -187,6 +192,8 @@ def text_assets(
             "studies_with_findings": int(rows["study_id"].nunique()),
             **spending.metadata(),
         }
+        if isinstance(structurer, SecondReader):
+            metadata |= structurer.metadata
         checks = [expectations(configuration, "sentence_accounts", accounts)]
         for check in checks_of_answers:
             checks.append(check(configuration, spending.asked))

@@ -50,6 +50,7 @@ from lunguage_assets.structuring.model.grounding import (
     ground_answer,
     unread_report,
 )
+from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25
@@ -83,7 +84,8 @@ def open_structurer(
     """Open the structurer of a key.
 
     Args:
-        key: `rules`, or a language model of the judges file.
+        key: `rules`, behind which the preset's second reader stands, or a language
+            model of the judges file.
         configuration: the judges file.
         terms: the delivered vocabulary, which widens the words of `rules`.
         open_context: opens what a language model needs of the home; `rules` need none
@@ -94,7 +96,12 @@ def open_structurer(
         ConfigurationError: no such structurer, or unusable prompt templates or cues.
     """
     if key == RULES:
-        return RuleStructurer(terms, own_cues)
+        rules = RuleStructurer(terms, own_cues)
+        if not configuration.second_reader:
+            return rules
+        second = configuration.second_reader
+        model = open_structurer(second, configuration, terms, open_context)
+        return SecondReader(rules, model)
     judge_config = _judge_config(key, configuration)
     context = open_context()
     prompts = load_structuring_prompts(context.prompts)
@@ -120,7 +127,11 @@ def structurer_identity(
         ConfigurationError: as of `open_structurer`.
     """
     if key == RULES:
-        return identity_of(content_hash(own_cues=own_cues))
+        identity = identity_of(content_hash(own_cues=own_cues))
+        if configuration.second_reader:
+            second = configuration.second_reader
+            identity += "/" + structurer_identity(second, configuration, prompts)
+        return identity
     judge_config = _judge_config(key, configuration)
     binding = judge_config.binding
     templates = load_structuring_prompts(prompts)
