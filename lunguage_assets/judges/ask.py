@@ -18,10 +18,10 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
 from lunguage_assets.judges.judge_config import Limits, Price
@@ -265,18 +265,6 @@ class Limiter:
         return failure.retry_after + random.uniform(0, min(LONGEST_BACKOFF_S, bound_s))
 
 
-class Answer(NamedTuple, Generic[T]):
-    """A valid answer, as it was read.
-
-    Attributes:
-        value: that was read.
-        margin: see `Reply`.
-    """
-
-    value: T
-    margin: float | None
-
-
 class Asker:
     """Asks the model of one judge; several threads may ask at once.
 
@@ -316,18 +304,27 @@ class Asker:
         self._readable_count = 0
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
-        """Answer every request, in their order; see `answers`.
+        """Answer every request, in their order; see `settle`.
 
         Returns:
             One value per request; None: it is invalid for good.
         """
-        answers = self.answers(requests, parse)
-        return [None if answer is None else answer.value for answer in answers]
+        values: list[T | None] = []
+        for question in self.settle(requests, parse):
+            value = None if question.answer is None else parse(question.answer)
+            if question.answer is not None and value is None:
+                raise MethodError(
+                    f"judge {self.key!r}: a recorded valid answer cannot be read by "
+                    "this version. Change the version of the prompt templates together "
+                    "with the parser."
+                )
+            values.append(value)
+        return values
 
-    def answers(
-        self, requests: Sequence[Request], parse: Parse[T]
-    ) -> list[Answer[T] | None]:
-        """Answer every request, in their order (explicit.md section 5).
+    def settle(
+        self, requests: Sequence[Request], parse: Parse[object]
+    ) -> list[Settled]:
+        """Settle every request, in their order (explicit.md section 5).
 
         Identical requests are asked once, settled ones not at all. An answer that
         `parse` cannot read is asked for again, up to `ledger.TRIES`, then the question
@@ -337,18 +334,13 @@ class Asker:
             requests: the questions.
             parse: reads an answer; None: it is not one.
 
-        Returns:
-            One answer per request; None: it is invalid for good.
-
         Raises:
             JudgeIncomplete: questions without answer: given up, or the judge failed.
             BudgetExceeded: the next call could pass a ceiling.
             WrongModel: another model answered.
             LedgerError: a call could not be recorded.
         """
-        if not requests:
-            return []
-        batch = _Batch(self, requests, lambda text: parse(text) is not None)
+        batch = _Batch(self, requests, parse)
         self._batches.add(batch)
         loop = _event_loop(os.getpid())
         future = asyncio.run_coroutine_threadsafe(batch.settle(), loop)
@@ -356,28 +348,18 @@ class Asker:
             settled = future.result()
         except KeyboardInterrupt:
             batch.stop(JudgeIncomplete("interrupted"))
-            _wait(future)
+            # Calls in flight are paid, but are not waited for for ever.
+            with suppress(TimeoutError):
+                future.exception(timeout=GRACE_S)
             raise
         finally:
             self._batches.discard(batch)
-        return [self._read(settled[key], parse, key) for key in batch.keys]
-
-    def _read(self, question: Settled, parse: Parse[T], key: str) -> Answer[T] | None:
-        if question.answer is None:
-            return None
-        value = parse(question.answer)
-        if value is None:
-            raise MethodError(
-                f"judge {self.key!r}: a recorded valid answer cannot be read by this "
-                f"version (key {key[:12]}). Change the version of the prompt templates "
-                "together with the parser."
-            )
-        return Answer(value, question.margin)
+        return [settled[key] for key in batch.keys]
 
     def has_answered(self, requests: Sequence[Request]) -> bool:
         """Whether the ledger has the answers of all requests: none would be sent."""
         keys = {request_key(self.binding, request) for request in requests}
-        return len(self.ledger.settled(list(keys))) == len(keys)
+        return self.ledger.settled(list(keys)).keys() == keys
 
     def interrupt(self) -> None:
         """End what other threads are asking, once calls in flight are recorded."""
@@ -518,20 +500,20 @@ class _Batch:
     Args:
         asker: that asks them.
         requests: the questions; the same one may stand there several times.
-        is_readable: whether an answer is what its question asks for.
+        parse: reads an answer; None: it is not one.
     """
 
     def __init__(
         self,
         asker: Asker,
         requests: Sequence[Request],
-        is_readable: Callable[[str], bool],
+        parse: Parse[object],
     ) -> None:
         self.keys = [request_key(asker.binding, request) for request in requests]
         self._asker = asker
         # Equal questions have one key, and are asked once.
         self._request_by_key = dict(zip(self.keys, requests, strict=True))
-        self._is_readable = is_readable
+        self._parse = parse
         self._settled: dict[str, Settled] = {}
         # By the failure after which they were: only counts appear in messages.
         self._given_up: Counter[str] = Counter()
@@ -603,8 +585,8 @@ class _Batch:
 
     async def _record(self, attempt: Attempt) -> None:
         """Record a call, and take its answer if it settles the question."""
-        text = attempt.answer
-        if attempt.failure is None and text is not None and not self._is_readable(text):
+        is_reply = attempt.failure is None
+        if is_reply and self._parse(attempt.answer or "") is None:
             attempt = replace(attempt, failure="unreadable")
         settled = await asyncio.to_thread(self._asker.ledger.record, attempt)
         if settled is not None:
@@ -662,14 +644,6 @@ class _Batch:
             f"({', '.join(reasons)}). The other {total - missing} are in the ledger; "
             "run again, and only the missing ones are asked."
         )
-
-
-def _wait(future: Future[Any]) -> None:
-    """Wait for calls in flight, which are paid, but not for ever."""
-    try:
-        future.exception(timeout=GRACE_S)
-    except TimeoutError:
-        future.cancel()
 
 
 @lru_cache(maxsize=1)

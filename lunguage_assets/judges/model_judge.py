@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ask import Answer, Asker
+from lunguage_assets.judges.ask import Asker
+from lunguage_assets.judges.ledger import Settled
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -300,12 +301,10 @@ class ModelJudge:
         wrong: list[tuple[ComparisonQuestion, Choice, Choice]] = []
         for question, pair in zip(questions, answered, strict=True):
             if pair.choice("both") != "sentence_1":
-                wrong.append((question, _value(pair.first), _value(pair.turned)))
-        answers = _counted(self.key, questions, answered)
-        unreadable = sum(
-            (pair.first is None) + (pair.turned is None) for pair in answered
-        )
-        return Trial(answers, unreadable, wrong)
+                first = pair.first.choice or "invalid"
+                wrong.append((question, first, pair.turned.choice or "invalid"))
+        answers = _counted(self.key, answered)
+        return Trial(answers, 2 * len(questions) - answers.decided, wrong)
 
     def _requests(
         self, questions: Sequence[ComparisonQuestion], order: Order
@@ -319,47 +318,57 @@ class ModelJudge:
     def _ask(
         self, questions: Sequence[ComparisonQuestion], order: Order
     ) -> list[_Pair]:
-        requests = self._requests(questions, order)
-        answered = self._asker.answers(requests, choice_of)
-        self._asker.require_readable(answered)
-        answers = cast(list[Answer[Choice] | None], answered)
-        turned = answers[len(questions) :] or [None] * len(questions)
+        settled = self._asker.settle(self._requests(questions, order), choice_of)
+        answers = list(map(_Answer.of, settled))
+        self._asker.require_readable([answer.choice for answer in answers])
+        turned = answers[len(questions) :] or [_NOT_ASKED] * len(questions)
         return list(map(_Pair, answers, turned))
 
     def _choose(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         answered = self._ask(questions, self._order)
         # Where margins are averaged, a position that is preferred cancels out.
-        by_choice = [
-            (question, pair)
-            for question, pair in zip(questions, answered, strict=True)
-            if pair.margin is None
-        ]
+        # Between identical sentences any answer is right.
         counted = _counted(
             self.key,
-            [question for question, _ in by_choice],
-            [pair for _, pair in by_choice],
+            [
+                pair
+                for question, pair in zip(questions, answered, strict=True)
+                if pair.margin is None and question.sentence_1 != question.sentence_2
+            ],
         )
         self._answers += counted
         self._asker.report(counted)
         return [pair.choice(self._order) for pair in answered]
 
 
-class _Pair(NamedTuple):
-    """The answers about two sentences.
+class _Answer(NamedTuple):
+    """One answer about two sentences.
 
     Attributes:
-        first: as they were given; None: it cannot be read.
-        turned: with the other sentence first; None: not asked, or it cannot be read.
+        choice: of a sentence as shown; None: it cannot be read.
+        margin: how much likelier the sentence shown first was; None: unknown.
     """
 
-    first: Answer[Choice] | None
-    turned: Answer[Choice] | None
+    choice: Choice | None
+    margin: float | None
+
+    @classmethod
+    def of(cls, settled: Settled) -> _Answer:
+        return cls(choice_of(settled.answer or ""), settled.margin)
+
+
+_NOT_ASKED = _Answer(None, None)
+
+
+class _Pair(NamedTuple):
+    """The answers about two sentences: as they were given, and the other one first."""
+
+    first: _Answer
+    turned: _Answer
 
     @property
     def margin(self) -> float | None:
         """How much likelier the first sentence is, by both orders; None: unknown."""
-        if self.first is None or self.turned is None:
-            return None
         if self.first.margin is None or self.turned.margin is None:
             return None
         return (self.first.margin - self.turned.margin) / 2
@@ -369,44 +378,23 @@ class _Pair(NamedTuple):
         margin = self.margin
         if margin:
             return "sentence_1" if margin > 0 else "sentence_2"
-        choice = _value(self.first)
+        choice = self.first.choice
         # Unequal answers are a draw, and a draw is no match.
-        if order == "both" and _OTHER.get(choice) != _value(self.turned):
-            return "invalid"
-        return choice
+        is_draw = order == "both" and self.turned.choice in (choice, None)
+        return "invalid" if choice is None or is_draw else choice
 
 
-_OTHER: Mapping[Choice, Choice] = {
-    "sentence_1": "sentence_2",
-    "sentence_2": "sentence_1",
-}
-
-
-def _value(answer: Answer[Choice] | None) -> Choice:
-    return "invalid" if answer is None else answer.value
-
-
-def _counted(
-    judge: str, questions: Sequence[ComparisonQuestion], answered: Sequence[_Pair]
-) -> Progress:
-    """Count answers by position, and by whether they agree in both orders.
-
-    Args:
-        judge: its key.
-        questions: that were asked.
-        answered: the answers about each.
-    """
+def _counted(judge: str, answered: Sequence[_Pair]) -> Progress:
+    """Count a judge's answers by position, and those that agree in both orders."""
     decided: list[Choice] = []
     pairs = 0
     agreed = 0
-    for question, pair in zip(questions, answered, strict=True):
-        # Between identical sentences any answer is right.
-        if question.sentence_1 == question.sentence_2:
-            continue
-        decided += [answer.value for answer in pair if answer is not None]
-        if pair.first is not None and pair.turned is not None:
+    for pair in answered:
+        choices = [answer.choice for answer in pair if answer.choice is not None]
+        decided += choices
+        if len(choices) == 2:
             pairs += 1
-            agreed += pair.turned.value == _OTHER[pair.first.value]
+            agreed += len(set(choices)) == 2
     first_shown = decided.count("sentence_1")
     return Progress(
         judge, decided=len(decided), first=first_shown, pairs=pairs, agreed=agreed
