@@ -247,75 +247,51 @@ def load_judges(
     """
     variables = variables or {}
     file = path or resource("judges.toml")
-    _require_named_file(file, variables.get("judges_file", ""))
+    if "judges_file" in variables and not file.is_file():
+        raise ConfigurationError(
+            f"${variables['judges_file']} names no file. Fix or unset it."
+        )
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
-    active_name = preset or of_home or configuration.preset
-    if active_name not in configuration.presets:
-        source = "--preset" if preset else "settings.toml"
-        variable = variables.get("preset", "")
-        raise _unknown_preset(configuration, file, active_name, source, variable)
-    if structurer is not None and structurer not in configuration.known_structurers:
-        variable = variables.get("structurer", "")
-        raise _unknown_structurer(configuration, file, structurer, variable)
-    loaded = _with_active_preset(configuration, active_name, structurer)
-    if of_home and active_name != of_home:
-        if active_name in loaded.judges:
+    name = preset or of_home or configuration.preset
+    source = variables.get("preset", "")
+    _require_choice(file, "preset", name, configuration.presets, source)
+    # `model_copy` checks nothing: both names are checked here.
+    active = configuration.presets[name]
+    if structurer is not None:
+        known = configuration.known_structurers
+        source = variables.get("structurer", "")
+        _require_choice(file, "structurer", structurer, known, source)
+        active = active.model_copy(update={"structurer": structurer})
+    presets = {**configuration.presets, name: active}
+    loaded = configuration.model_copy(update={"preset": name, "presets": presets})
+    if of_home and name != of_home:
+        if name in loaded.judges:
             raise ConfigurationError(
-                f"{file}: preset {active_name!r} is named as a judge is, so that the "
-                "two rankers cannot be told apart. Rename the preset."
+                f"{file}: preset {name!r} is named as a judge is, so that the two "
+                "rankers cannot be told apart. Rename the preset."
             )
-        loaded._panel_ranker = active_name
+        loaded._panel_ranker = name
     return loaded
 
 
-def _require_named_file(file: Path, variable: str) -> None:
-    """Refuse a variable that names no file; without one, the reader names the path."""
-    if variable and not file.is_file():
-        raise ConfigurationError(f"${variable} names no file. Fix or unset it.")
+def _require_choice(
+    file: Path, field: str, value: str, known: Collection[str], variable: str
+) -> None:
+    """Refuse a preset or structurer that the file does not have.
 
-
-def _with_active_preset(
-    configuration: JudgesConfiguration, name: str, structurer: str | None
-) -> JudgesConfiguration:
-    """Make a preset the active one, with its own structurer or another."""
-    # `model_copy` checks nothing: both names have been checked.
-    active = configuration.presets[name]
-    if structurer:
-        active = active.model_copy(update={"structurer": structurer})
-    presets = {**configuration.presets, name: active}
-    return configuration.model_copy(update={"preset": name, "presets": presets})
-
-
-def _unknown_preset(
-    configuration: JudgesConfiguration,
-    file: Path,
-    preset: str,
-    source: str,
-    variable: str,
-) -> ConfigurationError:
-    expected = f"expected one of {', '.join(configuration.presets)}"
-    nearest = did_you_mean(preset, configuration.presets)
-    if variable:
-        return ConfigurationError(
-            f"${variable} names no preset of {file}; {expected}.{nearest} Fix or "
-            "unset it."
-        )
-    return ConfigurationError(
-        f"{source}: preset {preset!r} is not in {file}; {expected}.{nearest}"
-    )
-
-
-def _unknown_structurer(
-    configuration: JudgesConfiguration, file: Path, structurer: str, variable: str
-) -> ConfigurationError:
-    expected = f"expected one of {', '.join(configuration.known_structurers)}"
-    if variable:
-        return ConfigurationError(
-            f"${variable} names no structurer of {file}; {expected}. Fix or unset it."
-        )
-    return ConfigurationError(
-        f"structurer {structurer!r} is not known in {file}; {expected}. Choose one "
-        "with --structurer or $LUNGUAGE_STRUCTURER."
+    Args:
+        file: the judges file.
+        field: what is chosen.
+        value: that was chosen.
+        known: what can be.
+        variable: that gave the value, which is then not shown; empty: none did.
+    """
+    if value in known:
+        return
+    found = f"${variable}" if variable else f"{field} {value!r}"
+    raise ConfigurationError(
+        f"{found} names no {field} of {file}; expected one of {', '.join(known)}."
+        f"{did_you_mean(value, known)} Fix it, or unset the variable."
     )
 
 

@@ -112,26 +112,6 @@ class Questions(NamedTuple):
         return _TASK_BY_STAGE.get(self.stage, "compare")
 
 
-class _Calls(NamedTuple):
-    """The calls that a judge is expected to make, and what one of them takes.
-
-    Attributes:
-        calls: with repeated ones.
-        replies: of these.
-        input_tokens: of one.
-        output_tokens: of one.
-        seconds: of one.
-        basis: where tokens and seconds come from.
-    """
-
-    calls: float
-    replies: float
-    input_tokens: float
-    output_tokens: float
-    seconds: float
-    basis: str
-
-
 def estimate_line(
     questions: Questions, record: Mapping[Hashable, Any] | None
 ) -> dict[str, Any]:
@@ -150,32 +130,51 @@ def estimate_line(
         alone.
         `basis`: where tokens and seconds come from.
     """
+    config = questions.config
     lacking = questions.number.less(questions.hits)
-    if record is None:
-        calls = _assumed_calls(questions, lacking.expected)
-    else:
-        calls = _recorded_calls(record, lacking.expected)
-    limits = questions.config.limits
-    waits = 0.0
-    if lacking.expected:
-        # So many calls follow each other: those in flight at the same time wait
-        # together.
-        waits = max(questions.rounds, math.ceil(calls.calls / limits.in_flight))
-    calls_per_minute = limits.requests_per_minute or math.inf
-    seconds_by_rate = 60.0 * calls.calls / calls_per_minute
+    calls = replies = lacking.expected
+    # Rather too many are estimated for budgets: three letters a token, not four.
+    input_tokens = 0.75 * estimated_input_tokens(questions.prompt)
+    output_tokens = questions.answer_tokens + expected_reasoning(config)
+    seconds = FIRST_TOKEN_S + output_tokens / TOKENS_PER_S
+    if record is not None:
+        calls *= record["attempts"] / record["questions"]
+        replies *= (record["valid"] + record["invalid"]) / record["questions"]
+        input_tokens = record["input_tokens"] / record["metered"]
+        output_tokens = record["output_tokens"] / record["metered"]
+        seconds = record["seconds"] / record["metered"]
+    # So many calls follow each other: those in flight at the same time wait together.
+    waits = max(questions.rounds, math.ceil(calls / config.limits.in_flight))
+    calls_per_minute = config.limits.requests_per_minute or math.inf
     hits = min(questions.hits, questions.number.expected)
-    return {
+    line = {
         "stage": questions.stage,
         "judge": questions.key,
         "questions": round(hits + lacking.expected),
         "hits": round(hits),
-        "calls": math.ceil(calls.calls),
-        "input_tokens": math.ceil(calls.replies * calls.input_tokens),
-        "output_tokens": math.ceil(calls.replies * calls.output_tokens),
-        **_dollars(questions, calls, lacking),
-        "minutes": max(waits * calls.seconds, seconds_by_rate) / 60.0,
-        "basis": calls.basis,
+        "calls": math.ceil(calls),
+        "input_tokens": math.ceil(replies * input_tokens),
+        "output_tokens": math.ceil(replies * output_tokens),
+        "usd": None,
+        "usd_at_least": None,
+        # To ask nothing is free, whatever the price.
+        "usd_at_most": None if lacking.at_most else 0.0,
+        "minutes": max(bool(calls) * waits * seconds / 60.0, calls / calls_per_minute),
+        "basis": "assumed" if record is None else "ledger",
     }
+    if config.price is None:
+        return line
+    usd_of_reply = config.price.cost(input_tokens, output_tokens)
+    line["usd"] = replies * usd_of_reply
+    line["usd_at_least"] = lacking.at_least * usd_of_reply
+    most_output = output_limit(config.binding)
+    if most_output is not None:
+        # Where the ledger knows of longer prompts, as long as those. At worst only the
+        # last try can be read, and every answer takes all its room.
+        most_input = max(estimated_input_tokens(questions.prompt), input_tokens)
+        worst_usd = config.price.cost(most_input, most_output)
+        line["usd_at_most"] = lacking.at_most * TRIES * worst_usd
+    return line
 
 
 def record_of(
@@ -198,59 +197,6 @@ def record_of(
         if row["metered"] and this_judge.items() <= row.items():
             return row
     return None
-
-
-def _recorded_calls(record: Mapping[Hashable, Any], expected: float) -> _Calls:
-    """Expect calls as they were before."""
-    replies = record["valid"] + record["invalid"]
-    return _Calls(
-        calls=expected * record["attempts"] / record["questions"],
-        replies=expected * replies / record["questions"],
-        input_tokens=record["input_tokens"] / record["metered"],
-        output_tokens=record["output_tokens"] / record["metered"],
-        seconds=record["seconds"] / record["metered"],
-        basis="ledger",
-    )
-
-
-def _assumed_calls(questions: Questions, expected: float) -> _Calls:
-    """Expect one call a question, with the tokens of its prompt."""
-    output_tokens = questions.answer_tokens + expected_reasoning(questions.config)
-    return _Calls(
-        calls=expected,
-        replies=expected,
-        # Rather too many are estimated for budgets: three letters a token, not four.
-        input_tokens=0.75 * estimated_input_tokens(questions.prompt),
-        output_tokens=output_tokens,
-        seconds=FIRST_TOKEN_S + output_tokens / TOKENS_PER_S,
-        basis="assumed",
-    )
-
-
-def _dollars(
-    questions: Questions, calls: _Calls, lacking: Range
-) -> dict[str, float | None]:
-    """Estimate what calls cost; None: unknown."""
-    dollars: dict[str, float | None] = dict.fromkeys(_DOLLARS)
-    # To ask nothing is free, whatever the price.
-    if not lacking.at_most:
-        dollars["usd_at_most"] = 0.0
-    price = questions.config.price
-    if price is None:
-        return dollars
-    usd_of_reply = price.cost(calls.input_tokens, calls.output_tokens)
-    dollars["usd"] = calls.replies * usd_of_reply
-    dollars["usd_at_least"] = lacking.at_least * usd_of_reply
-    most_output_tokens = output_limit(questions.config.binding)
-    if most_output_tokens is not None:
-        # Where the ledger knows of longer prompts, as long as those.
-        most_input_tokens = max(
-            estimated_input_tokens(questions.prompt), calls.input_tokens
-        )
-        # At worst only the last try can be read, and every answer takes all its room.
-        worst_usd = price.cost(most_input_tokens, most_output_tokens)
-        dollars["usd_at_most"] = lacking.at_most * TRIES * worst_usd
-    return dollars
 
 
 def estimate_totals(

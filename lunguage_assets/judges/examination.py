@@ -7,13 +7,15 @@ from datetime import date
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.ask import (
-    estimated_input_tokens,
-    output_limit,
-    shown_usd,
-)
+from lunguage_assets.judges.ask import output_limit, shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import Diagnosis, preflight
+from lunguage_assets.judges.estimate import (
+    LABEL_TOKENS,
+    Questions,
+    estimate_line,
+    exactly,
+)
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import (
@@ -106,24 +108,20 @@ def _examine_structurer(key: str, config: LLMJudgeConfig) -> list[Diagnosis]:
 
 
 def price_of_trial(key: str, config: LLMJudgeConfig, prompts: Path | None) -> str:
-    """Say what the trial of a judge costs at most, before it is asked.
+    """Say what the trial of a judge costs, before it is asked.
 
     Args:
         key: of the judge.
         config: its table.
         prompts: the user's own prompt templates, or None for the bundled ones.
     """
-    templates = load_prompts(prompts)
     calls = 2 * len(trial_questions())
-    dollars = "a cost that is not known, as it has no price or no limit on output"
-    most_output = output_limit(config.binding)
-    if config.price is not None and most_output is not None:
-        input_tokens = sum(
-            estimated_input_tokens(templates.comparison(question).prompt)
-            for question in trial_questions()
-        )
-        usd = config.price.cost(2 * input_tokens, calls * most_output)
-        dollars = f"at most {shown_usd(usd)} where every answer is readable"
+    prompt = load_prompts(prompts).comparison(trial_questions()[0]).prompt
+    questions = Questions(
+        "trial", key, config, exactly(calls), 0.0, prompt, LABEL_TOKENS
+    )
+    usd = estimate_line(questions, None)["usd"]
+    dollars = "a cost that is not known" if usd is None else f"about {shown_usd(usd)}"
     return (
         f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "
         f"{dollars}; what the ledger has is not asked again"

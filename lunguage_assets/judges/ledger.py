@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sqlite3
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -246,7 +245,7 @@ class Ledger:
 
     @classmethod
     def open_read_only(cls, where: str | Path) -> Self | None:
-        """Open a ledger for reading only, without a trace; None when there is none.
+        """Open a ledger that is there, to be read; None when there is none.
 
         Args:
             where: as for `open`.
@@ -259,19 +258,14 @@ class Ledger:
             path = Path(str(url.database))
             if not path.exists():
                 return None
-            address = f"file:{quote(str(path))}?mode=ro"
             # Without a log nobody writes; `immutable` keeps SQLite from making one.
-            if not path.with_name(f"{path.name}-wal").exists():
-                address += "&immutable=1"
-            engine = sa.create_engine(
-                "sqlite://",
-                creator=lambda: sqlite3.connect(address, uri=True),
-                poolclass=NullPool,
-                **_QUIET,
-            )
+            has_log = path.with_name(f"{path.name}-wal").exists()
+            options = "mode=ro" if has_log else "mode=ro&immutable=1"
+            url = sa.make_url(f"sqlite:///file:{quote(str(path))}?{options}&uri=true")
+            engine = sa.create_engine(url, poolclass=NullPool, **_QUIET)
         else:
             engine = _postgresql(url, poolclass=NullPool)
-        ledger = cls(engine, _shown(url))
+        ledger = cls(engine, _shown(_url(where)))
         ledger._require_layout()
         with ledger._connected() as connection:
             is_there = sa.inspect(connection).has_table(CALLS.name)

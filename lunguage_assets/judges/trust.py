@@ -12,9 +12,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.packaged_data import resource
 
@@ -47,26 +48,6 @@ class UnfitJudge(LunguageError):
     """A judge's answers do not depend on what stands in the sentences."""
 
 
-class Answers(Protocol):
-    """Counts of one judge's comparisons, of sentences that differ.
-
-    Attributes:
-        decided: answers that chose a sentence.
-        first: of these, the one that was shown first.
-        pairs: that were answered in both orders.
-        agreed: of these, with the same sentence.
-    """
-
-    @property
-    def decided(self) -> int: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def pairs(self) -> int: ...
-    @property
-    def agreed(self) -> int: ...
-
-
 class Share(NamedTuple):
     """A share with its exact 95% interval."""
 
@@ -89,7 +70,7 @@ def share_of(hits: int, total: int) -> Share:
     return Share(hits / total, float(interval.low), float(interval.high))
 
 
-def unfitness(answers: Answers) -> str:
+def unfitness(answers: Progress) -> str:
     """Say by what a judge shows that it does not judge; empty: it does not show it."""
     if answers.decided < FIRST_LOOK:
         return ""
@@ -106,7 +87,7 @@ def unfitness(answers: Answers) -> str:
     return ""
 
 
-def doubt(answers: Answers) -> str:
+def doubt(answers: Progress) -> str:
     """Say what a person should know of a judge that is not unfit; empty: nothing."""
     if answers.decided < FIRST_LOOK:
         return ""
@@ -122,14 +103,14 @@ def doubt(answers: Answers) -> str:
     return "; ".join(reasons)
 
 
-def _of_first(answers: Answers, first: Share) -> str:
+def _of_first(answers: Progress, first: Share) -> str:
     return (
         f"of {answers.decided:,} answers {answers.first:,} chose the sentence shown "
         f"first, {first}"
     )
 
 
-def require_fit(judge: str, answers: Answers) -> None:
+def require_fit(judge: str, answers: Progress) -> None:
     """Stop where a judge shows that it does not judge.
 
     Raises:
@@ -171,7 +152,7 @@ class Trial(NamedTuple):
             surer sentence first, and with the other one first.
     """
 
-    answers: Answers
+    answers: Progress
     unreadable: int
     wrong: Sequence[tuple[ComparisonQuestion, Choice, Choice]]
 

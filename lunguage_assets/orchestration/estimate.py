@@ -288,10 +288,11 @@ class _Counter:
             is_compared = not self._needs("compare", judge)
             fitted = fits.times(answers).times(each)
             settled = settled_fits.times(answers).times(each)
+            is_asked = fits.at_most or (matches.at_most and not is_compared)
             # Before its first comparison a judge answers its trial, in both orders.
             for stage, number, done, rounds in (
                 ("comparison_matches", matches.times(each), is_compared, 1.0),
-                ("trial", trial, is_compared, 1.0),
+                ("trial", trial if is_asked else exactly(0), False, 1.0),
                 ("fitted_probabilities", fitted, False, self.steps),
             ):
                 asked = exactly(0) if done else number

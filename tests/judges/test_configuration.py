@@ -221,7 +221,8 @@ def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
     assert "gpt-5.5" in chosen.active_judges
     assert chosen.members("panel") == load_judges().members("panel")
     with pytest.raises(
-        ConfigurationError, match=r"structurer 'lexicon' is not known.*--structurer"
+        ConfigurationError,
+        match=r"structurer 'lexicon' names no structurer of.*expected",
     ):
         load_judges(structurer="lexicon")
 

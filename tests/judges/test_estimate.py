@@ -159,6 +159,7 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
         assert {line["stage"] for line in again} == {
             "hedge_phrases",
             "comparison_matches",
+            "trial",
         }
         assert all(line["hits"] == line["questions"] > 0 for line in again), (
             "what was paid for is deducted"
