@@ -278,11 +278,3 @@ def test_many_phrases_give_the_pairs_that_every_two_would_give(
         pair: cosine for pair, cosine in every_two.items() if cosine >= threshold
     }
     assert close_pairs(embedder, [phrases], threshold) == [expected]
-
-
-def test_phrases_of_different_groups_are_not_compared() -> None:
-    embedder = LexicalEmbedder(vocabulary())
-    assert close_pairs(embedder, [["big nodule"], ["nodule big"]], 0.9) == [{}, {}]
-    assert close_pairs(embedder, [["big nodule", "nodule big"]], 0.9) == [
-        {("big nodule", "nodule big"): 1.0}
-    ]

@@ -113,11 +113,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
 @pytest.mark.parametrize(
     ("rows", "row_id", "expected_modes"),
     [
-        (
-            [stated("CHF", location="right"), stated("pulmonary edema", "dn")],
-            "0/1",
-            ["paper"],
-        ),
+        ([stated("CHF", location="right"), stated("pulmonary edema", "dn")], "0/1", ["paper"]),
         ([stated("lung cancer"), stated("opacity", location="RUL")], "0/0", ["method"]),
         ([stated("consolidation", improved="resolved")], "0/0", ["paper"]),
         (
@@ -131,7 +127,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
         ),
     ],
     ids=["spoken against", "already stated", "resolved", "same place"],
-)
+)  # fmt: skip
 def test_a_departure_decides_in_which_mode_a_row_is(
     rows: list[StatedFinding], row_id: str, expected_modes: list[str]
 ) -> None:
@@ -165,17 +161,6 @@ def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() 
         in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
     )
     assert row_1 == "mild" != row_2
-
-
-@pytest.mark.parametrize(("mode", "kept"), [("method", 2), ("paper", 0)])
-def test_axes_of_a_part_of_the_body_are_two_keys_in_the_method_only(
-    mode: str, kept: int
-) -> None:
-    rows = [
-        stated("heart", measurement="large"),
-        stated("heart", "dn", morphology="contour is normal"),
-    ]
-    assert len(in_mode(rows, mode).rows) == kept
 
 
 @pytest.mark.parametrize(("mode", "counted"), [("method", 1), ("paper", 0)])

@@ -5,15 +5,11 @@ which can fail.
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from invented_answers import (
     matches_frame,
     measured,
@@ -74,28 +70,6 @@ def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
     alpha = krippendorff_alpha(rated(KRIPPENDORFF_2011))
     assert (kappa.value, kappa.n) == (pytest.approx(0.20993070442195522), 10)
     assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
-
-
-ratings_tables = st.tuples(st.integers(1, 9), st.integers(2, 5)).flatmap(
-    lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 3))
-)
-
-
-@given(ratings_tables, st.permutations(range(4)))
-def test_both_coefficients_equal_plain_loops_whatever_the_names_of_categories(
-    codes: np.ndarray, names: list[int]
-) -> None:
-    renamed = np.where(codes >= 0, np.array(names)[np.maximum(codes, 0)], codes)
-    for coefficient, plain in (
-        (fleiss_kappa, plain_kappa),
-        (krippendorff_alpha, plain_alpha),
-    ):
-        expected = plain(codes)
-        for ratings in (codes, renamed):
-            value = coefficient(rated(ratings)).value
-            assert value == (
-                None if expected is None else pytest.approx(expected, abs=1e-12)
-            )
 
 
 HAND = {
@@ -209,31 +183,6 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     ].tolist() == [
         pytest.approx(spearmanr(together["mu_x"], together["mu_y"]).statistic)
     ]
-
-
-def test_correlations_take_shared_phrases_and_need_three_of_them() -> None:
-    pairs = list(combinations("abcd", 2))
-    matches = {
-        "four": winners_frame([(a, b, a) for a, b in pairs]),
-        "three": winners_frame(
-            [(a, b, a if "d" not in (a, b) else "") for a, b in pairs]
-        ),
-        "two": winners_frame(
-            [(a, b, b if (a, b) == ("a", "b") else "") for a, b in pairs]
-        ),
-    }
-    published = pd.DataFrame({"ruler": ["published"]})
-    frame = ranking_correlations(
-        matches, "panel", published, ExplicitSettings(orders=1)
-    )
-    assert frame[["first", "second"]].agg(" ".join, axis=1).tolist() == [
-        "four three",
-        "four two",
-        "three two",
-    ]
-    assert frame["n_phrases"].tolist() == [3, 2, 2]
-    assert frame["spearman"].iloc[0] == pytest.approx(1.0)
-    assert frame["spearman"].iloc[1:].isna().all()
 
 
 WHOLE = ExplicitSettings(bootstrap=0)

@@ -9,10 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from invented_answers import measured, winners_frame
-from profiles import examples
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts import (
@@ -143,32 +140,6 @@ def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
         "with ranking",
         "with judge",
     }
-
-
-@given(
-    st.lists(
-        st.lists(st.sampled_from([0, 1, 2]), min_size=3, max_size=3),
-        min_size=4,
-        max_size=4,
-    ),
-    st.lists(st.booleans(), min_size=4, max_size=4),
-)
-@examples(15)
-def test_showing_pairs_the_other_way_round_changes_no_agreement(
-    chosen: list[list[int]], turned: list[bool]
-) -> None:
-    pairs = [("likely", "may"), ("may", "or"), ("if any", "likely"), ("or", "if any")]
-    straight = responses("ann bob cyd", dict(zip(pairs, chosen, strict=True)))
-    mirrored = responses("ann bob cyd", {
-        (b, a) if turn else (a, b): [3 - c if turn and c else c for c in row]
-        for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
-    })  # fmt: skip
-    before = study(straight)
-    after = study(mirrored)
-    unchanged = before["coding"] != "position"
-    pd.testing.assert_frame_equal(before[unchanged], after[unchanged])
-    if all(turned):
-        pd.testing.assert_frame_equal(before, after)
 
 
 def write(path: Path, text: str, encoding: str = "utf-8") -> Path:

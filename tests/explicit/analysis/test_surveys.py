@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -60,22 +59,6 @@ def test_pairs_are_as_far_apart_as_all_pairs_are() -> None:
     assert np.abs(np.subtract(distances, starts)).max() <= 2
     first_is_surer = (pairs["phrase_1"] > pairs["phrase_2"]).mean()
     assert 0.2 < first_is_surer < 0.8
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda vocabulary, seed: pairs_template(vocabulary, RULER, seed=seed),
-        lambda vocabulary, seed: ratings_template(vocabulary, ENDS, seed=seed),
-    ],
-    ids=["pairs", "ratings"],
-)
-def test_a_template_follows_from_the_seed_alone(
-    make: Callable[[pd.DataFrame, int], pd.DataFrame],
-) -> None:
-    shuffled = PUBLISHED.sample(frac=1, random_state=1)
-    assert make(PUBLISHED, 0).equals(make(shuffled, 0))
-    assert not make(PUBLISHED, 0).equals(make(PUBLISHED, 1))
 
 
 def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:

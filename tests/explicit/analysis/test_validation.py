@@ -151,24 +151,6 @@ def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
     assert np.array_equal(together[1], fitted_back(MATCHES, [PRODUCT], seeds=1)[0][0])
 
 
-def test_neither_order_of_rows_nor_of_judges_changes_a_bit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(
-        validation, "grid", lambda *_: [PRODUCT, AT_RANDOM._replace(judges="two")]
-    )
-    shuffled = {
-        judge: frame.sample(frac=1.0, random_state=1)
-        for judge, frame in reversed(MATCHES.items())
-    }
-    for analysis in (fit_validation, ranking_robustness):
-        pd.testing.assert_frame_equal(
-            analysis(RANKING, MATCHES, SETTINGS, 1),
-            analysis(RANKING.sample(frac=1.0, random_state=2), shuffled, SETTINGS, 1),
-            check_exact=True,
-        )
-
-
 def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -50,12 +50,6 @@ def model(world: World, encoder: SentenceEmbedder, tmp_path: Path) -> Path:
     return scorer_file(tmp_path / "model")
 
 
-def test_a_sentence_of_several_batches_is_learnt_once(world: World) -> None:
-    scores = world.panel_scores()
-    assert len(scores) == scores["masked_sentence"].nunique() == 120
-    pd.testing.assert_frame_equal(world.panel_scores(times=3), scores)
-
-
 def test_either_half_of_the_answers_says_about_what_all_of_them_say(
     world: World,
 ) -> None:
@@ -182,11 +176,6 @@ def test_another_encoder_is_refused(model: Path) -> None:
         pytest.raises(ConfigurationError, match="trained with encoder"),
     ):
         DistilledScorer(model)
-
-
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="found 0 distilled scorers"):
-        scorer_file(tmp_path)
 
 
 @needs_models

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.fit import fitting
 from lunguage_assets.explicit.fit.algorithm import Round, fit_sentences
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs, log_table
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.explicit.fit.reference import (
     EXAMPLES_DRAWN_FROM,
     ReferenceScale,
@@ -68,15 +68,7 @@ def reference(stick: Stick) -> ReferenceScale:
 
 BETA = 4.167
 TAU = 0.083
-"""TrueSkill's deviation of one performance, and the growth of a deviation by each
-match.
-"""
-
 DRAW_BETA = 25.0 / 6.0
-"""Deviation of a performance in the probability of a draw, by which opponents are
-chosen.
-"""
-
 VOID_LIMIT = 10
 """Steps without a valid answer after which a sentence stays unfitted."""
 
@@ -84,15 +76,10 @@ LoggedStep = tuple[str, float, str, float, float, int]
 """Opponent, draw probability, answers, mu, sigma and rank: a line of the fit's log."""
 
 
-def rank_of(mu: float, reference: ReferenceScale) -> int:
-    return sum(1 for phrase_mu in reference.mu.tolist() if phrase_mu > mu)
-
-
 @dataclass
 class PlainFit:
-    """The page's algorithm for one sentence, written without arrays, and its log.
-
-    Only the hashed draws are shared with the code under test.
+    """The page's algorithm for one sentence, without arrays; only the hashed draws are
+    shared with the code under test.
     """
 
     sentence: str
@@ -102,92 +89,44 @@ class PlainFit:
     mu: float = 25.0
     variance: float = 8.333**2
     steps: int = 0
-    void: int = 0
-    answers: int = 0
+    tried: int = 0
     invalid: int = 0
     ranks: list[int] = field(default_factory=list)
     log: list[LoggedStep] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.times_met = [0] * len(self.reference.mu)
-        by_step = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
-        by_sentence = mix(by_step, text_hashes([self.sentence]))
-        is_scorer = [isinstance(judge, Scorer) for judge in self.panel]
-        # A scorer's draws do not depend on the sentence: words without meaning move no
-        # p.
-        self.seed_by_judge = [
-            by_step if is_of_scorer else by_sentence for is_of_scorer in is_scorer
-        ]
-        self.turn_seed = by_step if all(is_scorer) else by_sentence
-
-    @property
-    def attempt(self) -> int:
-        return self.steps + self.void
+    def hashes(self, judge: Judge, *, is_scorers: bool) -> np.ndarray:
+        """A scorer's draws do not depend on the sentence: words without meaning move
+        no p.
+        """
+        seed = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
+        if not is_scorers:
+            seed = mix(seed, text_hashes([self.sentence]))
+        return mix(seed, self.tried, text_hash(judge.key))
 
     def draw_probability(self, opponent: int) -> float:
-        opponent_mu = float(self.reference.mu[opponent])
-        opponent_variance = float(self.reference.variance[opponent])
-        performances = 2 * DRAW_BETA * DRAW_BETA
-        total = performances + self.variance + opponent_variance
-        distance = (self.mu - opponent_mu) ** 2
+        performances = 2 * DRAW_BETA**2
+        total = performances + self.variance + float(self.reference.variance[opponent])
+        distance = (self.mu - float(self.reference.mu[opponent])) ** 2
         return math.sqrt(performances / total) * math.exp(-distance / (2 * total))
 
-    def next_opponent(self) -> tuple[int, float]:
-        """The phrase that most likely draws, the first of equals, and its draw
-        probability.
-        """
-        best_draw = -1.0
-        opponent = -1
-        for candidate, times_met in enumerate(self.times_met):
-            draw = self.draw_probability(candidate)
-            if times_met < self.options.opponent_limit and draw > best_draw:
-                best_draw = draw
-                opponent = candidate
-        return opponent, best_draw
-
-    def judges_of_step(self) -> list[int]:
-        """All judges in the first steps, then one that is drawn."""
-        if self.steps < self.options.panel_steps:
-            return list(range(len(self.panel)))
-        turns = [
-            mix(mix(self.turn_seed, self.attempt, text_hash(judge.key)), 2)[0]
-            for judge in self.panel
-        ]
-        return [int(np.argmin(turns))]
-
-    def ask(self, number: int, opponent: int) -> bool | None:
-        """Whether the sentence won in the eyes of a judge; None for an invalid
-        answer.
-        """
-        judge = self.panel[number]
-        key = mix(self.seed_by_judge[number], self.attempt, text_hash(judge.key))
+    def ask(self, judge: Judge, opponent: int) -> bool | None:
+        """Whether the sentence won in the eyes of a judge; None: an invalid answer."""
+        key = self.hashes(judge, is_scorers=isinstance(judge, Scorer))
         example = int(smallest(mix(key, 0), self.reference.hashes[opponent])[0])
-        opponent_sentence = self.reference.sentences[opponent][example]
+        shown = self.reference.sentences[opponent][example]
         coin = bool(random_bits(mix(key, 1))[0])
         if isinstance(judge, Scorer):
-            return self.scored(judge, opponent_sentence, coin)
-        return self.compared(judge, opponent_sentence, coin)
-
-    def scored(self, judge: Scorer, opponent_sentence: str, coin: bool) -> bool | None:
-        (score, opponent_score), _ = judge.scores([self.sentence, opponent_sentence])
-        if np.isnan(score + opponent_score):
-            return None
-        return coin if score == opponent_score else bool(score > opponent_score)
-
-    def compared(self, judge: Judge, opponent_sentence: str, coin: bool) -> bool | None:
+            (score, opponent_score), _ = judge.scores([self.sentence, shown])
+            if np.isnan(score + opponent_score):
+                return None
+            return coin if score == opponent_score else bool(score > opponent_score)
         is_second = self.options.position == "coin" and coin
-        pair = (self.sentence, opponent_sentence)
-        if is_second:
-            pair = (opponent_sentence, self.sentence)
-        choice = judge.compare([ComparisonQuestion(*pair, self.attempt)])[0]
-        if choice == "invalid":
-            return None
-        return (choice == "sentence_2") == is_second
+        pair = (shown, self.sentence) if is_second else (self.sentence, shown)
+        choice = judge.compare([ComparisonQuestion(*pair, self.tried)])[0]
+        return None if choice == "invalid" else (choice == "sentence_2") == is_second
 
     def update(self, won: bool, opponent: int) -> None:
-        """TrueSkill's update of the sentence after one match; the opponent stays as it
-        is.
-        """
+        """TrueSkill's update of the sentence; the opponent stays as it is."""
         variance = self.variance + TAU**2
         opponent_variance = float(self.reference.variance[opponent]) + TAU**2
         c = math.sqrt(2 * BETA**2 + variance + opponent_variance)
@@ -198,44 +137,52 @@ class PlainFit:
         self.mu += sign * variance / c * v
         self.variance = variance * (1 - variance / c**2 * v * (v + t))
 
-    def step(self) -> None:
-        """One opponent is met, by all judges of the step."""
-        opponent, draw = self.next_opponent()
-        playing = self.judges_of_step()
-        outcomes = [self.ask(number, opponent) for number in playing]
-        valid = [won for won in outcomes if won is not None]
-        self.answers += len(valid)
-        self.invalid += len(outcomes) - len(valid)
-        for won in valid:
-            self.update(won, opponent)
-        rank = rank_of(self.mu, self.reference)
-        if valid:
-            self.steps += 1
-            self.times_met[opponent] += 1
-            self.ranks.append(rank)
-        else:
-            self.void += 1
-        words = {True: "won", False: "lost", None: "invalid"}
-        answers = " ".join(
-            f"{self.panel[number].key}={words[won]}"
-            for number, won in zip(playing, outcomes, strict=True)
-        )
-        phrase = self.reference.phrases[opponent]
-        sigma = math.sqrt(self.variance)
-        self.log.append((phrase, draw, answers, self.mu, sigma, rank))
-
-    def stop(self) -> str:
+    def stop(self, met: list[int]) -> str:
         """Why the fit ends here; empty while it goes on."""
         patience = self.options.patience
         if len(self.ranks) >= patience and len(set(self.ranks[-patience:])) == 1:
             return "stable rank"
         if self.steps >= self.options.step_limit:
             return "step limit"
-        if all(count >= self.options.opponent_limit for count in self.times_met):
+        if min(met) >= self.options.opponent_limit:
             return "no opponent left"
-        if self.void >= VOID_LIMIT:
-            return "no valid answers"
-        return ""
+        return "no valid answers" if self.tried - self.steps >= VOID_LIMIT else ""
+
+    def run(self) -> str:
+        """Play all steps, and say why they ended."""
+        met = [0] * len(self.reference.mu)
+        are_scorers = all(isinstance(judge, Scorer) for judge in self.panel)
+        while not (stop := self.stop(met)):
+            eligible = [i for i, n in enumerate(met) if n < self.options.opponent_limit]
+            opponent = max(eligible, key=self.draw_probability)
+            draw = self.draw_probability(opponent)
+            playing = list(self.panel)
+            if self.steps >= self.options.panel_steps:
+                turns = [
+                    mix(self.hashes(judge, is_scorers=are_scorers), 2)[0]
+                    for judge in playing
+                ]
+                playing = [playing[int(np.argmin(turns))]]
+            outcomes = [self.ask(judge, opponent) for judge in playing]
+            valid = [won for won in outcomes if won is not None]
+            for won in valid:
+                self.update(won, opponent)
+            rank = sum(mu > self.mu for mu in self.reference.mu.tolist())
+            self.tried += 1
+            self.invalid += len(outcomes) - len(valid)
+            if valid:
+                self.steps += 1
+                met[opponent] += 1
+                self.ranks.append(rank)
+            words = {True: "won", False: "lost", None: "invalid"}
+            answers = " ".join(
+                f"{judge.key}={words[won]}"
+                for judge, won in zip(playing, outcomes, strict=True)
+            )
+            phrase = self.reference.phrases[opponent]
+            sigma = math.sqrt(self.variance)
+            self.log.append((phrase, draw, answers, self.mu, sigma, rank))
+        return stop
 
 
 def fit_one(
@@ -246,12 +193,10 @@ def fit_one(
 ) -> tuple[dict[str, object], list[LoggedStep]]:
     """What the page's algorithm says of one sentence, and its log."""
     fit = PlainFit(sentence, reference, panel, options)
-    while not fit.stop():
-        fit.step()
-    names = ("mu", "variance", "steps", "invalid")
+    stop = fit.run()
+    names = ("mu", "variance", "steps", "tried", "invalid")
     result: dict[str, object] = {name: getattr(fit, name) for name in names}
-    result["tried"] = fit.attempt
-    return result | {"rank": rank_of(fit.mu, reference), "stop": fit.stop()}, fit.log
+    return result | {"rank": fit.log[-1][-1], "stop": stop}, fit.log
 
 
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
@@ -503,17 +448,6 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
     scale = ReferenceScale.from_tables(own_ranking, stick[0])
     assert silent not in scale.phrases
     assert len(scale.phrases) == len(own_ranking) - 1
-
-
-def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
-    stick: Stick,
-) -> None:
-    frame = fitted(ROWS, stick)
-    line = calibrate(stick[1], published_anchors())
-    assert frame["p"].to_numpy() == pytest.approx(
-        probability(frame["mu"], 0.0, line)[0], abs=1e-12
-    )
-    assert 0.0 < (frame["mu"] - frame["mu_centre"]).abs().max() < 2.0
 
 
 def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(

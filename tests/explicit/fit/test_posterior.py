@@ -92,40 +92,6 @@ def test_the_posterior_is_prior_times_likelihood(
     )
 
 
-def test_a_panels_posterior_agrees_with_simulated_readings(
-    reference: ReferenceScale,
-) -> None:
-    """The same model by brute force: places, deviations and readings are drawn, and
-    weighted by how well they explain the answers.
-    """
-    rng = np.random.default_rng(3)
-    draws = 200_000
-    won, lost = no_answers(1, 2, reference)
-    won[0, 0, 18:24] = 1
-    lost[0, 1, 18:24] = 1
-    lost[0, 0, 10] = won[0, 1, 30] = 1
-    mu = rng.normal(25.0, 8.333, draws)
-    deviation = 2.5 * rng.choice([0.5, 1.0, 1.5, 2.0], draws, p=[0.35, 0.5, 0.12, 0.03])
-    weight = np.zeros(draws)
-    for judge in range(2):
-        reading = mu + deviation * rng.standard_normal(draws)
-        for counts, sign in ((won[0, judge], 1), (lost[0, judge], -1)):
-            for phrase in np.flatnonzero(counts):
-                weight += norm.logcdf(
-                    sign
-                    * (reading - reference.mu[phrase])
-                    / np.sqrt(2 * 4.167**2 - 2.5**2 + reference.variance[phrase])
-                )
-    weight = np.exp(weight - weight.max())
-    weight /= weight.sum()
-    mean, sd = panel_posterior(won, lost, replace(reference, reading_sd=2.5))
-    expected = float(weight @ mu)
-    assert mean[0] == pytest.approx(expected, abs=0.05)
-    assert sd[0] == pytest.approx(
-        float(np.sqrt(weight @ (mu - expected) ** 2)), rel=0.03
-    )
-
-
 def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
     reference: ReferenceScale,
 ) -> None:

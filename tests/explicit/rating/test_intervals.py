@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from simulation import ASSUMED, Noise, simulated_corpus
 
-from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.intervals import (
     ASSUMED_DEVIATION,
     judge_sentence_deviation,
@@ -66,19 +65,6 @@ def test_nothing_is_learnt_from_a_single_judge() -> None:
     assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == ASSUMED_DEVIATION
 
 
-def test_neither_the_order_of_judges_nor_of_matches_matters(
-    noisy: dict[str, pd.DataFrame],
-) -> None:
-    shuffled = {
-        key: noisy[key].sample(frac=1.0, random_state=1) for key in reversed(noisy)
-    }
-    expected = judge_sentence_deviation(PHRASES, CORPUS.phrase_mu, noisy)
-    assert judge_sentence_deviation(
-        PHRASES, CORPUS.phrase_mu, shuffled
-    ) == pytest.approx(expected, abs=1e-9)
-    assert 0.0 <= expected <= trueskill.BETA
-
-
 def test_a_match_with_an_invalid_answer_says_nothing(
     noisy: dict[str, pd.DataFrame],
 ) -> None:
@@ -95,23 +81,3 @@ def test_a_match_with_an_invalid_answer_says_nothing(
     assert judge_sentence_deviation(PHRASES, mu, silent) == judge_sentence_deviation(
         PHRASES, mu, without
     )
-
-
-def test_a_match_of_a_sentence_with_itself_says_nothing(
-    noisy: dict[str, pd.DataFrame],
-) -> None:
-    with_itself = {
-        key: pd.concat(
-            [
-                frame,
-                frame.assign(
-                    sentence_b=frame["sentence_a"], match_id=frame["match_id"] + "x"
-                ),
-            ]
-        )
-        for key, frame in noisy.items()
-    }
-    mu = CORPUS.phrase_mu
-    assert judge_sentence_deviation(
-        PHRASES, mu, with_itself
-    ) == judge_sentence_deviation(PHRASES, mu, noisy)

@@ -14,7 +14,6 @@ from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.package_check import play_with_package
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating import intervals
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import (
     collect_answers,
@@ -146,16 +145,6 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
     alone = ranked(played(("one", noisy(0.8))), settings)
     twice = ranked(played(("one", noisy(0.8)), ("two", noisy(0.8))), settings)
     assert twice["mu_sd"].mean() > 0.85 * alone["mu_sd"].mean()
-
-
-@pytest.mark.parametrize(
-    ("answers", "resamples"), [(17_220, 200), (573_600, 87), (10**7, 50)]
-)
-def test_very_many_answers_are_resampled_less_often(
-    answers: int, resamples: int
-) -> None:
-    assert intervals.resamples(answers, 200) == resamples
-    assert intervals.resamples(answers, 30) == 30
 
 
 def test_the_version_follows_answers_judges_and_settings() -> None:

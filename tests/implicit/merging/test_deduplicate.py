@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import pytest
 from any_cosines import AnyCosines
@@ -23,13 +21,9 @@ from invented_reports import (
 from plain_merging import plain_groups
 from profiles import examples
 
-from lunguage_assets.implicit.merging import repeated_statements
 from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
     deduplicate,
-)
-from lunguage_assets.implicit.merging.merge_constraints import (
-    Wording,
 )
 from lunguage_assets.implicit.policy import PAPER
 from lunguage_assets.implicit.rows import by_study, read_rows
@@ -268,48 +262,3 @@ def test_groups_are_those_of_the_plain_rules(
     assert groups_found == {
         finding_id: closest[finding_id] for finding_id in groups_found
     }
-
-
-def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    compared = 0
-    separated = Wording.separated
-
-    def counted(self: Wording, other: Wording) -> bool:
-        nonlocal compared
-        compared += 1
-        return separated(self, other)
-
-    monkeypatch.setattr(Wording, "separated", counted)
-    words = [f"{first}{second}" for first in "bcdfghjklm" for second in "aeiou"]
-    names = [f"{word_1}{word_2} sign" for word_1 in words for word_2 in words[:5]]
-    rows = [stated(name, sent_idx=number) for number, name in enumerate(names, 1)]
-    merged = deduplicated(rows)
-    assert len(merged) == len(names) == 250
-    assert compared < 10 * len(names)
-
-
-def test_rows_of_one_name_inside_a_section_are_no_pairs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Only what findings and impression tell twice is one: a hundred rows of a section
-    have 4,950 pairs.
-    """
-    compared = 0
-    repeats = repeated_statements.Statement.repeats
-
-    def counted(self: Any, other: Any) -> bool:
-        nonlocal compared
-        compared += 1
-        return repeats(self, other)
-
-    monkeypatch.setattr(repeated_statements.Statement, "repeats", counted)
-    rows = [
-        stated("sign", location=f"place {number}", sent_idx=number)
-        for number in range(1, 101)
-    ]
-    rows.append(stated("sign", location="place 7", section="impr"))
-    merged = deduplicated(rows)
-    assert compared <= 100
-    assert merged["disposition"].value_counts().to_dict() == {"kept": 100, "merged": 1}

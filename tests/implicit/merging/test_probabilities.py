@@ -85,10 +85,7 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
     [
         [alternative("nodule"), alternative("nodule", location="left")],
         [alternative("nodule"), alternative("scar", phrases=["possible", "or"])],
-        [
-            alternative(name, phrases=["may represent", "or"])
-            for name in ("nodule", "scar")
-        ],
+        [alternative(name, phrases=["may represent", "or"]) for name in ("nodule", "scar")],
         [alternative("nodule", "possible"), alternative("scar", "possible")],
         [alternative("nodule", p=None), alternative("scar", p=None)],
     ],
@@ -99,15 +96,10 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
         "not joined",
         "not fitted",
     ],
-)
+)  # fmt: skip
 def test_fits_stay_where_they_are_coherent(rows: list[StatedFinding]) -> None:
     frame = deduplicated(rows, embedder=AlikeEmbedder())
     assert "alternative" not in set(frame["p_source"])
-
-
-def test_mode_paper_raises_nothing() -> None:
-    outcome = in_mode([alternative("nodule"), alternative("scar")], "paper")
-    assert set(outcome.rows["p_source"]) == {"fitted"}
 
 
 @examples(10)
@@ -201,27 +193,13 @@ def test_the_denial_of_a_named_kind_is_certain(
 @pytest.mark.parametrize(
     "row",
     [
-        stated(
-            "effusion",
-            "dn",
-            sent="The large effusion has resolved.",
-            measurement="large",
-            improved="resolved",
-        ),
+        stated("effusion", "dn", sent="The large effusion has resolved.", measurement="large", improved="resolved"),
         stated("effusion", "dn", sent="No effusion."),
-        stated(
-            "effusion", sent="No pneumothorax, large effusion.", measurement="large"
-        ),
+        stated("effusion", sent="No pneumothorax, large effusion.", measurement="large"),
     ],
-)
+)  # fmt: skip
 def test_what_has_resolved_or_is_there_is_not_restricted(row: Any) -> None:
     assert stated_belief(row)[1] == "definitive"
-
-
-def test_mode_paper_takes_the_status_as_it_is() -> None:
-    row = stated("effusion", "dn", sent="No large effusion.", measurement="large")
-    survivor = in_mode([row], "paper").rows.iloc[0]
-    assert (survivor["status"], survivor["prob"]) == ("dn", 0.0)
 
 
 def test_denials_of_a_kind_and_of_all_are_no_duplicates() -> None:

@@ -13,7 +13,6 @@ from invented_reports import (
     StatedFinding,
     deduplicated,
     identity,
-    in_mode,
     record,
     run,
     stated,
@@ -98,11 +97,6 @@ def test_what_was_merged_before_follows_into_the_last_survivor() -> None:
     (survivor,) = frame.index[frame["disposition"] == "kept"]
     assert set(frame["merged_into"].dropna()) == {survivor}
     assert len(frame.loc[survivor, "merged_ids"]) == 2
-
-
-def test_mode_paper_merges_by_similarity_alone() -> None:
-    rows = both(stated("heart size", measurement="increased"), stated("cardiomegaly"))
-    assert merged(in_mode(rows, "paper").deduplicated) == 0
 
 
 @examples(30)

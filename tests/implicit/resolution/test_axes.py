@@ -10,7 +10,6 @@ import pytest
 from invented_reports import in_mode, stated
 
 import lunguage_assets
-from lunguage_assets.implicit.resolution.guarantees import violations
 
 TWO_AXES = [
     [
@@ -66,19 +65,6 @@ def test_rows_along_one_axis_or_none_contradict_each_other(
     rows: list[Any], mode: str
 ) -> None:
     assert in_mode(rows, mode).rows.empty
-
-
-def test_presences_along_two_axes_are_still_one_row() -> None:
-    rows = [
-        stated("aorta", morphology="tortuous"),
-        stated("aorta", morphology="calcified", section="impr"),
-        stated("aorta", "dn", measurement="not dilated"),
-    ]
-    assert in_mode(rows, "method").rows["status"].tolist() == ["dn", "dp"]
-
-
-def test_rows_along_two_axes_break_no_guarantee() -> None:
-    assert violations(in_mode(TWO_AXES[0], "method").rows) == []
 
 
 READ = [

@@ -88,13 +88,7 @@ def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
     [
         ([stated("opacity", "tp", p=0.3), stated("opacity", "tn", p=0.4)], 1),  # 0.3 against 0.6
         ([stated("opacity", "tp", p=0.7), stated("opacity", "tn", p=0.3)], 0),  # a tie: tp before tn
-        (
-            [
-                stated("opacity", "tp", p=1.0),
-                stated("opacity", "dp", measurement="5 mm"),
-            ],
-            1,
-        ),  # a tie: dp before tp
+        ([stated("opacity", "tp", p=1.0), stated("opacity", "dp", measurement="5 mm")], 1),  # a tie: dp before tp
         ([stated("opacity", "tn", p=0.0), stated("opacity", "dn", measurement="large")], 0),  # tn before dn
         ([stated("opacity", measurement="5 mm"), stated("opacity", measurement="8 mm", section="impr")], 1),
         ([stated("opacity", "dn"), stated("opacity", "tp", p=0.2)], 0),
