@@ -369,7 +369,7 @@ class Ledger:
 
 
 def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settled]:
-    replies: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    replies: dict[str, list[Any]] = defaultdict(list)
     # Failures without a reply and replies of other models settle nothing.
     query = (
         sa.select(CALLS)
@@ -379,8 +379,8 @@ def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settle
     for start in range(0, len(keys), _KEYS_PER_STATEMENT):
         chunk = keys[start : start + _KEYS_PER_STATEMENT]
         for row in connection.execute(query.where(CALLS.c.key.in_(chunk))):
-            replies[row.key, row.stage].append(row)
-    settled = {key: settle(rows, stage) for (key, stage), rows in replies.items()}
+            replies[row.key].append(row)
+    settled = {key: settle(rows, rows[0].stage) for key, rows in replies.items()}
     return {key: question for key, question in settled.items() if question is not None}
 
 

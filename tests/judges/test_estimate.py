@@ -26,7 +26,6 @@ from lunguage_assets.judges.estimate import (
     Questions,
     answers_per_judge,
     estimate_line,
-    estimate_totals,
     exactly,
     expected_reasoning,
     record_of,
@@ -222,28 +221,6 @@ def test_without_files_an_estimate_is_of_what_is_registered(
     assert of_home["total"]["calls"] > 0
 
 
-def test_a_delivery_of_several_batches_is_estimated_as_one(
-    home: Path, tmp_path: Path
-) -> None:
-    (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
-    (tmp_path / "raw").mkdir()
-    report = "FINDINGS: The heart is large. There may be a small effusion. No edema, nodule or fracture."
-    rows = "".join(f"{number},{report}\n" for number in (50000001, 50000002)).replace(
-        ",FIND", ',"FIND'
-    )
-    (tmp_path / "raw" / "reports.csv").write_text(
-        "study_id,report\n" + rows.replace(".\n", '."\n')
-    )
-    figures = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
-    assert figures["batches"] == ["b-001", "b-002"]
-    assert figures["reports"] == 2
-    (structuring, *_) = figures["lines"]
-    assert (structuring["stage"], structuring["questions"]) == (
-        "structured_findings",
-        2,
-    )
-
-
 SLOT = {
     "provider": "openai",
     "model": "m",
@@ -270,21 +247,7 @@ def estimated(
     return estimate_line(questions, record_of(questions, statistics))
 
 
-def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -> None:
-    second = 1.0 + LABEL_TOKENS / 80
-    assert estimated(limits={"in_flight": 10})["minutes"] == pytest.approx(
-        10 * second / 60
-    )
-    assert estimated(rounds=25.0, limits={"in_flight": 10})["minutes"] == pytest.approx(
-        25 * second / 60
-    )
-    slow = {"in_flight": 100, "requests_per_minute": 10}
-    assert estimated(limits=slow)["minutes"] == pytest.approx(10.0)
-
-
-def test_what_the_ledger_knows_goes_before_what_is_assumed(
-    tmp_path: Path,
-) -> None:
+def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     guess = estimated()
 
@@ -312,20 +275,6 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(
     assert figures["minutes"] == pytest.approx(200 * 3.0 / 60)
     assert figures["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
     assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
-
-
-def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
-    free = estimated(price=None)
-    guess = estimated()
-    assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
-    assert free["input_tokens"] == guess["input_tokens"] > 0
-    minutes, total = estimate_totals([free, guess])
-    assert (total["usd"], total["usd_at_most"], total["judges_without_price"]) == (
-        guess["usd"],
-        None,
-        ["j"],
-    )
-    assert total["minutes"] == minutes["comparison_matches"] == guess["minutes"]
 
 
 @pytest.mark.parametrize(

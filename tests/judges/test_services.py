@@ -287,22 +287,6 @@ def test_a_refusal_is_a_reply_with_its_bill(
     assert reply.input_tokens > 0
 
 
-def test_a_prompt_that_azure_filters_is_a_refusal(server: LoopbackServer) -> None:
-    server.plan(Act("content_filter"))
-    (reply,) = ask(made("azure-openai", server), comparison())
-    assert (reply.refused, reply.text, reply.input_tokens) == (True, "", 0)
-
-
-@pytest.mark.parametrize("provider", CLIENTS)
-def test_an_impossible_token_count_is_unknown_and_its_answer_recorded(
-    provider: str, server: LoopbackServer
-) -> None:
-    server.plan(Act("many_tokens"))
-    (reply,) = ask(made(provider, server), comparison())
-    assert (reply.text, reply.metered) == ("sentence_2", False)
-    assert max(reply.input_tokens, reply.output_tokens, reply.reasoning_tokens) < 100
-
-
 @pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize("kind", ["dropped", "garbage", "bad_request", "answer"])
 def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
@@ -339,37 +323,6 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
         secret
         for secret in KEYS.values()
         if secret.startswith("key-") and secret in output
-    ]
-
-
-def test_what_carries_an_sdks_requests_tells_nothing_whenever_its_loggers_come(
-    server: LoopbackServer,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    judge: Any = made("openai", server)
-    assert logging.getLogger("httpcore2").level >= logging.WARNING
-    client = judge._client
-
-    def loading(http: Any) -> Any:
-        logging.getLogger("httpcore2.loaded_late")
-        return client(http)
-
-    monkeypatch.setattr(judge, "_client", loading)
-    ask(judge, comparison())
-    for name in (
-        "httpcore2",
-        "httpcore2.connection",
-        "httpcore2.http11",
-        "httpcore2.loaded_late",
-    ):
-        logging.getLogger(name).setLevel(
-            logging.DEBUG
-        )  # as a run of Dagster that begins meanwhile
-        logging.getLogger(name).debug("what is sent")
-    assert caplog.messages == [
-        message for message in caplog.messages if "selector" in message
     ]
 
 

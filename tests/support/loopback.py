@@ -154,10 +154,7 @@ _CUES = CuesJudge.bundled("loopback")
 _TRIAL = {
     (shown.sentence_1, shown.sentence_2): label
     for question in trial_questions()
-    for shown, label in (
-        (question, "sentence_1"),
-        (swapped(question), "sentence_2"),
-    )
+    for shown, label in ((question, "sentence_1"), (swapped(question), "sentence_2"))
 }
 _LEXICON = LexiconJudge.bundled("loopback")
 

@@ -96,14 +96,14 @@ def resolve_endpoint(
                 f"judge {key!r}: environment variable {variable} {problem}. Set it, or "
                 "choose another preset."
             )
-    location = values.get("location", "")
-    if location == "global":
-        values["base_url"] = values["base_url"] or "https://aiplatform.googleapis.com"
-    elif location in ("us", "eu"):
-        # Hosts of single regions begin with the region; those of several do not.
-        host = f"https://aiplatform.{location}.rep.googleapis.com"
-        values["base_url"] = values["base_url"] or host
-    elif location:
-        host = f"https://{location}-aiplatform.googleapis.com"
-        values["base_url"] = values["base_url"] or host
+    values["base_url"] = values["base_url"] or _vertex_url(values["location"])
     return Endpoint(**values)
+
+
+def _vertex_url(location: str) -> str:
+    # Hosts of single regions begin with the region; those of several do not.
+    if location == "global":
+        return "https://aiplatform.googleapis.com"
+    if location in ("us", "eu"):
+        return f"https://aiplatform.{location}.rep.googleapis.com"
+    return f"https://{location}-aiplatform.googleapis.com"

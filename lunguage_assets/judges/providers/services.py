@@ -288,39 +288,23 @@ class OpenAIProvider(SdkProvider):
 def _margin(choice: Any, labels: Sequence[str]) -> float | None:
     """Read how much likelier the first label was, where a server gives logprobs.
 
-    It is read at the token at which the two labels part, of whose alternatives one
-    begins the other label.
+    The labels differ in their last letter: it is read at the token that completes one
+    of them, of whose alternatives one completes the other.
 
     Returns:
         None: the server gives none, or not the other label's.
     """
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
-    if not tokens or len(labels) != 2:
-        return None
-    first, second = labels
-    common = 0
-    while first[common] == second[common]:
-        common += 1
     text = ""
-    for token in tokens:
-        text += token.token
-        begun = text.rpartition(first[:common])
-        # What stands behind the labels' common beginning tells which one it is.
-        if not begun[1] or not begun[2]:
-            continue
-        logprob_by_label: dict[str, float] = {}
+    for token in getattr(getattr(choice, "logprobs", None), "content", None) or ():
+        logprobs: dict[str, float] = {}
         for alternative in token.top_logprobs:
-            # The label's last letters may come with a quotation mark in one token.
-            ending = (text[: -len(token.token)] + alternative.token).rpartition(
-                first[:common]
-            )[2]
             for label in labels:
-                rest = label[common:]
-                if ending and (ending.startswith(rest) or rest.startswith(ending)):
-                    logprob_by_label.setdefault(label, alternative.logprob)
-        if len(logprob_by_label) == 2:
-            return float(logprob_by_label[first] - logprob_by_label[second])
-        return None
+                if label in text + alternative.token:
+                    logprobs.setdefault(label, alternative.logprob)
+        if logprobs:
+            margins = [logprobs.get(label) for label in labels]
+            return None if None in margins else float(margins[0] - margins[1])
+        text += token.token
     return None
 
 
