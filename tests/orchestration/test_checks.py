@@ -56,15 +56,6 @@ def frames(
     return frames_by_table
 
 
-CHECKS_OF_A_BATCH = {
-    "findings": {"intake_accepted", "in_english"},
-    "fitted_probabilities": {"expectations"},
-    "deduplicated_findings": {"expectations"},
-    "expansions": {"expectations"},
-    "lunguage_plus_plus": {"conflict_free", "expectations", "none_set_aside"},
-}
-
-
 @pytest.fixture(scope="module")
 def checked(
     finished: Finished, tmp_path_factory: pytest.TempPathFactory
@@ -81,15 +72,6 @@ def checked(
         ):
             outcomes |= evaluations(small.make(JOBS[job].steps, partition))
     return outcomes
-
-
-def test_every_check_of_a_batch_is_made_for_its_partition(checked: Evaluations) -> None:
-    by_asset: dict[str, set[str]] = {}
-    for asset, check in checked:
-        by_asset.setdefault(asset, set()).add(check)
-    assert by_asset == CHECKS_OF_A_BATCH
-    partitions = {evaluation.partition for evaluation in checked.values()}
-    assert partitions == {"second", "panel|second"}
 
 
 def test_no_honest_table_fails_a_check(checked: Evaluations) -> None:
@@ -285,20 +267,6 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
     assert "planted words" not in repr(failing.metadata)
-
-
-@pytest.mark.parametrize(("delivered_otherwise", "passes"), [(19, True), (18, False)])
-def test_rejected_rows_without_a_study_count_as_delivered(
-    tmp_path: Path, delivered_otherwise: int, passes: bool
-) -> None:
-    """One of twenty rows is allowed, one of nineteen is not."""
-    configuration = Configuration(Home(tmp_path))
-    assert configuration.settings.checks.rejected_share == 0.05
-    one_row = rejected(TABLES["rejected"].frame()).head(1)
-    reports = pd.DataFrame({"rows_delivered": [delivered_otherwise]})
-    outcome = intake_accepted(configuration, one_row, reports)
-    assert outcome.passed is passes
-    assert outcome.metadata["rows_delivered"].value == delivered_otherwise + 1
 
 
 def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(

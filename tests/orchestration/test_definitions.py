@@ -20,13 +20,11 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,
-    as_written,
-    column_schema,
     counts,
     markdown,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, TABLES
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
 GOLDEN = Path(__file__).with_name("asset_graph.txt")
@@ -115,24 +113,6 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
         *("hedge_phrases", "comparison_matches"),
         *("fitted_probabilities", "fit_log"),
     }
-
-
-def test_columns_tell_report_text_and_codes_without_losing_a_word() -> None:
-    descriptions = {
-        column.name: column.description or ""
-        for column in column_schema(HEDGE_PHRASES).columns
-    }
-    assert "[report text]" in descriptions["sent"]
-    assert (
-        as_written("every mention as <finding>; 3 < 5")
-        == "every mention as `<finding>`; 3 < 5"
-    )
-    codes = {
-        column.name: column.description or ""
-        for column in column_schema(FINDINGS).columns
-    }
-    assert "dp (certainly present)" in codes["status"]
-    assert "OTH (devices and procedures)" in codes["cat"]
 
 
 def test_what_asks_judges_says_how_to_estimate_its_cost(

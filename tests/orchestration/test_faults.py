@@ -19,14 +19,6 @@ from lunguage_assets.orchestration.jobs import JOBS
 
 pytestmark = pytest.mark.lengthy
 
-CLI = [sys.executable, "-m", "lunguage_assets.cli.main"]
-
-WRONG_CLOCK = '''
-"""A clock that runs backwards, from a wrong day on."""
-import time
-_right, _start = time.time, time.time()
-time.time = lambda: _start - 9e6 - (_right() - _start)
-'''
 
 WITHOUT_ROOM = """
 import resource, sys
@@ -119,61 +111,3 @@ def test_a_full_disk_leaves_the_old_tables_and_nothing_half_written(
     )
     assert (full, enough) == ("failure", "success")
     assert contents(home / "tables") == before
-
-
-def test_a_full_disk_of_the_run_record_is_one_line(
-    ran: tuple[Path, str], tmp_path: Path, five: Path
-) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(ran[0], home)
-    shutil.rmtree(home / "release")  # or nothing would be left to do
-    limited = f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data {five} --batch first"
-    full = subprocess.run(
-        ["bash", "-c", limited],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert full.returncode == 1
-    assert len(full.stderr.strip().splitlines()) == 1, full.stderr
-    assert full.stderr.startswith("lunguage: ")
-    assert contents(home / "tables") == contents(ran[0] / "tables")
-
-
-def test_time_zones_and_clocks_running_backwards_change_no_byte(
-    ran: tuple[Path, str], five: Path, tmp_path: Path
-) -> None:
-    home = without_expectations(tmp_path / "home")
-    clock = tmp_path / "clock"
-    clock.mkdir()
-    (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
-    command = [*CLI, "run", "--data", str(five), "--batch", "first"]
-    variables = [
-        {"TZ": "Pacific/Kiritimati"},
-        {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)},
-    ]
-    both = [
-        subprocess.Popen(
-            command,
-            env=environment(home) | more,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for more in variables
-    ]
-    try:
-        outputs = [process.communicate(timeout=400) for process in both]
-    finally:
-        for process in both:
-            process.kill()
-    assert [process.returncode for process in both] == [0, 0], outputs
-    for folder_name in ("tables", "batches"):
-        assert contents(home / folder_name) == contents(ran[0] / folder_name)
-    assert (
-        home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
-    ).read_bytes() == (
-        ran[0] / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
-    ).read_bytes()

@@ -137,20 +137,6 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(
             assert status_after_a_look(instance, run_id) is dg.DagsterRunStatus.STARTED
 
 
-def test_a_run_whose_process_may_not_be_looked_at_stays(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(process: int) -> None:
-        raise psutil.AccessDenied(process)
-
-    started = dg.DagsterRunStatus.STARTED
-    with dagster_instance(home) as instance:
-        tags = executed_here()
-        run = instance.create_run_for_job(idle, status=started, tags=tags)
-        monkeypatch.setattr(psutil, "Process", refuse)
-        assert status_after_a_look(instance, run.run_id) is started
-
-
 def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     private = re.compile(r"^\s*(?:from|import) dagster\._", re.MULTILINE)
     package = Path(internals.__file__).parents[1]

@@ -5,14 +5,12 @@ invented corpus; also where an estimate runs steps without Dagster.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import dagster as dg
 import pytest
-from commands import lunguage
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration import estimate, redaction
+from lunguage_assets.orchestration import redaction
 from lunguage_assets.orchestration.redaction import (
     REDACTION_VARIABLE,
     messages_may_be_shown,
@@ -89,22 +87,6 @@ def test_errors_with_a_remedy_are_told_and_interruptions_pass() -> None:
     assert not raised.value.allow_retries, "the same again would fail the same way"
     with pytest.raises(KeyboardInterrupt), redact_errors():
         raise KeyboardInterrupt
-
-
-def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
-    five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def burst(*_: object) -> None:
-        raise ValueError(QUOTED)
-
-    monkeypatch.setattr(redaction, "_data_classes", set())
-    monkeypatch.setattr(estimate, "take_in", burst)
-    home = tmp_path / "home"
-    message = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
-    assert message.returncode == 1
-    assert "unexpected ValueError in" in message.stderr
-    assert QUOTED not in message.stdout + message.stderr
-    assert not home.exists()
 
 
 def test_another_home_that_is_opened_later_shows_nothing_of_patients() -> None:

@@ -54,15 +54,6 @@ def test_no_launch_sets_a_field_of_the_home_or_of_its_tables(
             assert [name for name in names if name not in message] == [], job
 
 
-def test_no_launch_reads_a_variable_of_the_environment(
-    definitions: dg.Definitions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert KEY not in refused(
-        definitions, "ingest", "configuration", {"processes": {"env": "OPENAI_API_KEY"}}
-    )
-
-
 @pytest.mark.parametrize("field", VARIABLES)
 def test_the_value_of_a_variable_is_in_no_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str

@@ -152,15 +152,3 @@ def test_the_published_ranking_is_used_for_an_inverted_one(
     small.register({"third": finished.deliveries / "third"})
     small.run()
     pd.testing.assert_frame_equal(ranking(small), used)
-
-
-def test_an_inverted_ranking_is_an_error_where_settings_ask_for_it(
-    small: SmallHome, contrary: None
-) -> None:
-    insist(small, "own")
-    with pytest.raises(
-        RunFailed,
-        match=r"rank \(panel\).*are inverted.*reference_scale = .auto.*under \[explicit\]",
-    ) as failed:
-        small.run(rebuild=True)
-    assert small.home.settings_file.name in str(failed.value)

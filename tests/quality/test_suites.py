@@ -14,7 +14,6 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.quality.suites import (
     Examined,
-    columns_named,
     examined,
     load_suite,
     suite_file,
@@ -152,16 +151,6 @@ def test_every_expectation_can_fail_and_says_what_to_do(
         assert "not run" not in expectation.observed
         assert expectation.remedy == rule.remedy
         assert len(expectation.remedy) > 40
-
-
-def test_a_suite_sees_the_columns_that_it_names() -> None:
-    rules = load_suite(suite_file("expansions")).expectations
-    assert columns_named(rules, TABLES["expansions"]) == [
-        "finding_id",
-        "outcome",
-        "parent_id",
-        "depth",
-    ]
 
 
 def test_rows_that_fail_an_expectation_are_named_by_key_alone() -> None:

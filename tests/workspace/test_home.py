@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,17 +96,3 @@ def test_a_folder_name_gives_a_usable_batch_key(
     folder: str, key: str, tmp_path: Path
 ) -> None:
     assert batch_key(tmp_path / folder) == key
-
-
-def test_two_first_runs_at_once_agree_on_one_preset(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
-    home.settings_file.write_text("strict = true\n")
-    with ThreadPoolExecutor(8) as runs:
-        list(
-            runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)])
-        )
-    settings_text = home.settings_file.read_text()
-    assert settings_text.count("preset = ") == 1
-    assert settings_text.endswith("strict = true\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -49,12 +48,6 @@ def test_answers_of_a_ledger_with_this_layout_are_kept(home: Home) -> None:
     ledger = home.root / "ledger.sqlite"
     Ledger.open(ledger).close()
     assert f"answers are kept, because the ledger {ledger} has" in refusal(home)
-
-
-def test_answers_of_a_ledger_with_another_layout_are_not(home: Home) -> None:
-    with sqlite3.connect(home.root / "ledger.sqlite") as ledger:
-        ledger.execute("CREATE TABLE judge_attempts (key VARCHAR(64) PRIMARY KEY)")
-    assert "answers can't be used" in refusal(home)
 
 
 def test_a_home_says_which_version_made_it(

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from profiles import examples
-from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
+from raw_deliveries import write_mimic_tree, write_table
 
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.workspace.batch_keys import batch_key
 from lunguage_assets.workspace.home import Batch, Home
 
 
@@ -125,35 +124,3 @@ def test_all_reports_of_a_patient_are_in_one_batch(
     assert all(owners)
     if len(patients) <= most:
         assert [batch.key for batch in batches] == ["d"]
-
-
-def test_the_batches_of_a_tree_have_the_metadata_of_their_own_studies(
-    tmp_path: Path, home: Home
-) -> None:
-    write_mimic_tree(tmp_path / "d")
-    (tmp_path / "d" / "Lunguage_vocab.csv").write_text(
-        "category,target_term,normed_term\nPF,x,y\n"
-    )
-    batches = home.register(tmp_path / "d", "d", batch_reports=5)
-    for batch in batches:
-        delivery = home.delivery(batch.key)
-        assert delivery.metadata is not None
-        rows = pd.read_csv(delivery.metadata, dtype=str)
-        assert {f"s{study}" for study in rows["study_id"]} == set(
-            texts(delivery)["study_id"]
-        )
-        assert delivery.vocabulary is not None
-    assert sum(len(texts(home.delivery(batch.key))) for batch in batches) == len(
-        REPORTS
-    )
-
-
-def test_views_and_texts_of_several_files_come_from_the_one_stored(
-    tmp_path: Path, home: Home
-) -> None:
-    path, _ = write_openi_tables(tmp_path / "d")
-    assert batch_key(path) == "indiana_reports"
-    [before] = home.examine(path, "o")
-    home.register(path, "o")
-    pd.testing.assert_frame_equal(texts(home.delivery("o")), texts(before.delivery))
-    assert home.batch("o").files == ("raw_reports.parquet",)

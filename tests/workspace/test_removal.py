@@ -126,10 +126,3 @@ def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:
     with pytest.raises(ConfigurationError, match="is not registered"):
         home.remove("third")
     assert home.removed() == []
-
-
-def test_the_same_content_under_another_key_is_the_batch_that_is_there(
-    home: Home,
-) -> None:
-    assert home.register(home.batches / "first", "another")[0].key == "first"
-    assert [batch.key for batch in home.registered()] == ["first", "second"]

@@ -102,37 +102,9 @@ def test_every_table_is_a_view_before_anything_is_stored(
             assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 
-@pytest.mark.usefixtures("few_views")
-def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(
-    tmp_path: Path,
-) -> None:
-    root = tmp_path / "home [1] *{a}'?" / "tables"
-    store_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
-    store_table(
-        TERMS,
-        terms("mass"),
-        partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"),
-    )
-    build_catalog(root, tmp_path / "l.duckdb")
-    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
-        assert client.execute("SELECT report_batch FROM terms").fetchall() == [
-            ("first",)
-        ]
-
-
 def test_a_damaged_file_is_refused_with_its_remedy(tmp_path: Path) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")
     store_table(TERMS, terms("effusion"), path)
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InvalidTable, match="Delete it and materialise it again"):
         read_table(TERMS, path)
-
-
-def test_the_same_rows_have_the_same_version_and_other_rows_another(
-    tmp_path: Path,
-) -> None:
-    first, again, other = (
-        store_table(TERMS, terms(*spellings), tmp_path / "t.parquet").version
-        for spellings in (["mass"], ["mass"], ["mass", "nodule"])
-    )
-    assert first == again != other

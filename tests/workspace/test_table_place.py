@@ -54,14 +54,6 @@ def fill(home: Home, *batches: str) -> None:
         )
 
 
-def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(
-    home: Home,
-) -> None:
-    home.claim(SYNTHETIC)
-    assert home.tables == home.root / "tables"
-    assert sorted(path.name for path in home.root.iterdir()) == ["corpus.json"]
-
-
 def test_a_home_keeps_the_place_that_it_was_made_with(
     home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

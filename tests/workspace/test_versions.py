@@ -4,7 +4,6 @@ damaged, kept.
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -152,34 +151,3 @@ def test_killed_at_any_step_no_version_is_half_written(
         assert contents(state) == contents(undisturbed)
     assert len(states) > 15
     assert first not in {path.name for path in folder.glob("v*")}
-
-
-def test_two_writers_give_every_content_its_own_number(
-    tmp_path: Path,
-) -> None:
-    def write(writer_name: str) -> int:
-        child = os.fork()
-        if child:
-            return child
-        try:
-            texts = [f"{writer_name} {number}" for number in range(6)]
-            names = [
-                publish(tmp_path / "release", FIRST | {"open/a.csv": text})
-                for text in texts
-            ]
-            (tmp_path / writer_name).write_text(" ".join(names))
-            os._exit(0)
-        finally:
-            os._exit(1)
-
-    writers = [write("one"), write("two")]
-    assert [
-        os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers
-    ] == [0, 0]
-    names = [
-        name
-        for writer_name in ("one", "two")
-        for name in (tmp_path / writer_name).read_text().split()
-    ]
-    assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
-    assert all(sums_hold(tmp_path / "release" / name) for name in names)

@@ -21,7 +21,6 @@ from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import panel_scores
-from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.run import RunFailed
 from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.tables import TABLES
@@ -157,37 +156,3 @@ def test_a_distilled_model_is_private_and_in_no_release(
     )
     folder = taught.home.distilled / "panel"
     assert folder.stat().st_mode & 0o077 == 0
-
-
-def test_a_model_of_judges_who_wrote_no_log_is_refused(
-    small: SmallHome, encoder: str
-) -> None:
-    settings = small.home.settings_file
-    settings.write_text(settings.read_text() + "fit_log = false\n")
-    with reopened(small, encoder=encoder) as home:
-        home.run()
-        with pytest.raises(RunFailed, match="with fit_log = true"):
-            home.runner().run(DISTILL)
-
-
-def test_the_packaged_encoder_is_used_unless_another_is_named(
-    tmp_path: Path, encoder: str
-) -> None:
-    named = str(tiny_encoder.save(tmp_path / "mine"))
-    with mock.patch.object(resources, "packaged_copy", return_value=encoder):
-        installed = resources.chosen_encoder(Configuration(Home(tmp_path)))
-        chosen = resources.chosen_encoder(Configuration(Home(tmp_path), encoder=named))
-    assert (installed.name, chosen.name) == (encoder, named)
-
-
-def test_a_model_that_is_gone_scores_nothing(
-    taught: SmallHome, finished: Finished
-) -> None:
-    taught.register({"third": finished.deliveries / "third"})
-    (file,) = (taught.home.distilled / "panel").iterdir()
-    file.unlink()
-    with (
-        reopened(taught, fit="distilled") as home,
-        pytest.raises(RunFailed, match=r"is gone.* Say `lunguage distill"),
-    ):
-        home.run()

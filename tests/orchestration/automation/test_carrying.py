@@ -46,19 +46,6 @@ def test_a_new_batch_goes_to_the_end_once_for_rankers_in_use(
     assert acted.tick() == {}, "the run that made the fits goes on to the rest"
 
 
-def test_a_lost_cursor_requests_nothing_twice_of_many_batches(
-    acted: Acted,
-) -> None:
-    names = [f"b{number}" for number in range(4)]
-    acted.deliver(*names)
-    acted.finish(acted.tick())
-    acted.forget_cursor()
-    assert acted.tick() == everything_of(*(f"panel|{name}" for name in names))
-    acted.finish(everything_of(*(f"panel|{name}" for name in names)))
-    acted.forget_cursor()
-    assert acted.tick() == {}
-
-
 def test_without_a_ranking_only_phrases_are_extracted() -> None:
     acted = Acted()
     acted.deliver("unseen")
@@ -130,20 +117,6 @@ def test_a_failed_or_cancelled_batch_is_tried_when_taken_in_again(
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
-def test_phrases_not_extracted_hold_the_fits_of_their_batch_alone(
-    acted: Acted,
-) -> None:
-    assert acted.tick() == {}
-    acted.done(TAKEN_IN, "old")
-    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
-    acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
-    acted.deliver("new")
-    assert acted.carry() == [
-        {"hedge_phrases": {"lexicon|new"}},
-        everything_of("panel|new"),
-    ]
-
-
 def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
     graph = defined().definitions.resolve_asset_graph()
     blocking = [
@@ -178,17 +151,6 @@ def test_a_new_ranking_refits_no_old_batch(
     assert acted.tick() == everything_of("panel|new")
 
 
-def test_a_new_ranker_is_fitted_on_later_batches_only(
-    acted: Acted,
-) -> None:
-    assert acted.tick() == {}
-    acted.done(["reference_ranking"], "cues")
-    assert acted.tick() == {}
-    acted.deliver("later")
-    acted.finish({"hedge_phrases": {"lexicon|later"}})
-    assert acted.tick() == everything_of("panel|later", "cues|later")
-
-
 def test_a_batch_waits_for_a_scale_in_the_making(
     acted: Acted,
 ) -> None:
@@ -200,12 +162,6 @@ def test_a_batch_waits_for_a_scale_in_the_making(
     )
     acted.done(["reference_ranking"], "panel")
     assert acted.tick() == everything_of("panel|new")
-
-
-def test_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:
-    assert acted.tick() == {}
-    acted.done(["hedge_vocabulary"], "lexicon")
-    assert acted.tick() == {}
 
 
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
