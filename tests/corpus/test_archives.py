@@ -4,6 +4,7 @@ no delivery.
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -94,19 +95,29 @@ def test_two_files_of_one_name_in_a_package_are_refused(tmp_path: Path) -> None:
         find_delivery(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/1.txt",
-        "../../../1.txt",
-        "a/" * 300 + "1.txt",
-        "C:\\files\\1.txt",
-    ],
-)
-def test_names_in_a_package_are_names_and_no_places(tmp_path: Path, name: str) -> None:
-    assert len(studies(tmp_path, "a.zip", zipped({name: REPORT, "2.txt": REPORT}))) == 2
-    Home(tmp_path / "home").register(tmp_path / "a.zip", "a")
+def test_names_in_a_package_are_names_and_no_places(tmp_path: Path) -> None:
+    names = ["/etc/1.txt", "../../../1.txt", "a/" * 300 + "1.txt", "C:\\files\\1.txt"]
+    for name in names:
+        content = zipped({name: REPORT, "2.txt": REPORT})
+        assert len(studies(tmp_path, "a.zip", content)) == 2
+        Home(tmp_path / "home").register(tmp_path / "a.zip", f"a{names.index(name)}")
     assert not list(tmp_path.rglob("1.txt"))
+
+
+def test_a_table_or_json_in_an_archive_of_any_kind_is_read(tmp_path: Path) -> None:
+    table = b"study_id,report\n1,No effusion.\n"
+    entry = b'{"study_id": "1", "report": "No effusion."}'
+    for name, content in (("reports.csv", table), ("export.jsonl", entry)):
+        folder = tmp_path / name
+        (folder / "in").mkdir(parents=True)
+        (folder / "in" / name).write_bytes(content)
+        for form, ending in (("gztar", ".tgz"), ("zip", ".zip")):
+            archive = shutil.make_archive(str(folder / "packed"), form, folder / "in")
+            path = folder / f"packed{ending}"
+            shutil.move(archive, path)
+            reports = find_delivery(path).raw_reports()
+            assert reports["study"].tolist() == ["1"], path
+            path.unlink()
 
 
 def test_members_that_cannot_be_read_are_rejected_one_by_one(tmp_path: Path) -> None:

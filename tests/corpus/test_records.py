@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 
 from lunguage_assets.corpus import records
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import UNCLOSED, WIDTH, read_cells, read_records
+from lunguage_assets.corpus.records import (
+    ENCODING,
+    UNCLOSED,
+    WIDTH,
+    read_cells,
+    read_records,
+)
 from lunguage_assets.errors import InputError
 
 HEADER = "row,subject_id,study_id,text\n"
@@ -50,17 +56,15 @@ def line(number: int, text: str = "good") -> str:
     return f"{number},p10000001,s5000000{number},{text}\n"
 
 
-@pytest.mark.parametrize(
-    ("newline", "mark"), [("\n", b"\xef\xbb\xbf"), ("\r\n", b""), ("\r", b"")]
-)
-def test_any_newline_and_a_byte_order_mark_are_read(
-    tmp_path: Path, newline: str, mark: bytes
-) -> None:
+def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
-    records = records_of(tmp_path, mark + text.replace("\n", newline).encode())
-    assert [record.number for record in records] == [1, 2]
-    assert records[0].values[3] == f'two{newline}lines, and "quotes"'
-    assert not any(record.broken for record in records)
+    for newline, mark in (("\n", b"\xef\xbb\xbf"), ("\r\n", b""), ("\r", b"")):
+        records = records_of(tmp_path, mark + text.replace("\n", newline).encode())
+        assert [(record.number, record.broken) for record in records] == [
+            (1, ""),
+            (2, ""),
+        ]
+        assert records[0].values[3] == f'two{newline}lines, and "quotes"'
 
 
 def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
@@ -74,20 +78,19 @@ def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
         records_of(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "an empty file"), (b"\n\n", "an empty file"), (HEADER.encode(), "no data row"),
-        (HEADER.encode("utf-16"), "not UTF-8"), ("row,caf\u00e9\n1,2\n".encode("latin-1"), "not UTF-8"),
-        (b"a;b;c\n1;2;3\n", "a single column"), (b"a,b,a\n1,2,3\n", "repeated columns"),
-        (b'a,"b\n1,2\n', "header line that cannot be read"),
-    ],
-)  # fmt: skip
-def test_an_unusable_file_is_refused_with_the_reason(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        records_of(tmp_path, content)
+UNUSABLE = [
+    (b"", "an empty file"), (b"\n\n", "an empty file"), (HEADER.encode(), "no data row"),
+    (HEADER.encode("utf-16"), "not UTF-8"), ("row,caf\u00e9\n1,2\n".encode("latin-1"), "not UTF-8"),
+    (b"a;b;c\n1;2;3\n", "a single column"), (b"a,b,a\n1,2,3\n", "repeated columns"),
+    (b'a,"b\n1,2\n', "header line that cannot be read"),
+    (f"{'c,' * 10_000}c\n1\n".encode(), "more than 10,000 columns"),
+]  # fmt: skip
+
+
+def test_an_unusable_file_is_refused_with_the_reason(tmp_path: Path) -> None:
+    for content, message in UNUSABLE:
+        with pytest.raises(InputError, match=message):
+            records_of(tmp_path, content)
 
 
 def test_an_unclosed_quote_swallows_nothing(tmp_path: Path) -> None:
@@ -106,19 +109,17 @@ def test_lines_of_digits_in_quotes_are_a_part_of_their_report(tmp_path: Path) ->
     assert {record.values[1].count("\n") for record in records_read} == {3}
 
 
-@pytest.mark.parametrize("header", ["study_id,report", "uid,report"])
-def test_a_broken_record_costs_no_good_one_behind_it(
-    tmp_path: Path, header: str
-) -> None:
+def test_a_broken_record_costs_no_good_one_behind_it(tmp_path: Path) -> None:
     """Where the first quote closes in the next record, both are searched."""
-    content = f'{header}\n50000001,{DATED}\n50000002,"open\n50000003,{DATED}\n'
-    content += f"50000004,good\n50000005,{DATED}\n"
-    good = [
-        record.values[0]
-        for record in records_of(tmp_path, content)
-        if not record.broken and record.values[0].startswith("5")
-    ]
-    assert good == ["50000001", "50000003", "50000004", "50000005"]
+    for header in ("study_id,report", "uid,report"):
+        content = f'{header}\n50000001,{DATED}\n50000002,"open\n50000003,{DATED}\n'
+        content += f"50000004,good\n50000005,{DATED}\n"
+        good = [
+            record.values[0]
+            for record in records_of(tmp_path, content)
+            if not record.broken and record.values[0].startswith("5")
+        ]
+        assert good == ["50000001", "50000003", "50000004", "50000005"]
 
 
 def test_a_parquet_bomb_is_refused_before_its_texts_are_decoded(
@@ -176,22 +177,11 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
     assert "Secret" not in str(caught.value)
 
 
-def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(
-    tmp_path: Path,
-) -> None:
-    content = (
-        (HEADER + line(1)).encode()
-        + line(2, "caf\u00e9").encode("latin-1")
-        + line(3, "caf\u00e9").encode()
-        + b"4,p1,s1,a\x00b\n"
-    )
+def test_broken_bytes_cost_their_record_and_are_kept(tmp_path: Path) -> None:
+    content = (HEADER + line(1)).encode() + line(2, "caf\u00e9").encode("latin-1")
+    content += line(3, "caf\u00e9").encode() + b"4,p1,s1,a\x00b\n"
     records = records_of(tmp_path, content)
-    assert [record.broken for record in records] == [
-        "",
-        "broken-encoding",
-        "",
-        "broken-encoding",
-    ]
+    assert [record.broken for record in records] == ["", ENCODING, "", ENCODING]
     assert "caf\\xe9" in records[1].raw
     assert records[2].values[3] == "caf\u00e9"
     assert "a\\x00b" in records[3].raw
@@ -213,20 +203,10 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
     assert records[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
-def test_quotes_left_open_on_every_line_are_no_quotes(
-    tmp_path: Path,
-) -> None:
-    """Read from any line on, such a record goes on to the last one: each would be read
-    for each.
-    """
+def test_quotes_left_open_on_every_line_are_no_quotes(tmp_path: Path) -> None:
+    """Such a record goes on to the last one: each would be read for each."""
     with pytest.raises(InputError, match="too many quotes that are not closed"):
         records_of(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
-
-
-def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
-    header = ",".join(f"c{number}" for number in range(1_000_000))
-    with pytest.raises(InputError, match="more than 10,000 columns"):
-        records_of(tmp_path, f"{header}\n1\n")
 
 
 TEXT = st.text(
@@ -278,23 +258,16 @@ def test_good_records_survive_any_neighbours(
     assert len(records) == 2 * len(texts)
 
 
-@pytest.mark.parametrize("quote", ['"', ""])
 def test_a_cell_beyond_the_limit_costs_its_record_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quote: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "_CELL_LIMIT", 1 << 20)
-    large = quote + "word " * 300_000 + quote
     path = tmp_path / "reports.csv"
-    path.write_text(
-        f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n",
-        encoding="utf-8",
-    )
-    first, second = read(path)
-    assert (first.broken, first.problem) == (
-        "cell-too-large",
-        "a cell of more than 16 MB",
-    )
-    assert first.values[0] == "s50000001"
-    assert len(first.raw) < 30_000
-    assert second.values == ["s50000002", "No effusion."]
-    assert "16 MB" in reasons()["rejections"][first.broken]["expected"]
+    for quote in ('"', ""):
+        large = quote + "word " * 300_000 + quote
+        path.write_text(f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n")
+        first, second = read(path)
+        assert (first.broken, first.values[0]) == ("cell-too-large", "s50000001")
+        assert len(first.raw) < 30_000
+        assert second.values == ["s50000002", "No effusion."]
+        assert "16 MB" in reasons()["rejections"][first.broken]["expected"]

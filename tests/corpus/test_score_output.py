@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from landing_drops import score_output
 
-from lunguage_assets.corpus.columns import numbered_sentences
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
@@ -54,20 +51,3 @@ def test_column_sent_goes_before_column_sentences(
     assert set(findings(tmp_path, plain.assign(sent="Its own."))["sent"]) == {
         "Its own."
     }
-
-
-NO_BRACKETS = st.text(
-    st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1
-)
-
-
-@given(st.lists(NO_BRACKETS, max_size=6), st.booleans())
-def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(
-    sentences: list[str], spaced: bool
-) -> None:
-    numbered = (
-        f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1)
-    )
-    assert numbered_sentences((" " if spaced else "").join(numbered)) == dict(
-        enumerate(sentences, 1)
-    )

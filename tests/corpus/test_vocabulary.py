@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 
 import yaml
 from hypothesis import given
@@ -14,11 +15,6 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TERMS
 
 BARE = Vocabulary.from_terms(TERMS.frame())
-SOME_WORDS = st.sampled_from([
-    "effusion", "Effusions", "pneumothoraces", "PTX", "chf", "b/l", "RUL", "opacities", "nodules", "a",
-    "b", "c", "pulm.", "edema", "-", "/", ",", "fx",
-])  # fmt: skip
-TEXTS = st.lists(SOME_WORDS | st.text(max_size=6), max_size=5).map(" ".join)
 
 
 def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
@@ -98,11 +94,8 @@ def test_the_delivered_vocabulary_is_followed_through_chains_and_plurals() -> No
         ("location", "haze", "nowhere"),
         ("onset", "haze", "new"),
     )
-    assert (
-        delivered_vocabulary.finding("Haziness")
-        == delivered_vocabulary.finding("hazes")
-        == "hazy opacity"
-    )
+    names = map(delivered_vocabulary.finding, ("Haziness", "hazes"))
+    assert set(names) == {"hazy opacity"}
     assert delivered_vocabulary.location_parts("haze") == ("nowhere",)
     assert delivered_vocabulary.finding("nowhere") == "nowhere"
 
@@ -114,17 +107,6 @@ def test_a_vocabulary_that_contradicts_itself_still_gives_one_name() -> None:
     assert two.finding("x") == "y"
     itself = vocabulary(("PF", "x", "a"), ("CF", "x", "x"))
     assert itself.finding("x") == "x"
-
-
-@given(TEXTS)
-@examples(300)
-def test_normalising_a_normal_form_changes_nothing(text: str) -> None:
-    name = BARE.finding(text)
-    assert BARE.finding(name) == name
-    parts = BARE.location_parts(text)
-    assert BARE.location_parts(", ".join(parts)) == parts
-    assert parts == tuple(sorted(set(parts)))
-    assert all(parts)
 
 
 TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", "x y"])
@@ -165,21 +147,14 @@ def test_no_built_in_form_is_itself_rewritten() -> None:
 
 def test_no_built_in_spelling_has_two_forms() -> None:
     forms = built_in_forms()
-    together = (
+    for groups in (
         [forms.words, forms.findings],
         [forms.words, forms.locations],
         [forms.whole],
         [forms.plurals],
-    )
-    for groups in together:
-        entries = [
-            (form, plain(spelling))
-            for group in groups
-            for form, spellings in group.items()
-            for spelling in spellings
-        ]
-        entries_without_hyphens = {
-            (form, spelling.replace("-", " ")) for form, spelling in entries
-        }
-        spellings = {spelling for _, spelling in entries_without_hyphens}
-        assert len(spellings) == len(entries_without_hyphens)
+    ):
+        form_of = {}
+        for form, spellings in chain.from_iterable(group.items() for group in groups):
+            for spelling in spellings:
+                name = plain(spelling).replace("-", " ")
+                assert form_of.setdefault(name, form) == form
