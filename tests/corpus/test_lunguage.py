@@ -14,56 +14,42 @@ from lunguage_assets.corpus.log import reasons as codes
 from lunguage_assets.corpus.lunguage import MOST_ROWS_OF_A_STUDY
 from lunguage_assets.errors import InputError
 
-
-@pytest.mark.parametrize(
-    ("cells", "reason", "column"),
-    [
-        ({"study_id": "unknown"}, "study-id", "study_id"),
-        ({"study_id": "s1234567890123456789"}, "study-id", "study_id"),
-        ({"subject_id": "s10000001"}, "subject-id", "subject_id"),
-        ({"subject_id": "nan"}, "subject-id", "subject_id"),
-        ({"subject_id": "p10000009"}, "study-of-two-patients", "subject_id"),
-        ({"": "seven"}, "row-number", "row"), ({"": "-1"}, "row-number", "row"),
-        ({"": "0"}, "duplicate-row-number", "row"), ({"section": "findings"}, "section", "section"),
-        ({"section": ""}, "section", "section"), ({"dx_status": "perhaps"}, "dx-status", "dx_status"),
-        ({"dx_status": ""}, "dx-status", "dx_status"),
-        ({"dx_certainty": "unsure"}, "dx-certainty", "dx_certainty"), ({"cat": "XY"}, "category", "cat"),
-        ({"ent": "NaN"}, "finding-empty", "ent"), ({"ent": "-"}, "finding-empty", "ent"),
-        ({"sequence": "first"}, "number", "sequence"), ({"sent_idx": "1.5"}, "number", "sent_idx"),
-        ({"ent_idx": "-2"}, "number", "ent_idx"),
-    ],
-)  # fmt: skip
-def test_a_bad_row_is_rejected_with_its_place_and_content(
-    deliver: Deliver, cells: dict[str, str], reason: str, column: str
-) -> None:
-    bad = row(1) | cells
-    intake = deliver([row(0), bad, row(2)])
-    assert intake.findings["row"].tolist() == [0, 2]
-    (rejected,) = intake.rejected.to_dict("records")
-    assert (
-        rejected["reason"],
-        rejected["column"],
-        rejected["line"],
-        rejected["file"],
-    ) == (
-        reason,
-        column,
-        2,
-        "Lunguage.csv",
-    )
-    assert (rejected["expected"], rejected["remedy"]) == (
-        codes()["rejections"][reason]["expected"],
-        codes()["rejections"][reason]["remedy"],
-    )
-    assert json.loads(rejected["content"]) == bad
-    assert rejected["study_id"] == ("" if column == "study_id" else "s50000001")
-    counted = intake.reports[["rows_delivered", "rows_rejected"]].values.tolist()
-    assert counted == ([[2, 0]] if column == "study_id" else [[3, 1]])
+BAD = [
+    ({"study_id": "unknown"}, "study-id", "study_id"),
+    ({"study_id": "s1234567890123456789"}, "study-id", "study_id"),
+    ({"subject_id": "s10000001"}, "subject-id", "subject_id"),
+    ({"subject_id": "nan"}, "subject-id", "subject_id"),
+    ({"subject_id": "p10000009"}, "study-of-two-patients", "subject_id"),
+    ({"": "seven"}, "row-number", "row"), ({"": "-1"}, "row-number", "row"),
+    ({"": "0"}, "duplicate-row-number", "row"), ({"section": "findings"}, "section", "section"),
+    ({"section": ""}, "section", "section"), ({"dx_status": "perhaps"}, "dx-status", "dx_status"),
+    ({"dx_status": ""}, "dx-status", "dx_status"),
+    ({"dx_certainty": "unsure"}, "dx-certainty", "dx_certainty"), ({"cat": "XY"}, "category", "cat"),
+    ({"ent": "NaN"}, "finding-empty", "ent"), ({"ent": "-"}, "finding-empty", "ent"),
+    ({"sequence": "first"}, "number", "sequence"), ({"sent_idx": "1.5"}, "number", "sent_idx"),
+    ({"ent_idx": "-2"}, "number", "ent_idx"),
+]  # fmt: skip
 
 
-def test_null_empty_and_nan_alone_mean_absent(
-    deliver: Deliver,
-) -> None:
+def test_a_bad_row_is_rejected_with_its_place_and_content(deliver: Deliver) -> None:
+    for cells, reason, column in BAD:
+        bad = row(1) | cells
+        intake = deliver([row(0), bad, row(2)])
+        assert intake.findings["row"].tolist() == [0, 2]
+        (rejected,) = intake.rejected.to_dict("records")
+        place = [rejected[name] for name in ("reason", "column", "line", "file")]
+        assert place == [reason, column, 2, "Lunguage.csv"]
+        words = codes()["rejections"][reason]
+        assert rejected["expected"] == words["expected"]
+        assert rejected["remedy"] == words["remedy"]
+        assert json.loads(rejected["content"]) == bad
+        is_unknown = column == "study_id"
+        assert rejected["study_id"] == ("" if is_unknown else "s50000001")
+        counted = intake.reports[["rows_delivered", "rows_rejected"]].values.tolist()
+        assert counted == ([[2, 0]] if is_unknown else [[3, 1]])
+
+
+def test_null_empty_and_nan_alone_mean_absent(deliver: Deliver) -> None:
     cells = {
         "morphology": "nan",
         "severity": " null ",
@@ -111,22 +97,12 @@ def test_only_tentative_rows_outside_the_history_are_masked(deliver: Deliver) ->
         row(3, **tentative | {"sent": "Unclear."}),
     ]
     intake = deliver(rows)
-    assert intake.findings["mask_state"].tolist() == [
-        "masked",
-        "not needed",
-        "not needed",
-        "not located",
-    ]
-    assert intake.findings["masked_sentence"].notna().tolist() == [
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert (
-        intake.intake_notes.set_index("reason").loc["finding-not-located", "finding_id"]
-        == "s50000001:3"
-    )
+    findings = intake.findings
+    states = ["masked", "not needed", "not needed", "not located"]
+    assert findings["mask_state"].tolist() == states
+    assert findings["masked_sentence"].notna().tolist() == [True, False, False, False]
+    notes = intake.intake_notes.set_index("reason")
+    assert notes.loc["finding-not-located", "finding_id"] == "s50000001:3"
 
 
 def test_two_findings_that_mask_a_sentence_identically_are_flagged(
@@ -152,32 +128,22 @@ def test_duplicate_row_numbers_keep_the_first_whatever_became_of_it(
 ) -> None:
     intake = deliver([row(0, section="?"), row(0), row(0, ent="haze")])
     assert len(intake.findings) == 0
-    assert sorted(reasons(intake.rejected)) == [
-        "duplicate-row-number",
-        "duplicate-row-number",
-        "section",
-    ]
+    rejected = ["duplicate-row-number", "duplicate-row-number", "section"]
+    assert sorted(reasons(intake.rejected)) == rejected
 
 
-def test_a_study_belongs_to_the_patient_of_its_first_row(
-    deliver: Deliver,
-) -> None:
+def test_a_study_belongs_to_the_patient_of_its_first_row(deliver: Deliver) -> None:
     intake = deliver([row(0, section="?"), row(1, subject_id="p10000002"), row(2)])
     assert intake.findings["row"].tolist() == [2]
     assert reasons(intake.rejected) == ["section", "study-of-two-patients"]
 
 
 def test_a_study_whose_rows_are_all_rejected_is_still_listed(deliver: Deliver) -> None:
-    intake = deliver(
-        [
-            row(0),
-            row(1, study_id="s50000002", dx_status="?"),
-            row(2, study_id="s50000003", subject_id="?"),
-        ]
-    )
-    assert intake.reports[
-        ["study_id", "subject_id", "rows_delivered", "rows_rejected"]
-    ].values.tolist() == [
+    bad_status = row(1, study_id="s50000002", dx_status="?")
+    bad_patient = row(2, study_id="s50000003", subject_id="?")
+    intake = deliver([row(0), bad_status, bad_patient])
+    columns = ["study_id", "subject_id", "rows_delivered", "rows_rejected"]
+    assert intake.reports[columns].values.tolist() == [
         ["s50000001", "p10000001", 1, 0],
         ["s50000002", "p10000001", 1, 1],
         ["s50000003", "", 1, 1],
@@ -193,20 +159,12 @@ def test_a_constant_column_of_study_ids_is_refused_by_that_name(
     intake = deliver([*long, row_of_other_study, row(9_001), row(9_002, section="?")])
     assert intake.findings["study_id"].tolist() == ["s50000002"]
     counted = intake.reports.set_index("study_id")[["rows_delivered", "rows_rejected"]]
-    assert counted.loc["s50000001"].tolist() == [
-        MOST_ROWS_OF_A_STUDY + 2,
-        MOST_ROWS_OF_A_STUDY + 2,
-    ]
+    assert counted.loc["s50000001"].tolist() == [MOST_ROWS_OF_A_STUDY + 2] * 2
     by_reason = intake.rejected.groupby("reason")
-    assert by_reason.size().to_dict() == {
-        "section": 1,
-        "study-too-long": MOST_ROWS_OF_A_STUDY + 1,
-    }
+    sizes = {"section": 1, "study-too-long": MOST_ROWS_OF_A_STUDY + 1}
+    assert by_reason.size().to_dict() == sizes
     refused = by_reason.get_group("study-too-long").iloc[-1]
-    assert (refused["column"], refused["line"]) == (
-        "study_id",
-        MOST_ROWS_OF_A_STUDY + 2,
-    )
+    assert refused["line"] == MOST_ROWS_OF_A_STUDY + 2
     assert "constant" in refused["remedy"]
 
 
@@ -237,13 +195,8 @@ def test_only_the_required_columns_are_needed_and_the_rest_is_noted(
     assert findings["sent_idx"].tolist() == [0, 1, 0]
     assert findings["ent_idx"].tolist() == [1, 2, 1]
     assert findings["cat"].tolist() == ["OTH", "OTH", "OTH"]
-    assert {
-        "row-numbers-made",
-        "positions-derived",
-        "column-missing",
-        "sequence-derived",
-        "report-missing",
-    } <= noted(intake)
+    notes = {"row-numbers-made", "positions-derived", "column-missing"}
+    assert notes | {"sequence-derived", "report-missing"} <= noted(intake)
 
 
 def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
@@ -255,10 +208,8 @@ def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
         [row(0, report="Own."), row(1, report="", study_id="s50000002")], reports=raw
     )
     assert intake.reports["report"].tolist() == ["Own.", "Raw\ntwo."]
-    assert (
-        intake.intake_notes.set_index("reason").loc["reports-without-rows", "found"]
-        == "1 studies"
-    )
+    notes = intake.intake_notes.set_index("reason")
+    assert notes.loc["reports-without-rows", "found"] == "1 studies"
 
 
 def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
@@ -270,24 +221,15 @@ def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) 
     assert deliver(rows, metadata=metadata).reports["sequence"].tolist() == [3, 1, 2]
     undated = metadata.replace("21800202,93000.5", ",")
     assert deliver(rows, metadata=undated).reports["sequence"].tolist() == [1, 2, 3]
-    assert deliver([rows[2], rows[0], rows[1]]).reports["sequence"].tolist() == [
-        2,
-        3,
-        1,
-    ]
+    in_file_order = deliver([rows[2], rows[0], rows[1]]).reports["sequence"]
+    assert in_file_order.tolist() == [2, 3, 1]
 
 
 def test_sequence_is_of_the_study_and_differing_numbers_are_noted(
     deliver: Deliver,
 ) -> None:
-    intake = deliver(
-        [
-            row(0, sequence="4.0"),
-            row(1, sequence="5"),
-            row(2, sequence=""),
-            row(3, study_id="s50000002", sequence=""),
-        ]
-    )
+    rows = [row(0, sequence="4.0"), row(1, sequence="5"), row(2, sequence="")]
+    intake = deliver([*rows, row(3, study_id="s50000002", sequence="")])
     assert intake.findings["sequence"].tolist() == [4, 4, 4, 5]
     assert {"sequence-differs", "sequence-derived"} <= noted(intake)
 
@@ -303,10 +245,8 @@ def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
         ["CF", "spots", "opacity, patchy"], ["PF", "spots", "nodule"], ["severity", "mild", "mild"],
     ]  # fmt: skip
     notes = reasons(intake.intake_notes)
-    assert (
-        notes.count("vocabulary-row-ignored"),
-        notes.count("vocabulary-contradiction"),
-    ) == (2, 1)
+    assert notes.count("vocabulary-row-ignored") == 2
+    assert notes.count("vocabulary-contradiction") == 1
     assert intake.findings["name"].tolist() == ["nodule"]
     with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
         deliver([row(0)], vocabulary="category,target_term\nPF,x\n")

@@ -55,27 +55,15 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
         [row(0), row(1, study_id="s50000002"), row(2, study_id="s50000003")],
         metadata=metadata,
     )
-    assert intake.reports["view_information"].tolist() == [
-        "pa, lateral, erect",
-        "ap",
-        "",
-    ]
-    assert intake.reports["view_source"].tolist() == [
-        "metadata",
-        "procedure text",
-        "unknown",
-    ]
-    assert intake.findings["view_information"].tolist() == [
-        "pa, lateral, erect",
-        "ap",
-        "",
-    ]
+    views = ["pa, lateral, erect", "ap", ""]
+    assert intake.reports["view_information"].tolist() == views
+    sources = ["metadata", "procedure text", "unknown"]
+    assert intake.reports["view_source"].tolist() == sources
+    assert intake.findings["view_information"].tolist() == views
     notes = intake.intake_notes.set_index("reason")
     assert notes.loc["unknown-view", "study_id"] == "s50000003"
-    assert notes.loc["unknown-view-code", "found"].tolist() == [
-        "sideways (1 images)",
-        "lao (2 images)",
-    ]
+    codes = ["sideways (1 images)", "lao (2 images)"]
+    assert notes.loc["unknown-view-code", "found"].tolist() == codes
     assert notes.loc["metadata-row-ignored", "line"] == 6
 
 
