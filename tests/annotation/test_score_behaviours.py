@@ -71,10 +71,7 @@ def test_what_says_the_same_costs_nothing() -> None:
     pneumonia = "Left lower lobe pneumonia."
     pairs = [
         ("Unchanged left pleural effusion.", "Left pleural effusion."),
-        (
-            "Small bilateral pleural effusions.",
-            "Small left pleural effusion. Small right pleural effusion.",
-        ),
+        ("Bilateral pleural effusions.", "Left effusion. Right effusion."),
         ("The heart is enlarged.", "Cardiomegaly."),
         ("Right hilar fullness.", "Prominent right hilum."),
         (
@@ -94,62 +91,29 @@ def test_what_says_the_same_costs_nothing() -> None:
     assert costly == []
 
 
-@pytest.mark.parametrize(
-    "reports",
-    [
-        (
-            "The heart is normal.",
-            "Right lower lobe pneumonia.",
-            "Right lower lobe pneumonia. Left pneumothorax.",
-            "Right lower lobe pneumonia. Left pneumothorax. Rib fracture.",
-        ),
-        (
-            "Cardiomegaly.",
-            "Cardiomegaly. Degenerative changes of the spine.",
-            "Cardiomegaly. Calcified granuloma in the left lung.",
-            "Cardiomegaly. Left lower lobe pneumonia.",
-            "Cardiomegaly. Left pneumothorax.",
-        ),
-        (
-            "Cardiomegaly. Left pneumothorax.",
-            "Cardiomegaly. Possible left pneumothorax.",
-            "Cardiomegaly.",
-            "Cardiomegaly. No pneumothorax.",
-        ),
-        (
-            "A 6 mm nodule in the right upper lobe.",
-            "A 7 mm nodule in the right upper lobe.",
-            "A 15 mm nodule in the right upper lobe.",
-            "A 30 mm nodule in the right upper lobe.",
-        ),
-        (
-            "Right pneumothorax.",
-            "Pneumothorax.",
-            "Left pneumothorax.",
-            "No pneumothorax. Lungs are clear.",
-        ),
-        (
-            "Right lower lobe pneumonia.",
-            "Probable right lower lobe pneumonia.",
-            "Possible right lower lobe pneumonia.",
-            "No pneumonia.",
-        ),
-        (
-            "Possible right lower lobe pneumonia.",
-            "Probable right lower lobe pneumonia.",
-            "Right lower lobe pneumonia.",
-            "No pneumonia.",
-        ),
-        (
-            "Large right apical pneumothorax, increased.",
-            "Possible tiny left basilar pneumothorax, decreased.",
-            "Left pneumonia. Left rib fracture. Mass.",
-        ),
-    ],
-    ids=lambda reports: reports[0],
-)
-def test_every_further_error_costs(reports: tuple[str, ...]) -> None:
-    assert falls(reports[0], *reports)
+LADDERS = [
+    ("The heart is normal.", "Right lower lobe pneumonia.",
+     "Right lower lobe pneumonia. Left pneumothorax.",
+     "Right lower lobe pneumonia. Left pneumothorax. Rib fracture."),
+    ("Cardiomegaly.", "Cardiomegaly. Degenerative changes of the spine.",
+     "Cardiomegaly. Calcified granuloma in the left lung.",
+     "Cardiomegaly. Left lower lobe pneumonia.", "Cardiomegaly. Left pneumothorax."),
+    ("Cardiomegaly. Left pneumothorax.", "Cardiomegaly. Possible left pneumothorax.",
+     "Cardiomegaly.", "Cardiomegaly. No pneumothorax."),
+    ("A 6 mm nodule in the right upper lobe.", "A 7 mm nodule in the right upper lobe.",
+     "A 15 mm nodule in the right upper lobe.", "A 30 mm nodule in the right upper lobe."),
+    ("Right pneumothorax.", "Pneumothorax.", "Left pneumothorax.", "No pneumothorax. Lungs are clear."),
+    ("Right lower lobe pneumonia.", "Probable right lower lobe pneumonia.",
+     "Possible right lower lobe pneumonia.", "No pneumonia."),
+    ("Possible right lower lobe pneumonia.", "Probable right lower lobe pneumonia.",
+     "Right lower lobe pneumonia.", "No pneumonia."),
+    ("Large right apical pneumothorax, increased.", "Possible tiny left basilar pneumothorax, decreased.",
+     "Left pneumonia. Left rib fracture. Mass."),
+]  # fmt: skip
+
+
+def test_every_further_error_costs() -> None:
+    assert [reports for reports in LADDERS if not falls(reports[0], *reports)] == []
 
 
 def test_a_finding_that_is_denied_or_stated_wrongly_costs_more_than_one_left_out() -> (
@@ -173,21 +137,21 @@ def test_what_a_more_exact_name_implies_is_no_omission() -> None:
     assert reward(reference, "Left lower lobe consolidation.") == 1.0
 
 
-@pytest.mark.parametrize(
-    ("generated", "column"),
-    [
-        ("Large right pleural effusion.", "place"),
-        ("Small left pleural effusion.", "description"),
-        ("Large left pleural effusion, decreased.", "description"),
-        ("Possible large left pleural effusion.", "certainty"),
-        ("No pleural effusion.", "presence"),
-        ("The heart is normal.", "omission"),
-        ("Large left pleural effusion. Left rib fracture.", "invention"),
-        ("Large left hemothorax.", "name"),
-    ],
-)
-def test_every_kind_of_error_has_its_own_column(generated: str, column: str) -> None:
-    scores = lunguage_assets.score(["Large left pleural effusion."], [generated])
-    row = scores.studies.iloc[0]
-    assert [name for name in PARTS if row[name] > 0.0] == [column]
-    assert row["findings"] + row[column] == pytest.approx(1.0)
+ERRORS = {
+    "Large right pleural effusion.": "place",
+    "Small left pleural effusion.": "description",
+    "Large left pleural effusion, decreased.": "description",
+    "Possible large left pleural effusion.": "certainty",
+    "No pleural effusion.": "presence",
+    "The heart is normal.": "omission",
+    "Large left pleural effusion. Left rib fracture.": "invention",
+    "Large left hemothorax.": "name",
+}
+
+
+def test_every_kind_of_error_has_its_own_column() -> None:
+    reference = "Large left pleural effusion."
+    studies = lunguage_assets.score([reference] * len(ERRORS), [*ERRORS]).studies
+    for column, row in zip(ERRORS.values(), studies.to_dict("records"), strict=True):
+        assert [name for name in PARTS if row[name] > 0.0] == [column]
+        assert row["findings"] + row[column] == pytest.approx(1.0)
