@@ -246,9 +246,6 @@ def _denials(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         says = "doubted"
         units[at + 1].has_spoken = True
     reached = _list_behind(units, at, says)
-    if cue.is_cue("doubted.that") and _is_sign_explained(units, reached):
-        # "It is unlikely that the opacity represents pneumonia": the opacity is there.
-        reached = reached[1:]
     yield from _claimed(says, cue, reached)
 
 
@@ -288,13 +285,6 @@ def _is_answer(units: list[TaggedToken], at: int) -> bool:
         return before in ("place", "copula")
     # The colon behind a heading is read as its verb, a dash as a comma.
     return before in ("copula", "comma") and following != "comma"
-
-
-def _is_sign_explained(units: list[TaggedToken], reached: list[TaggedToken]) -> bool:
-    if len(reached) < 2:
-        return False
-    between = units[units.index(reached[0]) : units.index(reached[1])]
-    return has_kind(between, "link", "hedged", "copula")
 
 
 def _with_sign(
@@ -870,23 +860,9 @@ def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         if opens_sentence and unit.kind == "comma" and cue.cue.reach == "clause":
             break
         reached.append(unit)
-    if cue.kind in ("recommendation", "aim"):
-        reached = units[_begin_of_advice(units, at) : at] + reached
     return [
         unit for unit in reached if unit.kind != "finding" or unit.code not in spared
     ]
-
-
-def _begin_of_advice(units: list[TaggedToken], at: int) -> int:
-    """Find the examination that is asked for: "CT of the chest is recommended"."""
-    begin = at
-    for position in range(at - 1, max(-1, at - 12), -1):
-        unit = units[position]
-        if unit.kind in ("finding", "break", "comma"):
-            break
-        if unit.kind in ("examined", "examination"):
-            begin = position
-    return begin
 
 
 def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:

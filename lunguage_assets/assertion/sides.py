@@ -25,7 +25,6 @@ def restore_sides(units: list[TaggedToken]) -> None:
     """
     if not has_kind(units, "finding"):
         return
-    _restore_noun_behind(units)
     subject: TaggedToken | None = None
     at = 0
     while at < len(units):
@@ -63,9 +62,6 @@ def _restore(
     position = at
     is_predicate = first.kind in ("ended", "negated before")
     if not any(_is_side(unit) for unit in statement):
-        # "The effusion was large, but has gone"
-        if is_predicate and units[at - 1].form in WORDS["turns"]:
-            units.insert(at, subject.copy())
         return
     if first.form in WORDS["none"]:
         # "Large on the left and none on the right": "none" is "no effusion".
@@ -102,28 +98,6 @@ def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None
     else:
         # "... is seen on the left, the right is not"
         last.become(LexiconEntry("negated before", cue=last.cue))
-
-
-def _restore_noun_behind(units: list[TaggedToken]) -> None:
-    """Give a side the noun behind the other: "right, but no left, edema"."""
-    for at in range(len(units) - 2):
-        denial = at + 1
-        while kind_at(units, denial) in _JOINTS:
-            denial += 1
-        noun = denial + 2
-        if denial == at + 1 or noun >= len(units) or not _is_side(units[at]):
-            continue
-        if units[denial].kind != "negated" or not _is_side(units[denial + 1]):
-            continue
-        while kind_at(units, noun) == "place":
-            noun += 1
-        if kind_at(units, noun) == "comma":
-            # It would end the denial: "no left, effusion".
-            del units[noun]
-        if kind_at(units, noun) == "finding":
-            shared = units[denial + 2 : noun + 1]
-            units[at + 1 : at + 1] = [unit.copy() for unit in shared]
-            return
 
 
 def _statement_at(units: list[TaggedToken], at: int) -> list[TaggedToken]:

@@ -49,7 +49,6 @@ def take_parts(
     _take_part(clause, last, is_joined=is_joined)
     parts.append(last)
     clause.topic = locations
-    clause.is_sub_heading = following.is_under_heading(locations)
     return parts
 
 

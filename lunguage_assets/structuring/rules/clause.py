@@ -27,7 +27,6 @@ class Clause:
         open_parts: parts of the body of which nothing has been said yet.
         described_parts: those of which something has been said.
         topic: the location that the clause is about: "on the left, ...".
-        is_sub_heading: whether the topic is one: "PLEURA: ...".
         pending: words that describe what is named next.
         role: what came last.
     """
@@ -37,7 +36,6 @@ class Clause:
     open_parts: list[MentionDraft] = field(default_factory=list)
     described_parts: list[MentionDraft] = field(default_factory=list)
     topic: list[TaggedToken] = field(default_factory=list)
-    is_sub_heading: bool = False
     pending: list[TaggedToken] = field(default_factory=list)
     role: Role = ""
 
@@ -53,7 +51,7 @@ class Clause:
             return Clause()
         is_but = word.form == "but"
         has_said_nothing = not self.findings and not self.described_parts
-        following = Clause(is_sub_heading=self.is_sub_heading)
+        following = Clause()
         # "On the left there is an effusion": the topic waits for what is said of it.
         if is_but or (has_said_nothing and word.form in _KEEPS_TOPIC):
             following.topic = self.topic

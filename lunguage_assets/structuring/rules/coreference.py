@@ -161,34 +161,12 @@ def _mention_of_pointer(
     "This is larger and may represent a new mass": larger is said of it, new of the
     mass.
     """
-    end = _begin_of_meaning(pointer, drafts, tokens, len(text))
-    pointer.modifiers = [word for word in pointer.modifiers if word.begin < end]
-    locations = [location for location in pointer.all_locations if location.begin < end]
+    locations = pointer.all_locations
     # "This could be evaluated by CT of the chest": the location is that of the
     # examination.
     if first_kind(tokens, ("examined", "examination", "hedged", "link")):
         locations = []
     return mention_of(pointer, locations, text)
-
-
-def _begin_of_meaning(
-    pointer: MentionDraft,
-    drafts: list[MentionDraft],
-    tokens: list[TaggedToken],
-    end_of_sentence: int,
-) -> int:
-    """Find the hedge or link behind which the sentence says what the pointer means."""
-    meanings = [draft.head.begin for draft in drafts if pointer in draft.signs]
-    # "It is larger.": nothing says what it means, and all is said of it.
-    if not meanings:
-        return end_of_sentence
-    begin_of_meaning = meanings[0]
-    links = [
-        token.begin
-        for token in tokens
-        if token.begin < begin_of_meaning and token.kind in ("hedged", "link")
-    ]
-    return max(links, default=end_of_sentence)
 
 
 # --- in the report

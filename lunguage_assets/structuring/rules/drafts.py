@@ -36,8 +36,6 @@ class MentionDraft:
         modifiers: words that describe it.
         signs: the findings that support it: of "opacity may represent pneumonia", the
             opacity.
-        sub_heading: organs of the sub-heading that it stands under; its location if it
-            has no other.
         is_divided: whether another row of the same part judges it along another axis.
     """
 
@@ -46,7 +44,6 @@ class MentionDraft:
     modifiers: list[TaggedToken]
     location_groups: list[list[TaggedToken]] = field(default_factory=list)
     signs: list[MentionDraft] = field(default_factory=list)
-    sub_heading: list[TaggedToken] = field(default_factory=list)
     is_divided: bool = False
 
     @classmethod
@@ -137,8 +134,6 @@ class MentionDraft:
 
     def complete(self) -> None:
         """Give it the location that no words gave it, and the name that this makes."""
-        if not self.location_groups:
-            self.locations = self.locations or self.sub_heading
         # "Opacity at the left base, likely pneumonia": the pneumonia lies there. Heart
         # failure that an opacity suggests lies nowhere, nor does what is denied.
         is_everywhere = self.head.name in WORDS["everywhere"]

@@ -19,9 +19,6 @@ from lunguage_assets.structuring.rules.locations import (
 )
 from lunguage_assets.structuring.rules.phrases import Phrase
 
-_LEADS_TO_WHAT_BROKE = frozenset({"of", "in", "the"})
-"""Words between a fracture and the device that has it."""
-
 
 def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     """Draft the findings of a phrase, and make them what the next one may be said of.
@@ -41,8 +38,6 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
         drafts.insert(0, twin)
     elif _lies_at_topic(clause, phrase, first):
         _locate_at_topic(clause, drafts)
-    if before is not None and "copula" in phrase.lead_kinds:
-        _locate_at_device(first, before)
     signs = _signs_of(clause, phrase)
     for draft in drafts:
         draft.signs = signs
@@ -77,10 +72,7 @@ def drafts_of_findings(
                 for word in modifiers:
                     if word.code == "measurement":
                         read_as_course(word)
-            draft = MentionDraft(token, locations, modifiers)
-            if drafts and _is_fracture_of_device(drafts[-1], draft):
-                draft = _fracture_of_device(drafts.pop(), draft)
-            drafts.append(draft)
+            drafts.append(MentionDraft(token, locations, modifiers))
             locations = []
             modifiers = []
         else:
@@ -91,49 +83,6 @@ def drafts_of_findings(
     drafts[-1].locations = drafts[-1].locations + locations
     drafts[-1].modifiers = drafts[-1].modifiers + modifiers
     return drafts
-
-
-# --- fractures of devices
-
-
-def is_broken_device(clause: Clause, phrase: Phrase) -> bool:
-    """Whether it is the device of "fracture of the pacemaker lead"."""
-    before = clause.last_finding
-    if before is None or before.head.name != "fracture" or not phrase.lead_in:
-        return False
-    if any(token.form not in _LEADS_TO_WHAT_BROKE for token in phrase.lead_in):
-        return False
-    findings = [token for token in phrase.tokens if token.kind == "finding"]
-    return bool(findings) and all(token.code == DEVICE for token in findings)
-
-
-def take_broken_device(clause: Clause, phrase: Phrase) -> None:
-    """Make the device the location of the fracture before it."""
-    fracture = clause.findings[-1]
-    fracture.locations = fracture.locations + phrase.tokens
-    clause.role = "place"
-
-
-def _locate_at_device(finding: MentionDraft, before: MentionDraft) -> None:
-    """Make the device the location of "the wire is fractured"."""
-    if finding.head.name == "fracture" and before.is_device:
-        finding.locations = [*finding.locations, *before.locations, before.head]
-
-
-def _is_fracture_of_device(first: MentionDraft, second: MentionDraft) -> bool:
-    """ "The pacemaker lead fracture"; which of the two stands first does not matter."""
-    if first.is_device == second.is_device:
-        return False
-    broken = second if first.is_device else first
-    return broken.head.name == "fracture"
-
-
-def _fracture_of_device(first: MentionDraft, second: MentionDraft) -> MentionDraft:
-    """Make the device the location of its fracture."""
-    device = first.head if first.is_device else second.head
-    fracture = second.head if first.is_device else first.head
-    locations = [*first.locations, *second.locations, device]
-    return MentionDraft(fracture, locations, [*first.modifiers, *second.modifiers])
 
 
 # --- one noun for two findings
@@ -163,25 +112,10 @@ def _same_finding_before(
         locations = with_noun_behind([*side, *shared_noun], first.locations)
         words = words_of_two(first, pending)
         first.locations = with_side_before(first.locations, side)
-    elif _waits_for_same_bone(clause, phrase, first):
-        # "Right fifth rib and left seventh rib fractures".
-        (bone,) = clause.open_parts
-        locations = [*bone.locations, bone.head]
-        words = words_of_two(first, bone.modifiers)
     else:
         return None
     first.modifiers = words.second
     return MentionDraft(first.head, locations, words.first)
-
-
-def _waits_for_same_bone(clause: Clause, phrase: Phrase, finding: MentionDraft) -> bool:
-    """Whether the part before, which waits for words, is the bone of this finding."""
-    open_parts = clause.open_parts
-    if clause.role != "part" or not phrase.is_joined or len(open_parts) != 1:
-        return False
-    bone = open_parts[0].head.name
-    parts = [location for location in finding.locations if location.kind == "anatomy"]
-    return bone in WORDS["bones"] and {part.name for part in parts} == {bone}
 
 
 class WordsOfTwo(NamedTuple):
@@ -223,17 +157,11 @@ def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
     """Give findings without a location what the clause is about."""
     if not clause.topic:
         return
-    # "PLEURA: no mass": under a sub-heading only findings that mean nothing without an
-    # organ lie in it; a pneumothorax has its own in its name. In "lung volumes" nothing
-    # lies.
-    is_list = clause.is_sub_heading or any(
-        location.name in WORDS["measured"] for location in clause.topic
-    )
+    # In "lung volumes" nothing lies.
+    if any(location.name in WORDS["measured"] for location in clause.topic):
+        return
     for draft in drafts:
-        if is_list:
-            if draft.head.name in WORDS["anywhere"]:
-                draft.sub_heading = clause.topic
-        elif draft.locations or len(clause.open_parts) < 2:
+        if draft.locations or len(clause.open_parts) < 2:
             draft.locations = draft.locations or clause.topic
         elif not draft.head.negation:
             # "The hila and mediastinum show adenopathy" is a row for each; a denial is
@@ -294,7 +222,7 @@ def _remember_findings(
     else:
         clause.alternatives = []
     clause.findings = [*clause.findings, *drafts] if goes_on_list else drafts
-    if clause.described_parts and not clause.is_sub_heading:
+    if clause.described_parts:
         clause.topic = []
     clause.open_parts = []
     clause.described_parts = []

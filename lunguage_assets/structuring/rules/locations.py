@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from lunguage_assets.assertion.units import JOINTS, LIMITATION, TaggedToken
+from lunguage_assets.assertion.units import JOINTS, TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.body_parts import take_parts
@@ -60,8 +60,6 @@ def take_location(
     is_behind_finding = clause.role in ("finding", "place", "words")
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
-        return []
-    if _is_also_beside(clause, phrase, following):
         return []
     if _is_another_location(clause, phrase, following, words):
         for finding in clause.alternatives or clause.findings[-1:]:
@@ -182,21 +180,6 @@ def _leave_topic(
         finding.locations = [word for word in finding.locations if is_side(word)]
 
 
-def _is_also_beside(clause: Clause, phrase: Phrase, following: Phrase) -> bool:
-    """Whether a finding is only near to this, too, and lies in neither.
-
-    "Nodule in the lung, over the rib and the scapula".
-
-    Args:
-        clause: so far.
-        phrase: in question.
-        following: the phrase behind it.
-    """
-    if clause.role != "beside" or not phrase.lead_kinds or following.is_predicate:
-        return False
-    return phrase.lead_kinds <= {*JOINTS, "preposition"}
-
-
 def _is_another_location(
     clause: Clause, phrase: Phrase, following: Phrase, words: list[TaggedToken]
 ) -> bool:
@@ -259,10 +242,6 @@ def _take_topic(
         part = clause.open_parts[-1]
         part.locations = part.locations + locations
         return []
-    if _is_other_side(clause, phrase, following, locations, words):
-        other_side = MentionDraft(clause.findings[-1].head, locations, modifiers)
-        clause.findings = [*clause.findings, other_side]
-        return [other_side]
     if clause.open_parts and phrase.is_joined and following.is_predicate:
         # "The heart and pulmonary ___ are normal": the noun of the second part is
         # unknown.
@@ -271,38 +250,6 @@ def _take_topic(
     clause.role = "side"
     clause.pending = modifiers
     return []
-
-
-def _is_other_side(
-    clause: Clause,
-    phrase: Phrase,
-    following: Phrase,
-    locations: list[TaggedToken],
-    words: list[TaggedToken],
-) -> bool:
-    """Whether a finding that is named once lies on a second side, too.
-
-    "Small right effusion and moderate left".
-
-    Args:
-        clause: so far.
-        phrase: that names the second side.
-        following: the phrase behind it.
-        locations: words of the second side.
-        words: that describe the finding there.
-    """
-    if "and" not in phrase.lead_kinds or not phrase.is_joined:
-        return False
-    if clause.role != "finding" or following.names("finding"):
-        return False
-    # Without a word of its own ("right effusion and left") nothing is said of it.
-    if all(word.code == LIMITATION.code for word in words) or not are_sides(locations):
-        return False
-    sides_before = {
-        location.form for location in clause.findings[-1].locations if is_side(location)
-    }
-    sides = {location.form for location in locations}
-    return bool(sides_before) and sides.isdisjoint(sides_before)
 
 
 # --- locations that share a word

@@ -20,9 +20,6 @@ from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.descriptions import take_description
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.findings import (
-    is_broken_device,
-    may_be_explained,
-    take_broken_device,
     take_findings,
 )
 from lunguage_assets.structuring.rules.locations import (
@@ -84,29 +81,11 @@ def _read_lead_in(
         phrase: to be read.
         lead_kinds: of the words that lead to it.
     """
-    if phrase.begins_a_meaning:
-        lead_kinds = lead_kinds - {"and"}
     # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
     denials = [token for token in phrase.lead_in if token.kind == "negated"]
     if "alternative" in lead_kinds and all(denial.doubts for denial in denials):
         lead_kinds = lead_kinds - {"negated"}
-    # "A skin fold simulates a pneumothorax": the fold explains what is denied.
-    if phrase.is_of_mimicry:
-        return {*lead_kinds - {"negated"}, "link"}
-    if _is_identified(clause, phrase):
-        return {"link"}
     return lead_kinds
-
-
-def _is_identified(clause: Clause, phrase: Phrase) -> bool:
-    """Whether a verb says what the sign before is: "the opacity is a granuloma"."""
-    sign = clause.last_finding
-    if sign is None or not phrase.is_behind_verbs:
-        return False
-    names_cause = any(
-        token.kind == "finding" and may_be_explained(token) for token in phrase.tokens
-    )
-    return names_cause and sign.head.name in WORDS["identified"]
 
 
 def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraft]:
@@ -120,9 +99,6 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     Returns:
         The drafts that the phrase begins.
     """
-    if is_broken_device(clause, phrase):
-        take_broken_device(clause, phrase)
-        return []
     if phrase.names("finding"):
         return take_findings(clause, phrase)
     if is_location_of_judgement(clause, phrase, following):
@@ -130,9 +106,6 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
         return []
     if phrase.names("anatomy") or is_location(clause, phrase):
         return take_location(clause, phrase, following)
-    # "Two views show ...": the number describes no finding.
-    if following.counts_films(phrase):
-        return []
     return take_description(clause, phrase, following)
 
 

@@ -55,24 +55,6 @@ class Phrase(NamedTuple):
         return any(token.form == "/" for token in self.lead_in)
 
     @property
-    def is_of_mimicry(self) -> bool:
-        """Whether something only looks like it: "a fold simulates a pneumothorax"."""
-        return any(token.is_of("mimic") for token in self.lead_in)
-
-    @property
-    def begins_a_meaning(self) -> bool:
-        """Whether the "and" before it joins verbs, and no list.
-
-        "An opacity is seen and may represent pneumonia".
-        """
-        return bool(self.lead_in) and self.lead_in[-1].form in WORDS["begins_a_meaning"]
-
-    @property
-    def is_behind_verbs(self) -> bool:
-        """Whether nothing but verbs leads to it: "the opacity is a granuloma"."""
-        return bool(self.lead_in) and all(tok.kind == "copula" for tok in self.lead_in)
-
-    @property
     def is_beside(self) -> bool:
         """Whether it names what something lies beside: "overlying the heart"."""
         return bool(self.lead_in) and self.lead_in[-1].form in WORDS["beside"]
@@ -109,23 +91,6 @@ class Phrase(NamedTuple):
         """
         is_led_to = any(token.kind == "preposition" for token in self.lead_in)
         return is_led_to and all(token.kind == "place" for token in self.tokens)
-
-    def counts_films(self, before: Phrase) -> bool:
-        """Whether the phrase before is the number of films: "two views show ..."."""
-        are_films = bool(self.lead_in) and self.lead_in[0].kind == "examined"
-        return are_films and all(token.code == "measurement" for token in before.tokens)
-
-    def is_under_heading(self, locations: list[TaggedToken]) -> bool:
-        """Whether the organs before it are a sub-heading, no location: "PLEURA: ...".
-
-        A side ("RIGHT: small effusion") is a location.
-        """
-        if not self.lead_in or self.lead_in[0].form != ":":
-            return False
-        return all(
-            location.kind == "anatomy" and location.form not in WORDS["sides"]
-            for location in locations
-        )
 
 
 END_OF_SENTENCE = Phrase([], frozenset(), [])

@@ -120,7 +120,6 @@ class RuleStructurer:
         if section != "hist":
             mark_unanswered(tokens, text)
         drafts = divide_by_axis(read_phrases(tokens), text)
-        drafts = _without_earlier_predicates(drafts)
         stated = [draft for draft in drafts if _is_row(draft, drafts)]
         pointer = next(filter(is_pointer, drafts), None)
         if not stated and (pointer is None or not pointer.modifiers):
@@ -163,45 +162,6 @@ def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
     # Without characters are words that the tagger adds: "5 cm above [at] the carina".
     english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
     return len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
-
-
-def _without_earlier_predicates(drafts: list[MentionDraft]) -> list[MentionDraft]:
-    """Leave out what a sentence goes back on, of a finding that it names once.
-
-    "Possible left effusion, but is felt to be unlikely" has two predicates of one
-    effusion. The last one holds; where the effusion lies, it keeps.
-    """
-    kept: list[MentionDraft] = []
-    for position, draft in enumerate(drafts):
-        later_drafts = (
-            later for later in drafts[position + 1 :] if _goes_back_on(later, draft)
-        )
-        later = next(later_drafts, None)
-        if later is None:
-            kept.append(draft)
-        else:
-            later.locations = draft.locations
-            later.location_groups = draft.location_groups
-    return kept
-
-
-def _goes_back_on(later: MentionDraft, earlier: MentionDraft) -> bool:
-    """Whether a draft of the same words doubts, or ends, what an earlier one states."""
-    head = later.head
-    # What a sentence leaves out was put back with the characters of what it names.
-    is_same_mention = (head.begin, head.end) == (earlier.head.begin, earlier.head.end)
-    if not is_same_mention or earlier.head.negation:
-        return False
-    # "Yesterday's film showed edema; this has resolved": a row of then, and one of now.
-    if earlier.head.past or earlier.head.aside:
-        return False
-    # "Effusion on the left, but unlikely on the right": each side has a row.
-    if later.all_locations:
-        return False
-    # "Was large, but has gone"; "possible, but is unlikely".
-    has_ended = head.negation == "definite" and head.past is not None
-    is_doubted = head.negation == "doubtful" and earlier.head.is_hedged
-    return has_ended or is_doubted
 
 
 def _is_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
