@@ -251,7 +251,8 @@ def _line(text: str, location: Sequence[str | int]) -> int:
     """Find the 1-based line of a value, or of the innermost one around it."""
     import yaml
 
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    node = yaml.compose(text, Loader=loader)
     line = 1
     for key in location:
         children: dict[Any, tuple[Any, Any]] = {}

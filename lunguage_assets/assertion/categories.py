@@ -9,6 +9,7 @@ Category = Literal[
     "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
     "question", "past", "examination", "examined", "recommendation", "repositioning",
     "aim", "condition", "relative", "device_part", "limitation", "mimic", "reservation",
+    "harmless",
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
 
@@ -169,6 +170,10 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     "reservation": CategoryRule(
         "doubted",
         'That it is denied is not certain: "though a small one could be missed".',
+    ),
+    "harmless": CategoryRule(
+        "",
+        'Words that leave nothing open, although they are of no list: "than before".',
     ),
 }  # fmt: skip
 """The categories of cues; an entry of the data that says another thing is refused."""

@@ -33,6 +33,11 @@ FILES = ("negation", "hedges", "time", "asides", "contextual")
 MOST_WORDINGS = 10_000
 """Of one pattern: brackets behind brackets multiply."""
 
+LONGEST_PATTERN = 1_000
+"""Characters; several patterns read better than one with all wordings."""
+_DEEPEST_BRACKETS = 5
+MOST_CUES = 2_000
+"""Of one file: they are read, and their examples run, within a second."""
 _FIELDS_OF_WORDS = (
     "ends_at", "not_after", "not_before", "only_after", "after_any", "before_any",
 )  # fmt: skip
@@ -186,6 +191,8 @@ def _unexpected(
 
 def _fault_of_pattern(pattern: str) -> str:
     """Say what is wrong with a pattern, and what was expected; empty: nothing."""
+    if len(pattern) > LONGEST_PATTERN:
+        return f"of more than {LONGEST_PATTERN:,} characters; expected several patterns"
     fault = _fault_of_brackets(pattern)
     if fault:
         return fault
@@ -215,6 +222,8 @@ def _fault_of_brackets(pattern: str) -> str:
             depth -= 1
         elif sign == "|" and depth == 0:
             return "with '|' outside brackets; expected \"(a|b)\""
+        if depth > _DEEPEST_BRACKETS:
+            return f"with brackets {depth} deep; expected at most {_DEEPEST_BRACKETS}"
         if depth < 0:
             return "where ')' closes nothing; expected a bracket for each"
     if depth > 0:
@@ -224,6 +233,15 @@ def _fault_of_brackets(pattern: str) -> str:
 
 class CueFile(RootModel[list[Cue]]):
     """The entries of a cue file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_entries(cls, entries: object) -> object:
+        """Refuse more entries than are read in a moment, before any is read."""
+        if isinstance(entries, list) and len(entries) > MOST_CUES:
+            problem = f"found {len(entries):,} entries, expected {MOST_CUES:,} at most"
+            raise wrong_at((), problem)
+        return entries
 
 
 def cue_path(name: str) -> Path:

@@ -100,7 +100,9 @@ def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:
     last = at
     for position in range(at + 1, min(len(units), at + _NEAR)):
         unit = units[position]
-        if unit.kind == "other" and names_axis(unit.form):
+        # "Normal density" is no finding, "increased density" may be one.
+        is_finding = unit.kind == "finding" and judgement.kind == "normal"
+        if names_axis(unit.form) and (unit.kind == "other" or is_finding):
             last = position
         elif unit.kind not in ("preposition", "and", "aim") and unit.form != "for":
             break

@@ -13,6 +13,10 @@ from lunguage_assets.assertion.vocabulary import Vocabulary, build_vocabulary
 from lunguage_assets.errors import ConfigurationError
 
 
+MOST_BYTES = 500_000
+"""Of a cue file: the largest that is read within a second."""
+
+
 def read_own_cues(path: Path) -> tuple[Cue, ...]:
     """Read a home's cues, and their examples with them.
 
@@ -21,6 +25,11 @@ def read_own_cues(path: Path) -> tuple[Cue, ...]:
             says, or has none of its cue's words.
     """
     content = path.read_bytes() if path.exists() else b""
+    if len(content) > MOST_BYTES:
+        raise ConfigurationError(
+            f"{path}, the whole file: found {len(content):,} bytes, expected at most "
+            f"{MOST_BYTES:,}. Leave out entries; words are no file of reports."
+        )
     return _read(path, content)
 
 

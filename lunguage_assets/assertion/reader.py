@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.noun_phrases import read_noun_phrases
@@ -11,6 +11,7 @@ from lunguage_assets.assertion.run_ons import divide_run_ons
 from lunguage_assets.assertion.scope import mark_claims
 from lunguage_assets.assertion.sides import restore_sides
 from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.unanswered import mark_unanswered
 from lunguage_assets.assertion.units import Edge, TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
 
@@ -19,18 +20,22 @@ _MENTIONS: frozenset[Kind] = frozenset(
 )
 
 
+_CERTAIN = ("asserted", "negated", "ended")
+
+
 class Assertion(NamedTuple):
     """How a mention is meant: a known spelling that is no cue.
 
     Attributes:
         begin, end: its characters.
-        meant: what its cues come to.
+        meant: what its cues come to; `unanswered`: it would be certain, but for words
+            of its clause that were not understood.
         edges: the cues that reached it.
     """
 
     begin: int
     end: int
-    meant: Meant
+    meant: Meant | Literal["unanswered"]
     edges: tuple[Edge, ...]
 
 
@@ -66,6 +71,9 @@ def read_assertions(
     """
     units = tag(text, vocabulary, section)
     mark_assertions(units, text, vocabulary)
+    mark_unanswered(units, text)
     for unit in units:
         if unit.kind in _MENTIONS and unit.begin < unit.end:
-            yield Assertion(unit.begin, unit.end, unit.meant, tuple(unit.edges))
+            is_open = bool(unit.unanswered) and unit.meant in _CERTAIN
+            meant = "unanswered" if is_open else unit.meant
+            yield Assertion(unit.begin, unit.end, meant, tuple(unit.edges))

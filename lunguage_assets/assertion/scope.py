@@ -923,7 +923,8 @@ def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         ),
         None,
     )
-    is_shown = verb is not None and verb.form in WORDS["told"]
+    # "The prior film did not show an effusion"
+    is_shown = verb is not None and verb.form in (*WORDS["told"], "did")
     if verb is not None and is_shown and verb not in clause:
         clause = rest_of_clause(units, units.index(verb))
     is_told = (

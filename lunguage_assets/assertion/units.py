@@ -157,7 +157,9 @@ class TaggedToken:
             return
         # "Likely no effusion", "an effusion is probably not present": a hedge that
         # stands before the denial doubts it.
-        by.has_spoken = True
+        # "Edema, as opposed to infection, is suspected" is said of the edema.
+        is_contrast = bool(self.edges) and self.edges[0].cue == "doubted.rather_than"
+        by.has_spoken = by.has_spoken or not is_contrast
         if self.edges and by.end <= self.edges[0].begin:
             self.doubt_denial(by)
 

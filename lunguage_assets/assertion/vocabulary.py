@@ -107,13 +107,6 @@ NAMED = LexiconEntry("finding", MASK)
 """The meaning of a finding that is named by whoever asks (`named.py`)."""
 
 
-class HarmlessUse(BaseModel, extra="forbid"):
-    """Spellings in which a word of doubt says nothing, and a sentence with one."""
-
-    uses: list[str]
-    example: str
-
-
 class SpeakingWords(BaseModel, extra="forbid"):
     """Words that speak of one thing, why, and a sentence with them."""
 
@@ -126,19 +119,12 @@ class UnansweredFile(BaseModel, extra="forbid"):
     """The content of resources/assertion/unanswered.yaml."""
 
     groups: dict[str, SpeakingWords]
-    harmless: list[HarmlessUse]
 
 
 @cache
 def unanswered_file() -> UnansweredFile:
     """Read the words of doubt that have to be answered for."""
     return read_as(cue_path("unanswered"), UnansweredFile)
-
-
-def harmless_uses() -> Iterator[str]:
-    """Yield the spellings in which a word of doubt says nothing."""
-    for entry in unanswered_file().harmless:
-        yield from entry.uses
 
 
 class _Grammar(RootModel[dict[str, list[str]]]):
@@ -376,8 +362,6 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
-    for spelling in harmless_uses():
-        vocabulary.add(spelling, LexiconEntry("other", HARMLESS), replace=False)
     # "Loss of muscle mass" names no mass.
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, LexiconEntry("other"))
@@ -390,8 +374,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
 
 def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
     sense = sense_of(cue)
-    # Words of a request count as one only where they mean nothing else.
-    replaces = cue.category != "question"
+    # Words of a request, and harmless ones, count where they mean nothing else.
+    replaces = cue.category not in ("question", "harmless")
     for pattern in cue.patterns:
         vocabulary.add(pattern, sense, replace=replaces)
 
@@ -425,6 +409,7 @@ _SENSE_BY_CATEGORY: Mapping[Category, LexiconEntry] = {
     "device_part": LexiconEntry("other", DEVICE_PART),
     "limitation": LexiconEntry("limitation"),
     "reservation": LexiconEntry("reservation"),
+    "harmless": LexiconEntry("other", HARMLESS),
 }
 """What the words of a cue are for the rules, by its category."""
 _KIND_BEFORE: Mapping[Category, Kind] = {

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.run import RunSummary
     from lunguage_assets.workspace.home import Home
 
+_MOST_WORDS = 50
 _INTERVAL = ["value", "low", "high"]
 _AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
 _CHANGES = ["mean_abs_mu", "mean_abs_rank", "spearman"]
@@ -41,7 +42,8 @@ _NO_AGREEMENT = (
 @click.option(
     "--cues",
     is_flag=True,
-    help="Instead, count the rows of raw reports by the cue that decided them.",
+    help="Instead, count the rows of raw reports by the cue that decided them, and by "
+    "the words that left them open.",
 )
 @configured(existing=True)
 def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
@@ -125,8 +127,8 @@ def _print_rows_by_cue(home: Home) -> None:
 
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.structuring.cue_counts import rows_by_cue
-    from lunguage_assets.tables import STRUCTURED_FINDINGS
+    from lunguage_assets.structuring.cue_counts import rows_by_cue, rows_by_unread_word
+    from lunguage_assets.tables import REPORT_TEXTS, STRUCTURED_FINDINGS
     from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
     paths = [
@@ -139,5 +141,19 @@ def _print_rows_by_cue(home: Home) -> None:
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
-    findings = [read_table(STRUCTURED_FINDINGS, path) for path in read]
-    print_table(rows_by_cue(pd.concat(findings, ignore_index=True)))
+    findings = pd.concat(
+        [read_table(STRUCTURED_FINDINGS, path) for path in read], ignore_index=True
+    )
+    print_table(rows_by_cue(findings))
+    texts = [
+        partition_path(home.tables, REPORT_TEXTS.name, batch.key)
+        for batch in home.registered()
+    ]
+    stored_texts = [
+        read_table(REPORT_TEXTS, path)
+        for path in texts
+        if is_stored(REPORT_TEXTS, path)
+    ]
+    # Single words, so that a person can call those of a corpus harmless.
+    words = rows_by_unread_word(findings, pd.concat(stored_texts, ignore_index=True))
+    print_table(words.head(_MOST_WORDS))

@@ -1,9 +1,15 @@
-"""Rows by the cue that decided them: `docs/method/assertion.md` lists the cues."""
+"""Rows by the cue that decided them: `docs/method/assertion.md` lists the cues.
+
+So that a person can call words of a corpus harmless, the words that left rows open are
+counted, too.
+"""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from lunguage_assets.structuring.contract import UNANSWERED
+from lunguage_assets.structuring.rows import read_cues
 from lunguage_assets.tables.columns import STATUSES
 
 
@@ -26,3 +32,31 @@ def rows_by_cue(findings: pd.DataFrame) -> pd.DataFrame:
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
     counts.insert(0, "rows", counts.sum(axis=1))
     return counts.sort_values("rows", ascending=False, kind="stable").reset_index()
+
+
+def rows_by_unread_word(findings: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """Count the rows that words left open which no cue answered for, most rows first.
+
+    Args:
+        findings: `tables.STRUCTURED_FINDINGS`.
+        texts: `tables.REPORT_TEXTS` of the same reports.
+
+    Returns:
+        Columns `word`, `why` (`unknown`, or `words` of doubt) and `rows`.
+    """
+    report_by_study = dict(zip(texts["study_id"], texts["report"], strict=True))
+    unread = findings[findings["cues"].str.contains(UNANSWERED, regex=False)]
+    words: list[tuple[str, str]] = []
+    for study, cell in zip(unread["study_id"], unread["cues"], strict=True):
+        uses = [use for use in read_cues(cell) if use.cue.startswith(UNANSWERED)]
+        of_row = {
+            (
+                use.span.of(report_by_study[study]).lower(),
+                use.cue.removeprefix(UNANSWERED),
+            )
+            for use in uses
+        }
+        words += of_row
+    counts = pd.Series(words, dtype=object).value_counts()
+    rows = [(*word, count) for word, count in counts.items()]
+    return pd.DataFrame(rows, columns=["word", "why", "rows"])

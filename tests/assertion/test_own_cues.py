@@ -75,7 +75,7 @@ def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
         ("direction: behind", "Edema: nix effusion.", ("asserted", "negated")),
         ("direction: both", "Edema; effusion: nix.", ("asserted", "negated")),
         ("ends_at: [apart]", "Nix edema apart effusion.", ("negated", "asserted")),
-        ("not_after: [rather]", "Edema rather nix effusion.", ("asserted", "asserted")),
+        ("not_after: [also]", "Edema also nix effusion.", ("unanswered", "unanswered")),
         ("not_before: [changes]", "Nix edema; nix change effusion.", ("negated", "asserted")),
         ("sections: [hist]", "Nix edema, effusion.", ("asserted", "asserted")),
     ],
@@ -130,12 +130,14 @@ REFUSED = [
     ("nix (of|)", "(nix|)", NIX, "empty", "words in each"),
     ("nix (of|)", "nix § of", NIX, "'§'", "words and signs"),
     ("nix (of|)", "(a|b)" * 20, NIX, "wordings", "several patterns"),
+    ("nix (of|)", f"({'nix|' * 5000})", NIX, "1,000 characters", "several patterns"),
+    ("nix (of|)", "(a|" * 9 + "nix" + ")" * 9, NIX, "6 deep", "at most 5"),
     ("[nix (of|)]", "[no]", "line 4", "valid string", "need quotes"),
     ("negated.nix", "negated.no", "'negated.no'", "twice", "an id of its own"),
     ("effusion: negated", "effusion: hedged", NIX, "to be negated", "expected hedged"),
     ("effusion: negated", "effusion: gone", "line 6", "effusion", "'asserted'"),
     ("effusion: negated", "nodule: negated", NIX, "'nodule'", "words of the sentence"),
-    ("effusion", "wibble", NIX, "no known word at 'wibble'", "a finding"),
+    ("effusion", "patient", NIX, "no known word at 'patient'", "a finding"),
     ("Nix edema", "No edema", NIX, "no example with its words", "expected one"),
     ("negated\n", "negated\n  reach: clause\n", NIX, "'clause'", "list or next"),
     ("negated\n", "examined\n  reach: next\n", NIX, "'next'", "no such field"),
@@ -156,6 +158,31 @@ def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
     assert message.startswith(str(file))
     for words in (entry, found, expected):
         assert words in message, message
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(2_001, "2,001 entries"), (10_000, "bytes")]
+)
+def test_more_entries_than_are_read_in_a_moment_are_refused(
+    file: Path, count: int, found: str
+) -> None:
+    file.write_text("".join(DEVOID.replace("nix", f"nix{n}") for n in range(count)))
+    with pytest.raises(ConfigurationError, match=found):
+        read_own_cues(file)
+
+
+def test_a_home_calls_its_own_words_harmless(file: Path) -> None:
+    text = "The edema has zigzagged."
+    entry = (
+        "- id: harmless.own\n  category: harmless\n  patterns: [zigzagged]\n"
+        f"  examples:\n    - {{text: {text!r}, edema: asserted}}\n"
+    )
+    file.write_text(entry)
+    statuses = [
+        RuleStructurer(own_cues=cues).read_sentence(text, "find").mentions[0].status
+        for cues in (None, file)
+    ]
+    assert statuses == ["tp", "dp"]
 
 
 def test_two_own_cues_may_not_share_an_id(file: Path) -> None:
