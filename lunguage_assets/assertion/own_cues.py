@@ -12,7 +12,6 @@ from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.vocabulary import Vocabulary, build_vocabulary
 from lunguage_assets.errors import ConfigurationError
 
-
 MOST_BYTES = 500_000
 """Of a cue file: the largest that is read within a second."""
 
