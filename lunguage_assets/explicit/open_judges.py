@@ -40,7 +40,8 @@ def open_judge(
     slot = configuration.judge_config(key)
     if isinstance(slot, OfflineJudgeConfig):
         return offline_judge(key, slot)
-    return open_model_judge(key, slot, context)
+    compares = key in configuration.rankers
+    return open_model_judge(key, slot, context, compares=compares)
 
 
 def judge_identity(

@@ -198,7 +198,8 @@ class ModelJudge:
         mode: how the model answers a comparison.
         order: whether a pair is asked once or in both orders.
         let_in: why it may be one-sided; empty: it may not.
-        has_trial: whether it answers the thirty pairs before it is first paid.
+        has_trial: whether it answers the thirty pairs before it is first paid; not
+            who only extracts.
         is_position_drawn: whether questions show their sentences in a random order:
             else the share of first-shown answers says nothing of the judge.
     """
@@ -257,6 +258,7 @@ class ModelJudge:
             LunguageError: see `Asker.ask`, or too few answers can be read; what was
                 answered is in the ledger.
         """
+        self._pass_trial([self._prompts.extraction(question) for question in questions])
         answers: list[ExtractionAnswer] = []
         for some in _looked_at(questions, self._extracted):
             requests = [self._prompts.extraction(question) for question in some]
@@ -275,16 +277,7 @@ class ModelJudge:
         Raises:
             UnfitJudge: its answers do not depend on what the sentences say.
         """
-        if self._needs_trial and questions:
-            # Whatever the ledger answers costs nothing, and asks for no trial.
-            self._needs_trial = not self._asker.has_answered(
-                self._requests(questions, self._order)
-            )
-        if self._needs_trial and questions:
-            trial = self.trial()
-            self._needs_trial = False
-            if not self._is_let_in:
-                trial.require_passed(self.key)
+        self._pass_trial(self._requests(questions, self._order))
         choices: list[Choice] = []
         for some in _looked_at(
             questions, self._answers.decided, 2 if self._order == "both" else 1
@@ -293,6 +286,20 @@ class ModelJudge:
             if self._shows_position and not self._is_let_in:
                 require_fit(self.key, self._answers)
         return choices
+
+    def _pass_trial(self, requests: Sequence[Request]) -> None:
+        """Answer the trial before the first request that is paid.
+
+        Raises:
+            UnfitJudge: it is not passed, and nobody has let the judge in.
+        """
+        # What the ledger answers costs nothing, and asks for no trial.
+        if not self._needs_trial or self._asker.has_answered(requests):
+            return
+        trial = self.trial()
+        self._needs_trial = False
+        if not self._is_let_in:
+            trial.require_passed(self.key)
 
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""

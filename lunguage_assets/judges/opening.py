@@ -47,7 +47,7 @@ class JudgeContext:
 
 
 def open_model_judge(
-    key: str, config: LLMJudgeConfig, context: JudgeContext
+    key: str, config: LLMJudgeConfig, context: JudgeContext, *, compares: bool = True
 ) -> ModelJudge:
     """Open a language model as a judge, which answers its trial before it is paid.
 
@@ -55,6 +55,7 @@ def open_model_judge(
         key: of the judge.
         config: its table.
         context: of the run.
+        compares: whether it ranks, and so has a trial.
 
     Raises:
         ConfigurationError: unusable prompt templates.
@@ -65,7 +66,7 @@ def open_model_judge(
         config.mode,
         order=config.asked_order,
         let_in=config.let_in,
-        has_trial=True,
+        has_trial=compares,
         is_position_drawn=context.is_position_drawn,
     )
 

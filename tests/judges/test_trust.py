@@ -16,7 +16,11 @@ from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.progress import Progress
-from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
+from lunguage_assets.judges.protocol import (
+    Choice,
+    ComparisonQuestion,
+    ExtractionQuestion,
+)
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.trust import UnfitJudge, doubt, trial_questions, unfitness
 
@@ -97,6 +101,16 @@ def test_a_good_judge_is_tried_once_and_chooses(ledger: Ledger) -> None:
     again = judge_of(ledger, model, has_trial=True, order="both")
     assert again.compare(pairs(51))[:50] == expected
     assert model.calls == TRIAL_CALLS + 102
+
+
+def test_a_judge_that_ranks_is_tried_before_it_is_paid_for_phrases(
+    ledger: Ledger,
+) -> None:
+    model = FakeModel(answer=first)
+    question = ExtractionQuestion("opacity", "Possible opacity.")
+    with pytest.raises(UnfitJudge):
+        judge_of(ledger, model, has_trial=True).extract([question])
+    assert model.calls == TRIAL_CALLS
 
 
 def test_what_the_ledger_has_is_used_without_a_trial(ledger: Ledger) -> None:

@@ -301,9 +301,10 @@ def _margin(choice: Any, labels: Sequence[str]) -> float | None:
             for label in labels:
                 if label in text + alternative.token:
                     logprobs.setdefault(label, alternative.logprob)
+        if len(logprobs) == 2:
+            return float(logprobs[labels[0]] - logprobs[labels[1]])
         if logprobs:
-            margins = [logprobs.get(label) for label in labels]
-            return None if None in margins else float(margins[0] - margins[1])
+            return None
         text += token.token
     return None
 
