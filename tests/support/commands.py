@@ -4,6 +4,8 @@ asked for.
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -45,6 +47,9 @@ def lunguage(
         nullcontext() if draws else blank_pictures(),
         CliRunner().isolation(env={**environment, **variables}) as (out, err, _),
         mock.patch.object(sys, "argv", ["lunguage", *map(str, arguments)]),
+        # Where torch is loaded the command ends its process, which here is the tests'.
+        mock.patch.object(os, "_exit", sys.exit),
+        mock.patch.object(atexit, "_run_exitfuncs"),
     ):
         try:
             main()

