@@ -11,8 +11,7 @@ Not here: locks in PostgreSQL (`judges/ledger/ledger_location.py`).
 from __future__ import annotations
 
 import fcntl
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -67,32 +66,6 @@ def shared_lock(path: Path) -> Iterator[None]:
     with path.open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_SH)
         yield
-
-
-def try_lock(handle: int) -> Callable[[], None] | None:
-    """Lock an open file without waiting, for holders that end at no fixed place.
-
-    Args:
-        handle: descriptor of the lock file; closed when the lock is released or
-            refused.
-
-    Returns:
-        The function that releases the lock; None while another holds it, in this
-        process or elsewhere.
-    """
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-
-    def release() -> None:
-        # A forked process may have the file open too: closing alone would not unlock
-        # it.
-        fcntl.flock(handle, fcntl.LOCK_UN)
-        os.close(handle)
-
-    return release
 
 
 class LockHeld(Exception):

@@ -6,7 +6,7 @@ They lie inside an installed wheel, and beside the package in a checkout.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Form = TypeVar("Form", bound=BaseModel)
 
-_MAX_LEVELS = 100
-"""Levels of a YAML file: libyaml recurses in C, and enough levels end the process."""
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -81,7 +79,7 @@ def read_as(
         if path.suffix != ".toml":
             where = f"{path}, line {_line(text, location)}"
         if problem["type"] == "extra_forbidden":
-            raise _unknown_key(where, location, content, form, remedy) from None
+            raise _unknown_key(where, location, form, remedy) from None
         field = ".".join(map(str, location)) or "the whole file"
         raise ConfigurationError(
             f"{where}, field {field}: {problem['msg']}. {remedy}"
@@ -124,11 +122,7 @@ def _first_problem(error: ValidationError) -> dict[str, Any]:
 
 
 def _unknown_key(
-    where: str,
-    location: Sequence[str | int],
-    content: Any,
-    form: type[BaseModel],
-    remedy: str,
+    where: str, location: Sequence[str | int], form: type[BaseModel], remedy: str
 ) -> ConfigurationError:
     """Make the error of a key that a form does not have.
 
@@ -138,41 +132,19 @@ def _unknown_key(
     Args:
         where: file and line.
         location: the keys that lead to it, itself last.
-        content: of the file.
         form: of the file.
         remedy: what to do.
     """
     *parents, key = map(str, location)
-    nearest = did_you_mean(key, _known_keys(form, _siblings(content, location)))
+    schema = form.model_json_schema()
+    known_keys: set[str] = set()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        known_keys.update(part.get("properties", ()))
     field = ".".join(parents) or "the whole file"
     return ConfigurationError(
-        f"{where}, field {field}: a key that is not known.{nearest} {remedy}"
+        f"{where}, field {field}: a key that is not known."
+        f"{did_you_mean(key, known_keys)} {remedy}"
     )
-
-
-def _siblings(content: Any, location: Sequence[str | int]) -> set[str]:
-    """Collect the keys that stand beside the last one of a location."""
-    for key in location[:-1]:
-        # Names of alternatives of a form stand in the location too, and lead nowhere.
-        is_there = isinstance(content, dict) and key in content
-        if is_there or isinstance(content, list):
-            content = content[key]
-    return set(map(str, content)) if isinstance(content, dict) else set()
-
-
-def _known_keys(form: type[BaseModel], siblings: set[str]) -> set[str]:
-    """Collect the keys of those parts of a form that have most of the siblings."""
-    schema = form.model_json_schema()
-    keys_of_parts = [
-        set(part.get("properties", ()))
-        for part in (schema, *schema.get("$defs", {}).values())
-    ]
-    most_siblings = max(len(keys & siblings) for keys in keys_of_parts)
-    candidates: set[str] = set()
-    for keys in keys_of_parts:
-        if len(keys & siblings) == most_siblings:
-            candidates |= keys
-    return candidates - siblings
 
 
 def wrong_at(location: tuple[str | int, ...], problem: str) -> PydanticCustomError:
@@ -198,7 +170,6 @@ def _yaml(text: str) -> Any:
 
     # libyaml is some ten times faster.
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    _require_few_levels(yaml.parse(text, Loader=loader_class))
     loader = loader_class(text)
     root = loader.get_single_node()
     if root is None:
@@ -230,21 +201,6 @@ def _require_different_keys(root: Any) -> None:
                     )
                 keys.append(key.value)
                 nodes.append(value)
-
-
-def _require_few_levels(events: Iterable[Any]) -> None:
-    """Refuse brackets in brackets without end, before the nodes are made."""
-    import yaml
-
-    depth = 0
-    for event in events:
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _MAX_LEVELS:
-            problem = f"more than {_MAX_LEVELS} levels"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
 def _line(text: str, location: Sequence[str | int]) -> int:

@@ -7,9 +7,6 @@ again when the file is read (`corpus/whole_tables.py`).
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -32,15 +29,6 @@ def cell_of_sheet(cell: str) -> str:
 def _would_be_formula(text: str) -> bool:
     # Whatever apostrophes it has already: "'=1" would be read back as "=1".
     return text.lstrip("'").startswith(_BEGINS_FORMULA)
-
-
-def sheet(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as CSV (comma, LF)."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    for row in rows:
-        writer.writerow(map(sheet_cell, row))
-    return stream.getvalue()
 
 
 def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:

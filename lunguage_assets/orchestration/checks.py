@@ -79,7 +79,9 @@ def check_specs(
 
 
 def _description(check: Callable[..., dg.AssetCheckResult], table: str) -> str:
-    sentences = " ".join((check.__doc__ or "").split())
+    # What a check says, without its arguments.
+    summary, _, _ = (check.__doc__ or "").partition("Args:")
+    sentences = " ".join(summary.split())
     return sentences.replace("<table>", table)
 
 
@@ -136,7 +138,14 @@ def expectations(
     frame: pd.DataFrame,
     review_file: Path | None = None,
 ) -> dg.AssetCheckResult:
-    """What people expect of the table: expectations/<table>.yaml."""
+    """What people expect of the table: expectations/<table>.yaml.
+
+    Args:
+        configuration: of a home, which may have files of its own.
+        table: whose rows they are.
+        frame: the rows.
+        review_file: where a person corrects them; None: nowhere.
+    """
     # A home may have a file of its own, such as expectations/expansions.yaml.
     file = suite_file(table, configuration.home.root)
     outcomes = examined(TABLES[table], frame, file)
@@ -177,7 +186,13 @@ def expectations(
 def intake_accepted(
     configuration: Configuration, rejected: pd.DataFrame, reports: pd.DataFrame
 ) -> dg.AssetCheckResult:
-    """Few of the delivered rows were rejected; the reasons say what to correct."""
+    """Few of the delivered rows were rejected; the reasons say what to correct.
+
+    Args:
+        configuration: with the share that is allowed.
+        rejected: REJECTED of the batch.
+        reports: REPORTS of the batch.
+    """
     # A rejected row without a study is counted in no report.
     without_study = int((rejected["study_id"] == "").sum())
     delivered = int(reports["rows_delivered"].sum()) + without_study
@@ -341,6 +356,11 @@ def scored_as_tested(
     """Scores that a distilled model gives are those of a model that did well.
 
     And they are of sentences like those that it learnt from.
+
+    Args:
+        configuration: of the home with the model.
+        ranker: whose model it is.
+        fitted: FITTED_PROBABILITIES of the batch.
     """
     # A sentence is fitted once, however many findings it has.
     by_sentence = fitted.drop_duplicates("sentence_key")
@@ -418,6 +438,11 @@ def conflict_free(
 
     Every generated row is under a living parent, every probability in its range, every
     row accounted for. What breaks this is not stored.
+
+    Args:
+        configuration: says how many processes look.
+        inputs: tables that resolution read, by name.
+        tables: those that it made.
     """
     rows = tables["lunguage_plus_plus"]
     conflicts = tables["conflicts"]

@@ -111,7 +111,13 @@ class ParquetStore(dg.UPathIOManager):
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
     ) -> UPath:
-        """Name the file of a partition; a table's keys are in its own order."""
+        """Name the file of a partition; a table's keys are in its own order.
+
+        Args:
+            context: names the table.
+            path: its folder.
+            partition: keys, as Dagster joins them.
+        """
         table = context.asset_key.path[-1]
         if table not in TABLES:
             return path / partition
@@ -122,7 +128,14 @@ class ParquetStore(dg.UPathIOManager):
     def dump_to_path(
         self, context: dg.OutputContext, obj: EncodedTable | pd.DataFrame, path: UPath
     ) -> None:
-        """Write a table; a plain frame is of an asset of somebody else."""
+        """Write a table.
+
+        Args:
+            context: of the step.
+            obj: encoded rows of a table; a plain frame is of an asset of somebody
+                else.
+            path: of the file.
+        """
         with redact_errors("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
                 publish(obj.to_parquet(), path)

@@ -146,6 +146,11 @@ def is_scored(configuration: Configuration, ranker: str, batch: str) -> bool:
 
     A batch stays with who fitted it: a model learns from judges' fits, and a scored
     archive is not asked about by mistake. `--fit panel` asks for it.
+
+    Args:
+        configuration: of the home.
+        ranker: whose batch it is.
+        batch: its key.
     """
     fitted = _stored_fits(configuration, ranker, batch)
     # Without tentative findings nobody has fitted anything.

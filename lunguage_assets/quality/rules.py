@@ -209,25 +209,6 @@ def _is_near(
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
-def refuse_broken(table: str, rows: pd.DataFrame) -> None:
-    """Refuse rows of a table with `RULES` that break one.
-
-    Raises:
-        InvalidTable: they do; names rules and findings.
-    """
-    messages = []
-    for rule in RULES[table](rows):
-        if rule.is_broken.any():
-            findings = rows.loc[rule.is_broken, "finding_id"].head(_MAX_KEYS_SHOWN)
-            messages.append(f"{rule.words} ({', '.join(findings)})")
-    if messages:
-        raise InvalidTable(
-            f"{table}: {len(messages)} rules broken, nothing stored: "
-            f"{'; '.join(messages[:5])}. Make the table again. If the rows are still "
-            "wrong, report it: do not use them."
-        )
-
-
 def broken_studies(
     step: str,
     frames: Mapping[str, pd.DataFrame],

@@ -330,6 +330,12 @@ class Home:
     ) -> list[Batch]:
         """Register a delivery, as `take_in` does.
 
+        Args:
+            path: as in `take_in`.
+            key: as in `take_in`.
+            batch_reports: as in `take_in`.
+            columns: as in `take_in`.
+
         Returns:
             The batches with its content, new or known.
         """

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.rows import (
@@ -64,8 +63,6 @@ GUARANTEES = (
 )
 
 _TOLERANCE = 1e-9
-_SHOWN = 5
-"""How many violations, and rows of one, a message names."""
 
 # Accounts
 
@@ -240,39 +237,6 @@ def violations_between(
     is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
     for study in recounted.index[is_other | ~recounted["balanced"]]:
         yield Violation(ACCOUNTED, study, ())
-
-
-def refuse_violations(
-    rows: pd.DataFrame,
-    accounts: pd.DataFrame,
-    reports: pd.DataFrame,
-    processes: int | None = 1,
-) -> None:
-    """Refuse rows that break a guarantee, or of which the accounts do not balance.
-
-    Args:
-        rows: LUNGUAGE_PLUS_PLUS of whole studies.
-        accounts: ACCOUNTING of the same studies.
-        reports: REPORTS of the same studies.
-        processes: as in `parallel.map_studies`.
-
-    Raises:
-        InvalidTable: the first violations, with their rows.
-    """
-    explained = explained_studies(accounts)
-    broken = violations(rows, reports["study_id"], explained, processes)
-    problems: list[str] = []
-    for violation in broken:
-        ids = ", ".join(violation.finding_ids[:_SHOWN])
-        problems.append(f"{violation.guarantee} ({violation.study_id}: {ids})")
-    is_balanced = accounts["balanced"] & balance(accounts)
-    for study in accounts.loc[~is_balanced, "study_id"]:
-        problems.append(f"accounts of {study or 'unreadable study ids'} do not balance")
-    if problems:
-        raise InvalidTable(
-            f"lunguage_plus_plus: {len(problems)} violations, nothing stored: "
-            + "; ".join(problems[:_SHOWN])
-        )
 
 
 def _violations_of_study(

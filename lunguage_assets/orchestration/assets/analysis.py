@@ -67,6 +67,12 @@ def analysis_assets(
 
         They are compared with each other, with themselves, with the pooled ranking, and
         with the human experts whose answers `lunguage survey import` has brought.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            reference_ranking: the ranker's.
+            comparison_matches: of its judges: one frame, or several by judge.
         """
         ranker = context.partition_key
         settings = configuration.settings.explicit
@@ -114,7 +120,14 @@ def analysis_assets(
         reference_ranking: pd.DataFrame,
         comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
     ) -> Iterator[Result]:
-        """Rank again with half of the comparisons, and fit ranked phrases back."""
+        """Rank again with half of the comparisons, and fit ranked phrases back.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            reference_ranking: the ranker's.
+            comparison_matches: of its judges: one frame, or several by judge.
+        """
         settings = configuration.settings.explicit
         members = configuration.judges.members(context.partition_key)
         matches = matches_by_judge(members, comparison_matches, reference_ranking)

@@ -147,7 +147,14 @@ def text_assets(
         report_texts: pd.DataFrame,
         report_sentences: pd.DataFrame,
     ) -> Iterator[Result]:
-        """Read findings in the raw reports of a batch with one structurer."""
+        """Read findings in the raw reports of a batch with one structurer.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            report_texts: of the batch.
+            report_sentences: of the batch.
+        """
         keys = context.partition_key.keys_by_dimension
         key = keys["structurer"]
         delivery = configuration.home.delivery(keys["report_batch"])
@@ -226,7 +233,14 @@ def text_assets(
         configuration: dg.ResourceParam[Configuration],
         structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
     ) -> Result:
-        """Compare the structurers of a batch, also with rows that people coded."""
+        """Compare the structurers of a batch, also with rows that people coded.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            structured_findings: of the batch, by structurer; None: nobody has read
+                it.
+        """
         by_structurer = _by_structurer(configuration, structured_findings)
         gold = None
         if configuration.home.gold_findings.exists():
@@ -302,7 +316,16 @@ def corpus_assets(
         reading_notes: pd.DataFrame | None,
         structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
     ) -> Iterator[Result]:
-        """Validate the findings of a batch: delivered, or read in its raw reports."""
+        """Validate the findings of a batch: delivered, or read in its raw reports.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            report_texts: of the batch; None: findings were delivered.
+            rejected_reports: as `report_texts`.
+            reading_notes: as `report_texts`.
+            structured_findings: of the batch, by structurer.
+        """
         batch = configuration.home.batch(context.partition_key)
         inputs: dict[str, pd.DataFrame] = {}
         if batch.kind == "text":

@@ -59,7 +59,14 @@ def distilled_assets(
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
     ) -> Result:
-        """Let a small model learn from the stored answers of a ranker's judges."""
+        """Let a small model learn from the stored answers of a ranker's judges.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            hedge_vocabulary: the extractor's.
+            reference_ranking: the ranker's.
+        """
         ranker = context.partition_key
         home = configuration.home
         scored = scored_batches(configuration, ranker)

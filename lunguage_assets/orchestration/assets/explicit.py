@@ -162,7 +162,13 @@ def _hedge_assets(
         configuration: dg.ResourceParam[Configuration],
         findings: pd.DataFrame,
     ) -> Result:
-        """Find the hedging phrases of a batch's tentative findings with one judge."""
+        """Find the hedging phrases of a batch's tentative findings with one judge.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            findings: of the batch.
+        """
         keys = context.partition_key.keys_by_dimension
         judge_key = keys["judge"]
         # Rows of raw reports get new ids when they are read otherwise: a correction of
@@ -267,7 +273,13 @@ def _rating_assets(
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
     ) -> Result:
-        """Have one judge play all comparisons of the vocabulary."""
+        """Have one judge play all comparisons of the vocabulary.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            hedge_vocabulary: the extractor's.
+        """
         # Before anything is paid for: without anchors no ranking gives probabilities.
         is_retained = hedge_vocabulary["retained"]
         retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
@@ -323,6 +335,12 @@ def _rating_assets(
 
         Where no probability can be read off their ranking, it is shown, and the
         published one is used.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            hedge_vocabulary: the extractor's.
+            comparison_matches: of the members: one frame, or several by judge.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
@@ -401,7 +419,16 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
     ) -> Iterator[Result]:
-        """Fit every tentative finding into the ranking; map its score to p."""
+        """Fit every tentative finding into the ranking; map its score to p.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            findings: of the batch.
+            hedge_phrases: of the batch, by the extractor.
+            hedge_vocabulary: the extractor's.
+            reference_ranking: the ranker's.
+        """
         keys = context.partition_key.keys_by_dimension
         ranker = keys["ranker"]
         has_model = is_scored(configuration, ranker, keys["report_batch"])

@@ -109,7 +109,15 @@ def implicit_assets(
         terms: pd.DataFrame,
         fitted_probabilities: pd.DataFrame,
     ) -> Result:
-        """Merge duplicate findings of a study."""
+        """Merge duplicate findings of a study.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            findings: of the batch.
+            terms: of the batch.
+            fitted_probabilities: of the batch, by the ranker.
+        """
         tool_arguments = (
             configuration.settings.implicit,
             terms,
@@ -175,7 +183,14 @@ def implicit_assets(
         terms: pd.DataFrame,
         deduplicated_findings: pd.DataFrame,
     ) -> Iterator[Result]:
-        """Match findings to pathways and generate the sub-findings that they imply."""
+        """Match findings to pathways and generate the sub-findings that they imply.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            terms: of the batch.
+            deduplicated_findings: of the batch, by the ranker.
+        """
 
         chunks = map_studies(
             expand,
@@ -251,7 +266,20 @@ def implicit_assets(
         pathway_matches: pd.DataFrame,
         expansions: pd.DataFrame,
     ) -> Iterator[dg.AssetCheckResult | Result]:
-        """Resolve every contradiction; a study that breaks a guarantee is set aside."""
+        """Resolve every contradiction; a study that breaks a guarantee is set aside.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            reports: of the batch.
+            rejected: of the batch.
+            terms: of the batch.
+            reference_ranking: the ranker's.
+            fitted_probabilities: of the batch, by the ranker.
+            deduplicated_findings: of the batch, by the ranker.
+            pathway_matches: of the batch, by the ranker.
+            expansions: of the batch, by the ranker.
+        """
         inputs = {
             "reports": reports,
             "rejected": rejected,
