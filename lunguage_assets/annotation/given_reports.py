@@ -217,6 +217,37 @@ def reports_of_delivery(
         InputError: a column is missing, or as of `reports_of_frame` and
             `find_delivery`.
     """
+    source, has_ids = _source(path, text, study_id, views)
+    delivered = raw_reports(source)
+    lines = delivered["line"]
+    given_names = delivered["study"]
+    is_broken = delivered["broken"] != ""
+    # Where nothing names a report, its number does.
+    if not has_ids:
+        is_unnamed = delivered["broken"].str.startswith(NO_STUDY)
+        given_names = given_names.mask(is_unnamed, lines)
+        is_broken &= ~is_unnamed
+    words = delivered["views"]
+    if not views:
+        pairs = zip(words, delivered["procedure"], strict=True)
+        words = pd.Series([views_of(*pair).codes for pair in pairs], dtype=object)
+    columns = {
+        "row": lines,
+        "name": given_names,
+        "text": delivered["content"],
+        "views": words,
+    }
+    rows = pd.DataFrame(columns)[~is_broken]
+    origin = Origin(path.name, text or "report", views)
+    reports = _reports_of_rows(rows, study_id or "study_id", origin)
+    places = delivered["file"].mask(delivered["file"] == path.name, lines.astype(str))
+    return DeliveredReports(reports, places[is_broken].tolist())
+
+
+def _source(
+    path: Path, text: str, study_id: str, views: str
+) -> tuple[TextSource, bool]:
+    """Find the reports of `reports_of_delivery`, and whether they have ids."""
     names = [folded_name(name) for name in (text, study_id, views) if name]
     fields = set(map(folded_name, fields_of(path)))
     is_own_table = "report" in fields and layout_of_file(path) is None
@@ -239,30 +270,7 @@ def reports_of_delivery(
             "raw reports",
             "Label findings with `lunguage run`, or give the reports themselves.",
         )
-    delivered = raw_reports(source)
-    lines = delivered["line"]
-    names = delivered["study"]
-    is_broken = delivered["broken"] != ""
-    # Where nothing names a report, its number does.
-    if not has_ids:
-        is_unnamed = delivered["broken"].str.startswith(NO_STUDY)
-        names = names.mask(is_unnamed, lines)
-        is_broken &= ~is_unnamed
-    words = delivered["views"]
-    if not views:
-        pairs = zip(words, delivered["procedure"], strict=True)
-        words = pd.Series([views_of(*pair).codes for pair in pairs], dtype=object)
-    columns = {
-        "row": lines,
-        "name": names,
-        "text": delivered["content"],
-        "views": words,
-    }
-    rows = pd.DataFrame(columns)[~is_broken]
-    origin = Origin(path.name, text or "report", views)
-    reports = _reports_of_rows(rows, study_id or "study_id", origin)
-    places = delivered["file"].mask(delivered["file"] == path.name, lines.astype(str))
-    return DeliveredReports(reports, places[is_broken].tolist())
+    return source, has_ids
 
 
 def _reports_of_rows(

@@ -10,7 +10,7 @@ and lost: (agreement + kept) / (agreement + kept + lost).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import nan
@@ -186,18 +186,9 @@ def _compare(
     content = significance.content
     omitted = {row: claim for row, claim in enumerate(reference) if claim.present}
     invented = {row: claim for row, claim in enumerate(generated) if claim.present}
-    pairs = []
-    for row, claim in omitted.items():
-        for column, candidate in invented.items():
-            shares = _lost_shares(claim, candidate)
-            if shares["name"] < 1.0:
-                distance = abs(claim.p - candidate.p)
-                pairs.append((sum(shares.values()), distance, row, column, shares))
     kept = 0.0
     # Greedy, the best pair first; each claim is in one pair at most.
-    for loss, distance, row, column, shares in sorted(
-        pairs, key=itemgetter(0, 1, 2, 3)
-    ):
+    for loss, distance, row, column, shares in _pairs(omitted, invented):
         if row not in omitted or column not in invented:
             continue
         claim = omitted.pop(row)
@@ -218,6 +209,25 @@ def _compare(
             is_denied, loss = _lost_alone(claim, others)
             lost["presence" if is_denied else part] += loss
     return kept
+
+
+def _pairs(
+    omitted: Mapping[int, Claim], invented: Mapping[int, Claim]
+) -> list[tuple[float, float, int, int, dict[str, float]]]:
+    """List what may be about one finding, the best first.
+
+    That is by what is lost, then by how far apart the two p are; the places of the
+    claims follow, and what is lost by part.
+    """
+    pairs = []
+    for row, claim in omitted.items():
+        for column, candidate in invented.items():
+            shares = _lost_shares(claim, candidate)
+            distance = abs(claim.p - candidate.p)
+            # Names that have nothing in common lose all.
+            if shares["name"] < 1.0:
+                pairs.append((sum(shares.values()), distance, row, column, shares))
+    return sorted(pairs, key=itemgetter(0, 1, 2, 3))
 
 
 def _lost_alone(claim: Claim, others: Sequence[Claim]) -> tuple[bool, float]:

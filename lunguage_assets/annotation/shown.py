@@ -239,7 +239,7 @@ def by_report(
     These rows do not repeat the study's id.
     """
     # Grouped once: to search every frame for every report would be quadratic.
-    groups_by_part: dict[str, dict[Any, list[Record]]] = {}
+    groups_by_part: dict[str, dict[Any, list[Any]]] = {}
     for part in PARTS:
         groups_by_part[part] = {}
         if part not in frames:
@@ -249,7 +249,7 @@ def by_report(
         rows_by_study = {study: rows.to_dict("records") for study, rows in groups}
         groups_by_part[part] = rows_by_study
     for report in frames["reports"].to_dict("records"):
-        rows_by_part = {}
+        rows_by_part: dict[str, list[Any]] = {}
         for part, rows_by_study in groups_by_part.items():
             # A report may have no row of a part.
             rows_by_part[part] = rows_by_study.get(report["study_id"], [])
@@ -275,18 +275,17 @@ def pieces(
     cited = [sentence for sentence in sentences if sentence["section"] != "other"]
     number_by_begin = {row["begin"]: row["sent_idx"] for row in cited}
     stating = [sentence for sentence in cited if sentence["account"] == "findings"]
-    edges = {0, len(text)}
-    for stretch in (*spans, *sentences):
-        edges.update((stretch["begin"], stretch["end"]))
+    stretches = (*spans, *sentences)
+    ends = {stretch[edge] for stretch in stretches for edge in ("begin", "end")}
+    edges = {0, len(text), *ends}
     result = []
     for begin, end in pairwise(sorted(edges)):
         covering = [span for span in by_kind if _covers(span, begin)]
-        kind = "plain" if any(_covers(row, begin) for row in stating) else "silent"
-        if covering:
-            kind = _kind(covering[0])
+        is_stating = any(_covers(row, begin) for row in stating)
+        kinds = [*map(_kind, covering), "plain" if is_stating else "silent"]
         rows = dict.fromkeys(span["finding_id"] for span in covering)
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kind, tuple(rows), number))
+        result.append(Piece(text[begin:end], kinds[0], tuple(rows), number))
     return result
 
 

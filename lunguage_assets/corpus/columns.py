@@ -69,14 +69,7 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     Raises:
         InputError: a required column is missing.
     """
-    names = [_ALIASES.get(name, name) for name in map(folded_name, header)]
-    # Asked before `sentences` takes the name `sent`, below.
-    has_passages = "sent" not in names and "sentences" in names
-    for stand_in, column in _STAND_INS.items():
-        if column not in names and stand_in in names:
-            names[names.index(stand_in)] = column
-    # Only the first column numbers the rows: there pandas writes an index.
-    names[1:] = ["" if name == ROW_NUMBER else name for name in names[1:]]
+    names, has_passages = _names_of_the_format(header)
     index_by_name = {
         name: index
         for name, index in _first_index(names).items()
@@ -91,6 +84,18 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     optional = (*OPTIONAL, *_ALIASES, *_STAND_INS)
     require_columns(file, header, index_by_name, required, optional)
     return FindingsColumns(index_by_name, ignored, has_passages)
+
+
+def _names_of_the_format(header: Sequence[str]) -> tuple[list[str], bool]:
+    """Fold the names, and say whether the sentences stand in passages."""
+    names = [_ALIASES.get(name, name) for name in map(folded_name, header)]
+    has_passages = "sent" not in names and "sentences" in names
+    for stand_in, column in _STAND_INS.items():
+        if column not in names and stand_in in names:
+            names[names.index(stand_in)] = column
+    # Only the first column numbers the rows: there pandas writes an index.
+    names[1:] = ["" if name == ROW_NUMBER else name for name in names[1:]]
+    return names, has_passages
 
 
 def require_columns(

@@ -90,17 +90,21 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
-    paths = [path for source in sources for path in source.paths if path.is_file()]
-    for file in (*delivery.tables, *paths):
+    paths = [path for source in sources for path in source.paths]
+    _require_utf_8(path for path in (*delivery.tables, *paths) if path.is_file())
+    return delivery
+
+
+def _require_utf_8(paths: Iterable[Path]) -> None:
+    for path in paths:
         # No table could say that a row is from it.
-        if not is_utf_8(file.name):
+        if not is_utf_8(path.name):
             raise InputError(
-                printable(file.name),
+                printable(path.name),
                 "a name that is not UTF-8",
                 "a name in UTF-8",
                 "Rename the file.",
             )
-    return delivery
 
 
 def _accepted() -> str:

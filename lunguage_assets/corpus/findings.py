@@ -8,6 +8,7 @@ masked sentences (explicit.md section 0), references between rows (implicit.md s
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -26,15 +27,6 @@ from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.tables import FINDINGS
 
 _SENTENCE = ["study_id", "section", "sent_idx"]
-_REFERRED = [
-    "study_id",
-    "finding_id",
-    "section",
-    "ent_idx",
-    "ent",
-    "normed_ent",
-    "name",
-]
 _MASK_REASONS = {True: "mask-in-sentence", False: "finding-not-located"}
 
 
@@ -135,13 +127,14 @@ def _resolve_references(
         return
     refused = refused.assign(finding_id="", name=_names(refused, vocabulary))
     refused_by_study: defaultdict[str, list[Target]] = defaultdict(list)
-    for row in refused[_REFERRED].itertuples():
+    row: Any
+    for row in refused.itertuples():
         refused_by_study[row.study_id].append(_target(row))
     # Most studies have none.
     concerned = rows[rows["study_id"].isin(rows.loc[has_cell, "study_id"])]
     tokens_by_row: dict[str, dict[int, list[str]]] = {"evidence": {}, "associate": {}}
-    referring = concerned[[*_REFERRED, "file", "line", "evidence", "associate"]]
-    for study, group in groupby(referring.itertuples(), lambda row: row.study_id):
+    referring: Iterator[Any] = concerned.itertuples()
+    for study, group in groupby(referring, lambda row: row.study_id):
         of_study = list(group)
         targets = [*refused_by_study[study], *map(_target, of_study)]
         resolver = StudyReferences(targets, vocabulary.finding)

@@ -274,7 +274,9 @@ def _delivered_rows(structured_findings: pd.DataFrame, log: IntakeLog) -> pd.Dat
         named = rows.assign(
             found=rows[column].map(lambda names: [*dict.fromkeys(names)])
         )
-        named = named.assign(target=referred).explode(["found", "target"])
+        named = named.assign(
+            target=pd.Series(referred, rows.index, dtype=object)
+        ).explode(["found", "target"])
         # A model may refer to a row that it did not write, or to the row itself.
         is_self = named["target"] == named["finding_id"]
         log.note_rows("self-reference", named[is_self], column, "found")

@@ -5,7 +5,7 @@ Their codes and words are in `resources/reasons.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self
 
@@ -37,8 +37,10 @@ class IntakeLog:
         self, rejected: pd.DataFrame | None = None, notes: pd.DataFrame | None = None
     ) -> None:
         """Begin with what an earlier step rejected and noted, if there was one."""
-        self._rejected = [] if rejected is None else rejected.to_dict("records")
-        self._notes = []
+        self._rejected: list[Any] = []
+        self._notes: list[Any] = []
+        if rejected is not None:
+            self._rejected = rejected.to_dict("records")
         if notes is not None:
             # A note about a whole file has no line, and a frame's word for that is NA.
             lines = notes["line"].astype(object).where(notes["line"].notna(), None)
@@ -49,7 +51,7 @@ class IntakeLog:
         """Begin a log with what an earlier step rejected and noted."""
         return cls(rejected, notes)
 
-    def reject(self, reason: str, file: str, line: int, **cells: str) -> None:
+    def reject(self, reason: str, file: str, line: Hashable, **cells: str) -> None:
         """Record a row that is not used.
 
         Args:
@@ -63,7 +65,7 @@ class IntakeLog:
         self._rejected.append(row | reasons()["rejections"][reason])
 
     def note(
-        self, reason: str, file: str, *, line: int | None = None, **cells: str
+        self, reason: str, file: str, *, line: Hashable = None, **cells: str
     ) -> None:
         """Record a repaired or noteworthy value.
 
@@ -112,13 +114,13 @@ class IntakeLog:
 
 
 def _row(
-    names: tuple[str, ...],
+    names: Sequence[str],
     file: str,
-    line: int | None,
+    line: Hashable,
     reason: str,
     cells: Mapping[str, str],
 ) -> dict[Any, Any]:
-    row = {**dict.fromkeys(names, ""), **cells}
+    row: dict[Any, Any] = {**dict.fromkeys(names, ""), **cells}
     row |= {"file": file, "line": line, "reason": reason}
     row["found"] = row["found"][:_LONGEST_FOUND]
     return row

@@ -10,7 +10,7 @@ number, its study's patient), is decided here; what needs the study as a whole i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -231,7 +231,8 @@ def _reject(
     names = [name or columns.unnamed(n) for n, name in enumerate(records.header)]
     # The first column of the published file has no name, and keeps none.
     names[0] = records.header[0]
-    for line, (reason, column) in refusals[refusals["reason"] != ""].iterrows():
+    refused: Iterator[Any] = refusals[refusals["reason"] != ""].itertuples()
+    for line, reason, column in refused:
         if line in records.broken.index:
             _, found, content = records.broken.loc[line]
         else:

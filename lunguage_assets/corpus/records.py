@@ -124,16 +124,7 @@ def read_records(
     else:
         header, values, broken = _read_csv(path.name, content)
         damage = _DAMAGE
-    repeated = [
-        str(number)
-        for number, name in enumerate(header, 1)
-        if name and header.count(name) > 1
-    ]
-    # Numbers, not names: without a header line the names are cells of a report.
-    if repeated:
-        raise _bad_header(
-            path.name, f"repeated columns (numbers {', '.join(repeated)})"
-        )
+    _require_different_names(path.name, header)
     if values.empty and not may_be_empty:
         raise _bad_header(path.name, "a header line and no data row")
     if not keep_bytes:
@@ -227,6 +218,17 @@ class _Broken(NamedTuple):
     raw: str
 
 
+def _require_different_names(file: str, header: Sequence[str]) -> None:
+    # Numbers, not names: without a header line the names are cells of a report.
+    repeated = [
+        str(number)
+        for number, name in enumerate(header, 1)
+        if name and header.count(name) > 1
+    ]
+    if repeated:
+        raise _bad_header(file, f"repeated columns (numbers {', '.join(repeated)})")
+
+
 def _is_parquet(path: Path) -> bool:
     name = only_member(path, TABLE_FORM) if is_archive(path) else path.name
     return name.lower().endswith(".parquet")
@@ -309,13 +311,8 @@ def _read_csv(
                 "Fix the quotes, or deliver it as Parquet.",
             )
         end = first + reader.line_num
-        # A quote that is not closed swallows the records behind it. They are looked
-        # for; where records begin otherwise, every line gets its chance.
         if reason != WIDTH:
-            behind = range(start + 1, len(lines))
-            begins = (line for line in behind if _BEGINNING.match(lines[line]))
-            is_known = _BEGINNING.match(lines[start])
-            end = next(begins, len(lines)) if is_known else start + 1
+            end = _next_beginning(lines, start)
             # The cells of the first line show at least the study.
             values = next(csv.reader([lines[start][:_CHARACTERS_KEPT]]), [])
         is_short = reason == UNCLOSED or len(values) < len(header)
@@ -336,6 +333,18 @@ def _read_csv(
     numbers = range(1, len(rows) + 1)
     frame = pd.DataFrame(rows, numbers, range(len(header)), dtype=object)
     return header, frame, broken
+
+
+def _next_beginning(lines: Sequence[str], start: int) -> int:
+    """Find the record behind one that does not parse.
+
+    A quote that is not closed swallows the records behind it. They are looked for;
+    where records begin otherwise, every line gets its chance.
+    """
+    if not _BEGINNING.match(lines[start]):
+        return start + 1
+    behind = range(start + 1, len(lines))
+    return next((n for n in behind if _BEGINNING.match(lines[n])), len(lines))
 
 
 def _parsed(reader: Any, width: int) -> Iterator[tuple[list[str], str]]:
@@ -379,21 +388,11 @@ def _read_parquet(
     """
     schema = _opened_parquet(file, content).schema_arrow
     header = [str(name) for name in schema.names]
-    fields = {
-        index: schema.field(index)
-        for index, name in enumerate(header)
-        if wanted is None or folded_name(name) in wanted
-    }
-    for field in fields.values():
-        # A single list may hold gigabytes.
-        if pa.types.is_nested(field.type):
-            raise InputError(
-                file,
-                "lists or structures",
-                "one text or number a row",
-                "Write the column as text.",
-                column=folded_name(field.name),
-            )
+    fields = {}
+    for index, name in enumerate(header):
+        if wanted is None or folded_name(name) in wanted:
+            fields[index] = schema.field(index)
+            _require_flat(file, fields[index])
     names = [field.name for field in fields.values()]
     opened = _opened_parquet(file, content, names)
     rows = opened.metadata.num_rows
@@ -415,6 +414,18 @@ def _read_parquet(
         raise damaged(file, "damaged data", error, "a whole Parquet file") from None
     numbers = range(1, rows + 1)
     return header, pd.DataFrame(cells, numbers, range(len(header)), dtype=object)
+
+
+def _require_flat(file: str, field: pa.Field) -> None:
+    # A single list may hold gigabytes.
+    if pa.types.is_nested(field.type):
+        raise InputError(
+            file,
+            "lists or structures",
+            "one text or number a row",
+            "Write the column as text.",
+            column=folded_name(field.name),
+        )
 
 
 def _footer_bytes(file: pq.ParquetFile, names: Sequence[str]) -> int:

@@ -23,6 +23,7 @@ _NUMBERED = re.compile(
 """Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
 _ONLY_DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
 _MOST_DIGITS = 15
+_REJECTED = {True: "reference-to-rejected-row", False: ""}
 _NO_ROW = -1
 
 
@@ -166,16 +167,15 @@ class StudyReferences:
         numbered = [target for target in named if target.ent_idx == number]
         in_section = [target for target in numbered if target.section == section]
         candidates = in_section or numbered or named
+        # The wording tells a row from another spelling of the same finding.
+        as_worded = [target for target in candidates if target in same_wording]
+        chosen = candidates if len(candidates) == 1 else as_worded
         if not candidates:
             return "", "dangling-reference"
-        if len(candidates) > 1:
-            # The wording tells a row from another spelling of the same finding.
-            candidates = [target for target in candidates if wording in target.wordings]
-        if len(candidates) != 1:
+        if len(chosen) != 1:
             return "", "ambiguous-reference"
-        if not candidates[0].finding_id:
-            return "", "reference-to-rejected-row"
-        return candidates[0].finding_id, ""
+        finding_id = chosen[0].finding_id
+        return finding_id, _REJECTED[finding_id == ""]
 
 
 def _position(target: Target) -> tuple[str, int | None, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -94,7 +95,8 @@ def read_metadata(
     words = images[_POSITION] + "\n" + images[_ORIENTATION]
     codes = mapped(words, lambda cells: coded_views(*cells.split("\n", 1)))
     unknown = codes.map(lambda coded: coded[1]).explode().dropna()
-    for (column, code), count in unknown.value_counts().sort_index().items():
+    counts: dict[Any, int] = unknown.value_counts().sort_index().to_dict()
+    for (column, code), count in counts.items():
         found = f"{code} ({count} images)"
         log.note("unknown-view-code", path.name, column=column, found=found)
     procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
@@ -171,9 +173,11 @@ def read_reports(
     others = rows.loc[~is_known, "study"].nunique()
     rows = rows[is_known & (rows["report"] != "")]
     texts = rows.drop_duplicates("study").set_index("study")["report"]
-    for line, row in rows[rows["report"] != rows["study"].map(texts)].iterrows():
-        cells = {"study_id": row["study"], "column": "report"}
-        log.note("reports-differ", path.name, line=int(str(line)), **cells)
+    for line, study in rows.loc[
+        rows["report"] != rows["study"].map(texts), "study"
+    ].items():
+        cells = {"study_id": study, "column": "report"}
+        log.note("reports-differ", path.name, line=line, **cells)
     if others:
         log.note("reports-without-rows", path.name, found=f"{others} studies")
     return texts

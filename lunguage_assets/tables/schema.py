@@ -160,7 +160,7 @@ class Table:
     # Frames of the table.
 
     def frame(
-        self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()
+        self, rows: Iterable[Mapping[Any, Any]] | Mapping[Any, Sequence[Any]] = ()
     ) -> pd.DataFrame:
         """Make a typed frame from row mappings, or from sequences by column.
 

@@ -143,23 +143,29 @@ def report_of(record: Record, layout: Layout) -> dict[str, Any]:
         report["broken"] = f"{NO_STUDY}: {layout.study[0]}"
     # A file of one report is its text.
     if layout.reads != "texts":
-        sections = {}
-        for heading, path in layout.sections.items():
-            sentences = _texts(record, [path], layout.nothing)
-            sections[heading] = "".join(sentences)
-            # Each of a list is a sentence of its own, also without its full stop.
-            if "." in path:
-                if not all(sentences):
-                    report["noted"] = f"sentence-missing: {path}"
-                ends = [
-                    "" if text.endswith((".", "!", "?")) else "." for text in sentences
-                ]
-                whole = map("".join, zip(sentences, ends, strict=True))
-                sections[heading] = "\n".join(text for text in whole if text != ".")
-        text = under_headings(sections)
-        others = _texts(record, layout.text, layout.nothing)
-        report["content"] = as_bytes(text or next(filter(None, others), ""))
+        text, report["noted"] = _report_text(record, layout)
+        report["content"] = as_bytes(text)
     return report
+
+
+def _report_text(record: Record, layout: Layout) -> tuple[str, str]:
+    """Put sections under their headings, or else take the whole text.
+
+    Returns:
+        The text, and a note where a sentence is missing.
+    """
+    sections = {}
+    noted = ""
+    for heading, path in layout.sections.items():
+        sentences = _texts(record, [path], layout.nothing)
+        # Each of a list is a sentence of its own, also without its full stop.
+        if "." in path:
+            noted = noted if all(sentences) else f"sentence-missing: {path}"
+            said = filter(None, sentences)
+            sentences = [re.sub(r"(?<![.!?])$", ".", sentence) for sentence in said]
+        sections[heading] = "\n".join(sentences)
+    whole = filter(None, _texts(record, layout.text, layout.nothing))
+    return under_headings(sections) or next(whole, ""), noted
 
 
 def _texts(record: Record, paths: Iterable[str], nothing: str = "") -> list[str]:

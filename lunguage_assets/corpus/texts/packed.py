@@ -26,7 +26,7 @@ def read_packed(path: Path) -> pd.DataFrame:
     """
     try:
         # Not `pd.read_parquet`: its threads may abort a process that was forked.
-        reports = pq.ParquetFile(path).read(use_threads=False).to_pandas()
+        reports: pd.DataFrame = pq.ParquetFile(path).read(use_threads=False).to_pandas()
         if [*reports.columns] != [*COLUMNS]:
             raise pa.ArrowInvalid("other columns")
     except (pa.ArrowException, OSError) as error:

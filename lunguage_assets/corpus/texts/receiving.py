@@ -112,17 +112,17 @@ def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
     """Give raw reports their ids, their text, and why they are refused."""
     decodings = [_decoded(content) for content in reports["content"]]
     study_ids = mapped(reports["study"], lambda study: study_of(study) if study else "")
-    columns = {"broken": reports["broken"], "study": study_ids}
+    reasons = zip(reports["broken"].tolist(), study_ids, decodings, strict=True)
     refusals = [
         broken or ("" if study else "study-id-missing: study_id") or refusal
-        for broken, study, (_, refusal) in zip(
-            columns["broken"], columns["study"], decodings, strict=True
-        )
+        for broken, study, (_, refusal) in reasons
     ]
     return reports.assign(
         study_id=study_ids,
         report=[decoding.text for decoding, _ in decodings],
-        decoding_notes=[decoding.notes for decoding, _ in decodings],
+        decoding_notes=pd.Series(
+            [decoding.notes for decoding, _ in decodings], reports.index, dtype=object
+        ),
         refusal=refusals,
     )
 
@@ -190,12 +190,13 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         }
     )
     found = reports.assign(views=reports["views"].str.lower())
+    row: Any
     for row in found[reports["decoding_notes"].map(len) > 0].itertuples():
         for reason in row.decoding_notes:
             cells = {"study_id": row.study_id, "column": "report"}
             log.note(reason, row.file, line=row.line, **cells)
     for noted, rows_noted in found[reports["noted"] != ""].groupby("noted"):
-        reason, _, key = noted.partition(": ")
+        reason, _, key = str(noted).partition(": ")
         log.note_rows(reason, rows_noted, key)
     are_unknown = [view.are_unknown for view in views]
     log.note_rows("view-ignored", found[are_unknown], "view", "views")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -89,8 +90,9 @@ def _read_table(
     _, cells, broken = read_cells(path, required, optional, keep_bytes=True)
     reasons = broken["reason"].reindex(cells.index, fill_value="")
     raw = broken["raw"].reindex(cells.index, fill_value="")
-    places = {FILE: path.name, LINE: cells.index, BROKEN: reasons}
-    for record in cells.assign(**places, **{CONTENT: raw}).to_dict("records"):
+    places: dict[str, Any] = {FILE: path.name, LINE: cells.index, BROKEN: reasons}
+    records: Any = cells.assign(**places, **{CONTENT: raw}).to_dict("records")
+    for record in records:
         yield record | {CONTENT: as_bytes(record[CONTENT])}
 
 
@@ -100,7 +102,7 @@ def _with_fields_beside(
     """Give each record the fields of its study in the table beside, as lists."""
     study, *names = layout.beside
     _, cells, _ = read_cells(table, layout.beside, keep_bytes=True)
-    by_study = cells.groupby(study)[names].agg(list).to_dict("index")
+    by_study: Any = cells.groupby(study)[names].agg(list).to_dict("index")
     for record in records:
         yield {**record, **by_study.get(record.get(study), {})}
 
