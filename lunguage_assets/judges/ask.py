@@ -156,16 +156,19 @@ class Budget:
         self.ceiling_usd = ceiling_usd
         self.daily_usd = daily_usd
         self.spent_usd = 0.0
+        self._in_flight_usd = 0.0
+        self._others_today_usd = 0.0
+        self._calls_in_round = 0
 
-    def require(
-        self, judge: str, worst_usd: float | None, in_flight: int, ledger: Ledger
+    def begin(
+        self, judge: str, worst_usd: float | None, round_of: int, ledger: Ledger
     ) -> None:
-        """Refuse a call that could pass a ceiling.
+        """Refuse a call that could pass a ceiling; `end` ends one that may go.
 
         Args:
             judge: whose call it is, for messages.
             worst_usd: the most that the call can cost; None: unknown.
-            in_flight: calls that may be in flight, whose cost is not known yet.
+            round_of: calls after which the ledger is looked at again.
             ledger: that sums up what all who share it have spent.
 
         Raises:
@@ -179,7 +182,10 @@ class Budget:
             )
         ceilings = [("budget", self.ceiling_usd, self.spent_usd, "in this run")]
         if self.daily_usd is not None:
-            spent_today = ledger.spent_today()
+            if self._calls_in_round == 0:
+                self._others_today_usd = ledger.spent_today() - self.spent_usd
+            self._calls_in_round = (self._calls_in_round + 1) % round_of
+            spent_today = self._others_today_usd + self.spent_usd
             since = "in the last 24 hours by all that share the ledger"
             ceilings.append(("daily budget", self.daily_usd, spent_today, since))
         for name, ceiling_usd, spent_usd, since in ceilings:
@@ -188,10 +194,16 @@ class Budget:
             raise BudgetExceeded(
                 f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are spent "
                 f"{since}, and the next call of judge {judge!r} could cost up to "
-                f"{shown_usd(worst_usd)}. Calls in flight may pass the budget by "
-                f"{shown_usd(worst_usd * (in_flight - 1))} at most. All answers are "
-                "kept; run again with a higher budget, and only the rest is asked."
+                f"{shown_usd(worst_usd)}. Calls in flight add "
+                f"{shown_usd(self._in_flight_usd)} at most. All answers are kept; run "
+                "again with a higher budget, and only the rest is asked."
             )
+        self._in_flight_usd += worst_usd
+
+    def end(self, worst_usd: float, cost_usd: float | None) -> None:
+        """End a call that was begun; of unknown cost, at its worst."""
+        self._in_flight_usd -= worst_usd
+        self.spent_usd += worst_usd if cost_usd is None else cost_usd
 
 
 class Limiter:
@@ -433,27 +445,27 @@ class Asker:
         await self.limiter.turn()
         failure: ProviderFailure | None = None
         asks_too_much = False
+        # Where nothing was sent, nothing is paid.
+        ended = replace(attempt, cost_usd=0.0)
         started = time.monotonic()
+        budget = self._budget
         try:
-            if self._budget is not None:
-                self._budget.require(
-                    self.key, worst_usd, self.limits.in_flight, self.ledger
-                )
-            reply = await self._provider.answer(request)
-        except ProviderFailure as error:
-            failure = error
+            if budget is not None:
+                places = self.limits.in_flight
+                budget.begin(self.key, worst_usd, places, self.ledger)
+            try:
+                reply = await self._provider.answer(request)
+                ended = self._with_reply(attempt, reply, time.monotonic() - started)
+            except ProviderFailure as error:
+                failure = error
+                may_be_billed = failure.kind in _MAY_BE_BILLED
+                cost_usd = worst_usd if may_be_billed else 0.0
+                ended = replace(attempt, failure=failure.kind, cost_usd=cost_usd)
+            finally:
+                if budget is not None and worst_usd is not None:
+                    budget.end(worst_usd, ended.cost_usd)
         finally:
             asks_too_much = self.limiter.leave(failure)
-        if failure is None:
-            ended = self._with_reply(attempt, reply, time.monotonic() - started)
-        else:
-            cost_usd = worst_usd if failure.kind in _MAY_BE_BILLED else 0.0
-            ended = replace(attempt, failure=failure.kind, cost_usd=cost_usd)
-        if self._budget is not None:
-            known_usd = ended.cost_usd
-            self._budget.spent_usd += (
-                worst_usd or 0.0 if known_usd is None else known_usd
-            )
         return ended, failure, asks_too_much
 
     def _worst_usd(self, prompt: Prompt) -> float | None:

@@ -205,7 +205,7 @@ def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
     model = FakeModel(latency=0.002)
     with pytest.raises(
         BudgetExceeded,
-        match=r"by \$0\.0\d+ at most.*of 100 questions of judge 'one' have no answer",
+        match=r"flight add \$0\.0\d+ at most.*of 100 questions of judge 'one' have no",
     ):
         asked(questions(100), model, ledger, budget=budget)
     # What is in flight when the money is gone passes it, by as much as was said.
