@@ -288,9 +288,9 @@ def _require_choice(
     """
     if value in known:
         return
-    found = f"${variable}" if variable else f"{field} {value!r}"
+    chosen = f"${variable}" if variable else f"{field} {value!r}"
     raise ConfigurationError(
-        f"{found} names no {field} of {file}; expected one of {', '.join(known)}."
+        f"{chosen} names no {field} of {file}; expected one of {', '.join(known)}."
         f"{did_you_mean(value, known)} Fix it, or unset the variable."
     )
 

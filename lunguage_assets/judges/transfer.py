@@ -102,7 +102,9 @@ def _error_of_row(path: Path, number: int, error: ValueError) -> InputError:
     expected = str(error)
     if isinstance(error, ValidationError):
         # Its own text quotes the value, which may be an answer.
-        problems = [f"{each['loc'][0]}: {each['msg']}" for each in error.errors()]
+        problems = [
+            f"{problem['loc'][0]}: {problem['msg']}" for problem in error.errors()
+        ]
         expected = ", ".join(problems)
     return InputError(
         str(path),

@@ -41,13 +41,16 @@ _NAMES_BY_KIND: Mapping[FailureKind, str] = {
     "ClientConnectionError",
     "authentication": "RefreshError DefaultCredentialsError GoogleAuthError "
     "CredentialsError UserAccessTokenError",
-    # What the SDKs stumble over when a response is JSON of other types than theirs.
-    "server": "ValueError StreamError AttributeError TypeError LookupError",
 }
 """Names of exceptions, not classes: the SDKs share these names, and httpx, httpx2 and
 aiohttp would each have to be imported to ask for a class. The first kind that fits
 counts.
 """
+
+_STUMBLED_NAMES = frozenset(
+    {"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}
+)
+"""What the SDKs stumble over when a response is JSON of other types than theirs."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A type or code of an error, such as `model_not_found`: no sentence is one."""
@@ -61,35 +64,36 @@ def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailu
         address: of the service.
         key_source: where its key comes from, in words.
     """
-    # An SDK wraps what it met, such as a timeout.
-    classes = (*type(error).__mro__, type(error.__cause__))
-    names = {cls.__name__ for cls in classes}
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
     statuses = [code for code in codes if isinstance(code, int) and code >= 300]
-    details = [address]
+    kind = _kind_of_class(error)
     # A response that could not be read carries the status of its body, such as 200.
-    if not statuses or "APIResponseValidationError" in names:
-        kind: FailureKind = "rejected"
-        for candidate, known_names in _NAMES_BY_KIND.items():
-            if not names.isdisjoint(known_names.split()):
-                kind = candidate
-                break
-        kind = "malformed" if kind == "server" else kind
-        if kind == "connection":
-            details.append(_system_error(error))
+    if not statuses or kind == "malformed":
+        details = [address, _system_error(error) if kind == "connection" else ""]
         return ProviderFailure(kind, about=": ".join(filter(None, details)))
     status = statuses[0]
     kind = _KIND_BY_STATUS.get(status, "server" if status >= 500 else "rejected")
-    own_words = _own_words(error)
-    if status == 429 and not _EXHAUSTED_CODES.isdisjoint(own_words):
+    details = [*_words_of_service(error), address]
+    if status == 429 and not _EXHAUSTED_CODES.isdisjoint(details):
         kind = "authentication"
     if kind == "authentication":
         details.append(key_source)
-    about = ", ".join([*own_words, *details])
-    return ProviderFailure(kind, status, _seconds_to_wait(error), about)
+    wait_s = _seconds_to_wait(error)
+    return ProviderFailure(kind, status, wait_s, about=", ".join(details))
 
 
-def _own_words(error: Any) -> list[str]:
+def _kind_of_class(error: Exception) -> FailureKind:
+    """Tell the kind of a failure by the names of its exception's classes."""
+    # An SDK wraps what it met, such as a timeout.
+    classes = (*type(error).__mro__, type(error.__cause__))
+    names = {cls.__name__ for cls in classes}
+    for kind, known_names in _NAMES_BY_KIND.items():
+        if not names.isdisjoint(known_names.split()):
+            return kind
+    return "malformed" if names & _STUMBLED_NAMES else "rejected"
+
+
+def _words_of_service(error: Any) -> list[str]:
     """Read the service's type and code of an error, of whichever SDK."""
     body = getattr(error, "body", None)
     if isinstance(body, dict) and isinstance(body.get("error"), dict):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
@@ -28,6 +28,13 @@ _UNREAD_FILES = ("*/*", "consolidated*")
 """Copies of weights in their authors' own layout: fetched for nothing."""
 
 
+class _Waiting(NamedTuple):
+    """A question, and where its reply is awaited."""
+
+    request: Request
+    reply: asyncio.Future[Reply]
+
+
 class LocalProvider:
     """A model of `transformers`; nothing is loaded before the first question.
 
@@ -42,7 +49,10 @@ class LocalProvider:
 
     def __init__(self, key: str, config: LLMJudgeConfig) -> None:
         is_gguf = config.model.endswith(GGUF)
-        for module in ["torch", "transformers", *(["gguf", "accelerate"] * is_gguf)]:
+        modules = ["torch", "transformers"]
+        if is_gguf:
+            modules += ["gguf", "accelerate"]
+        for module in modules:
             if find_spec(module) is None:
                 raise ConfigurationError(
                     f"judge {key!r} runs its model in this process and needs {module}, "
@@ -56,7 +66,7 @@ class LocalProvider:
             )
         self.binding = config.binding
         self._config = config
-        self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
+        self._waiting: list[_Waiting] = []
         self._serving: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Reply:
@@ -68,7 +78,7 @@ class LocalProvider:
         """
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Reply] = loop.create_future()
-        self._waiting.append((request, reply))
+        self._waiting.append(_Waiting(request, reply))
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
         return await reply
@@ -78,41 +88,58 @@ class LocalProvider:
         while self._waiting:
             if len(self._waiting) < self._config.batch_size:
                 await asyncio.sleep(LINGER_S)
-            is_choice = self._waiting[0][0].is_choice
-            alike = [one for one in self._waiting if one[0].is_choice == is_choice]
-            batch = alike[: self._config.batch_size]
-            self._waiting = [one for one in self._waiting if one not in batch]
-            requests = [request for request, _ in batch]
+            batch = self._take_batch()
+            requests = [waiting.request for waiting in batch]
+            results: Sequence[Reply | Exception]
             try:
                 results = await asyncio.to_thread(self._results, requests)
             except Exception as error:
                 results = [error] * len(batch)
-            for (_, reply), result in zip(batch, results, strict=True):
+            for waiting, result in zip(batch, results, strict=True):
+                # Who was interrupted waits no more.
+                if waiting.reply.done():
+                    continue
                 if isinstance(result, Exception):
-                    reply.set_exception(result)
+                    waiting.reply.set_exception(result)
                 else:
-                    reply.set_result(result)
+                    waiting.reply.set_result(result)
+
+    def _take_batch(self) -> list[_Waiting]:
+        """Take what waits and is answered as the first of it: freely, or by labels."""
+        is_choice = self._waiting[0].request.is_choice
+        batch: list[_Waiting] = []
+        later: list[_Waiting] = []
+        for waiting in self._waiting:
+            is_alike = waiting.request.is_choice == is_choice
+            has_room = len(batch) < self._config.batch_size
+            (batch if is_alike and has_room else later).append(waiting)
+        self._waiting = later
+        return batch
 
     def _results(self, requests: Sequence[Request]) -> list[Reply | Exception]:
         """Answer a batch: all free, or all about the same labels."""
         config = self._config
         model = loaded_model(config.model, config.revision, config.dtype, config.device)
         parameters = GenerationParameters.model_validate(config.params)
-        texts = [
-            model.rendered(request.prompt, parameters.chat_template_kwargs)
-            for request in requests
-        ]
-        new_tokens = parameters.max_new_tokens
-        fits = [len(model.tokens(text)) + new_tokens <= model.longest for text in texts]
-        fitting = [text for text, is_short in zip(texts, fits, strict=True) if is_short]
+        template = parameters.chat_template_kwargs
+        texts = [model.rendered(request.prompt, template) for request in requests]
+        room = model.longest - parameters.max_new_tokens
+        too_long = ProviderFailure("rejected", about="the prompt is too long")
+        results: list[Reply | Exception] = [too_long] * len(texts)
+        fitting = {
+            number: text
+            for number, text in enumerate(texts)
+            if len(model.tokens(text)) <= room
+        }
         replies: list[Reply] = []
         if fitting and requests[0].is_choice:
-            replies = model.choose(fitting, requests[0].labels, config.model)
+            labels = requests[0].labels
+            replies = model.choose([*fitting.values()], labels, config.model)
         elif fitting:
-            replies = model.generate(fitting, parameters, config.model)
-        in_order = iter(replies)
-        too_long = ProviderFailure("rejected", about="the prompt is too long")
-        return [next(in_order) if is_short else too_long for is_short in fits]
+            replies = model.generate([*fitting.values()], parameters, config.model)
+        for number, reply in zip(fitting, replies, strict=True):
+            results[number] = reply
+        return results
 
 
 class LocalModel:
