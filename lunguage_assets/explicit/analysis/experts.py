@@ -192,14 +192,7 @@ def expert_agreement(
         },
         answered.index,
     )
-    groups: dict[str, list[str]] = {ALL_EXPERTS: answered.columns.tolist()}
-    for name in answered.columns:
-        role, occupation = experts.get(name, Expert())
-        if role:
-            groups.setdefault(role, []).append(name)
-        if occupation:
-            groups.setdefault(f"{OCCUPATION_PREFIX}{occupation}", []).append(name)
-
+    groups = _groups(answered.columns.tolist(), experts)
     mu_by_phrase = ranking.set_index("phrase")["mu"]
     mu_of_second = mu_by_phrase.reindex(second).to_numpy()
     lead = mu_by_phrase.reindex(first).to_numpy() - mu_of_second
@@ -216,6 +209,20 @@ def expert_agreement(
             rows += _rows_among_experts(phrases[members], answered[members], group)
     with_sizes = [{**row, "experts": len(groups[row["group"]])} for row in rows]
     return agreement_frame(EXPERT_AGREEMENT, with_sizes)
+
+
+def _groups(
+    names: Sequence[str], experts: Mapping[str, Expert]
+) -> dict[str, list[str]]:
+    """List the members of each group: all, and those of a role or an occupation."""
+    groups: dict[str, list[str]] = {ALL_EXPERTS: list(names)}
+    for name in names:
+        role, occupation = experts.get(name, Expert())
+        if role:
+            groups.setdefault(role, []).append(name)
+        if occupation:
+            groups.setdefault(f"{OCCUPATION_PREFIX}{occupation}", []).append(name)
+    return groups
 
 
 def _rows_with(

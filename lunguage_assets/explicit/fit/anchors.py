@@ -124,10 +124,10 @@ def chosen_anchors(
         if suffix == ".csv" and file.exists():
             return rated_anchors(file)
         sets = _content(file).sets if file.exists() else {}
+    # The choice may name the file: its only set is meant, whatever that is called.
     name = choice or _DEFAULT_SET
-    # The choice names the file: its only set is meant, whatever that is called.
-    if is_own and len(sets) == 1:
-        name = next(iter(sets))
+    if len(sets) == 1:
+        (name,) = sets
     if name not in sets:
         raise ConfigurationError(
             f"option explicit.anchors: found {choice!r}; expected one of "

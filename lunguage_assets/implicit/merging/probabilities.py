@@ -116,16 +116,12 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    present: list[_Alternative] = []
-    dismissed: list[_Alternative] = []
-    for member in members:
-        if member.row.positive:
-            present.append(member)
-        elif member.is_joined:
-            dismissed.append(member)
+    present = [member for member in members if member.row.positive]
     # A bare row is an alternative only beside an "or".
     if not any(member.is_joined for member in present):
         return
+    joined = [member for member in members if member.is_joined]
+    dismissed = [member for member in joined if not member.row.positive]
     p_by_name = _highest_p_by_name(present)
     of_present = sum(p_by_name.values())
     of_dismissed = sum(_highest_p_by_name(dismissed).values())
@@ -142,20 +138,21 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     # "A nodule on the right or on the left": one finding twice, and none beside it.
     if is_only_one and (is_hedged or len(present) > 1):
         return
-    # Taken before any of them changes, for the upper ends below.
-    low_by_name = {member.row.name: member.row.p_low for member in present}
     shares = _shares(present, p_by_name, available, is_only_one)
+    # Taken before any of them changes, for the upper ends.
+    low_by_name = {member.row.name: member.row.p_low for member in present}
     for member, share in zip(present, shares, strict=True):
-        row = member.row
-        if share != row.prob:
-            row.prob = share
-            row.p_source = ALTERNATIVE
-        row.p_low = min(row.p_low, share)
-        highest = max(row.p_high, share)
-        if not is_hedged:
-            lows_beside = [low for name, low in low_by_name.items() if name != row.name]
-            highest = max(highest, available - sum(lows_beside))
-        row.p_high = rounded(highest)
+        lows_beside = sum(low_by_name.values()) - low_by_name[member.row.name]
+        left_by_others = share if is_hedged else available - lows_beside
+        _take_share(member.row, share, left_by_others)
+
+
+def _take_share(row: Row, share: float, left_by_others: float) -> None:
+    if share != row.prob:
+        row.prob = share
+        row.p_source = ALTERNATIVE
+    row.p_low = min(row.p_low, share)
+    row.p_high = rounded(max(row.p_high, share, left_by_others))
 
 
 def _shares(
