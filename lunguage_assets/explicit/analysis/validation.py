@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.algorithm import NO_OPPONENT, STEP_LIMIT, Fits
@@ -45,7 +44,6 @@ STEPS = 100
 ALL_JUDGES = "all"
 
 _NO_PATIENCE_LIMIT = 10**9
-_NOT_RECORDED = -9
 _NO_LONE_JUDGE = -1
 
 
@@ -94,10 +92,12 @@ def fit_validation(
     outcomes = recorded_outcomes(ranking, matches)
     configurations = grid(judges, settings)
     fits = fit_back(ranking, judges, outcomes, configurations, settings, seeds)
-    curves = []
-    for number, configuration in enumerate(configurations):
-        curve = _curve(fits.distance[number], fits.stopped[number])
-        curves.append(curve.assign(**configuration._asdict()))
+    curves = [
+        _curve(fits.distance[number], fits.stopped[number]).assign(
+            **configuration._asdict()
+        )
+        for number, configuration in enumerate(configurations)
+    ]
     frame = pd.concat(curves).assign(
         phrases=len(ranking),
         seeds=seeds,
@@ -166,82 +166,63 @@ def fit_back(
     mu = ordered["mu"].to_numpy(dtype=np.float64)
     variance = ordered["sigma"].to_numpy(dtype=np.float64) ** 2
     phrase_hashes = text_hashes(ordered["phrase"])
-    judge_hashes = text_hashes(judges)
     seed = text_hash(settings.seed, "validation")
     repetitions = np.arange(seeds, dtype=np.uint64)
     shape = (len(configurations), len(mu), seeds)
     distance = np.zeros((*shape, STEPS), dtype=np.int64)
     stopped = np.zeros(shape, dtype=np.int64)
     for phrase in range(len(mu)):
-        opponents = np.flatnonzero(np.arange(len(mu)) != phrase)
-        phrase_seeds = mix(seed, phrase_hashes[phrase], repetitions)
+        others = np.arange(len(mu)) != phrase
         refit = _Refit(
-            plan=_plan(configurations, judges, phrase_seeds),
-            reference=ReferenceScale(mu[opponents], variance[opponents], (), ()),
-            phrase_hashes=phrase_hashes[opponents],
-            judge_hashes=judge_hashes,
-            outcomes=outcomes[phrase, opponents],
+            configurations=configurations,
+            judges=judges,
+            seeds=mix(seed, phrase_hashes[phrase], repetitions),
+            reference=ReferenceScale(mu[others], variance[others], (), ()),
+            phrase_hashes=phrase_hashes[others],
+            outcomes=outcomes[phrase, others],
         )
         ranks, stops = refit.run(settings)
-        known_rank = int((mu[opponents] > mu[phrase]).sum())
-        distance[:, phrase] = np.abs(ranks - known_rank).reshape(
-            len(configurations), seeds, STEPS
-        )
+        known_rank = int((mu[others] > mu[phrase]).sum())
+        distances = np.abs(ranks - known_rank)
+        distance[:, phrase] = distances.reshape(len(configurations), seeds, STEPS)
         stopped[:, phrase] = stops.reshape(len(configurations), seeds)
     return FitBack(distance, stopped)
 
 
-class _Plan(NamedTuple):
-    """One fit per configuration and seed; all arrays have shape (fits,).
+class _Refit:
+    """One phrase, fitted back by every configuration and seed side by side.
 
-    Attributes:
-        seed: hash of its draws.
-        is_random: whether opponents are drawn at random.
-        lone_judge: number of the judge that answers alone; -1: none does.
-        opponent_limit: N.
-        panel_steps: K.
-    """
-
-    seed: U64
-    is_random: NDArray[np.bool_]
-    lone_judge: Integers
-    opponent_limit: Integers
-    panel_steps: Integers
-
-
-def _plan(
-    configurations: Sequence[Configuration], judges: Sequence[str], seeds: U64
-) -> _Plan:
-    """Repeat every configuration with every seed."""
-    table = pd.DataFrame(configurations)
-    repeated = table.loc[table.index.repeat(len(seeds))]
-    return _Plan(
-        seed=np.tile(seeds, len(configurations)),
-        is_random=(repeated["strategy"] == RANDOM).to_numpy(),
-        # `all` is no judge of the panel: -1.
-        lone_judge=pd.Index(judges).get_indexer(pd.Index(repeated["judges"])),
-        opponent_limit=repeated["opponent_limit"].to_numpy(),
-        panel_steps=repeated["panel_steps"].to_numpy(),
-    )
-
-
-class _Refit(NamedTuple):
-    """One phrase, fitted back by every plan side by side.
-
-    Attributes:
-        plan: what each fit does.
+    Args:
+        configurations: what the fits do.
+        judges: keys of the judges, in panel order.
+        seeds: hashes of the draws; every configuration has all of them.
         reference: the other phrases.
         phrase_hashes: of their wordings, shape (phrases,).
-        judge_hashes: of the judges' keys, shape (judges,).
         outcomes: recorded answers about the phrase, shape (phrases, judges,
             repetitions).
     """
 
-    plan: _Plan
-    reference: ReferenceScale
-    phrase_hashes: U64
-    judge_hashes: U64
-    outcomes: Outcomes
+    def __init__(
+        self,
+        configurations: Sequence[Configuration],
+        judges: Sequence[str],
+        seeds: U64,
+        reference: ReferenceScale,
+        phrase_hashes: U64,
+        outcomes: Outcomes,
+    ) -> None:
+        table = pd.DataFrame(configurations)
+        plan = table.loc[table.index.repeat(len(seeds))]
+        self._seeds = np.tile(seeds, len(configurations))
+        self._is_random = (plan["strategy"] == RANDOM).to_numpy()
+        # `all` is no judge of the panel: -1.
+        self._lone_judge = pd.Index(judges).get_indexer(pd.Index(plan["judges"]))
+        self._opponent_limit = plan["opponent_limit"].to_numpy()
+        self._panel_steps = plan["panel_steps"].to_numpy()
+        self._judge_hashes = text_hashes(judges)
+        self._phrase_hashes = phrase_hashes
+        self._outcomes = outcomes
+        self._fits = Fits(len(plan), reference, len(judges))
 
     def run(self, settings: ExplicitSettings) -> tuple[Integers, Integers]:
         """Play all steps: the fits know no patience.
@@ -250,16 +231,14 @@ class _Refit(NamedTuple):
             Ranks after every step, shape (fits, steps), and the step at which the
             product would have ended each fit, shape (fits,).
         """
-        size = len(self.plan.seed)
-        fits = Fits(size, self.reference, len(self.judge_hashes))
-        rank_by_step = np.zeros((size, STEPS), dtype=np.int64)
-        stopped = np.zeros(size, dtype=np.int64)
+        fits = self._fits
+        rank_by_step = np.zeros((len(self._seeds), STEPS), dtype=np.int64)
+        stopped = np.zeros(len(self._seeds), dtype=np.int64)
         while len(active := fits.running()):
             step = fits.tried[active]
-            opponent = self._opponents(active, fits, step)
-            outcomes = self._draw_outcomes(active, fits, step, opponent)
-            fits.play(active, opponent, outcomes)
-            limit = self.plan.opponent_limit[active]
+            opponent = self._opponents(active, step)
+            fits.play(active, opponent, self._draw_outcomes(active, step, opponent))
+            limit = self._opponent_limit[active]
             fits.end(active, limit, STEPS, _NO_PATIENCE_LIMIT)
             played = active[fits.steps[active] > 0]
             rank_by_step[played, fits.steps[played] - 1] = fits.rank[played]
@@ -272,46 +251,42 @@ class _Refit(NamedTuple):
             )
             first_stop = active[would_stop & (stopped[active] == 0)]
             stopped[first_stop] = fits.steps[first_stop]
-        # A fit that has run out of opponents keeps its last rank.
-        last_step = np.maximum(fits.steps, 1)[:, None] - 1
-        steps = np.minimum(np.arange(STEPS), last_step)
-        return np.take_along_axis(rank_by_step, steps, axis=1), stopped
+        return _until(rank_by_step, fits.steps), stopped
 
-    def _opponents(self, active: Integers, fits: Fits, step: Integers) -> Integers:
-        limit = self.plan.opponent_limit
-        opponent, _ = fits.opponents(active, limit[active])
-        is_random = self.plan.is_random[active]
-        if is_random.any():
-            # Any phrase that may still be played, with equal chances.
-            drawing = active[is_random]
-            seeds = mix(self.plan.seed[drawing], step[is_random], text_hash("opponent"))
-            hashes = mix(seeds[:, None], self.phrase_hashes[None, :])
-            is_eligible = fits.counts[drawing] < limit[drawing, None]
-            hashes = np.where(is_eligible, hashes, np.uint64(2**64 - 1))
-            opponent[is_random] = np.argmin(hashes, axis=1)
-        return opponent
+    def _opponents(self, active: Integers, step: Integers) -> Integers:
+        limit = self._opponent_limit[active]
+        opponent, _ = self._fits.opponents(active, limit)
+        # At random: any phrase that may still be played, with equal chances.
+        seeds = mix(self._seeds[active], step, text_hash("opponent"))
+        hashes = mix(seeds[:, None], self._phrase_hashes)
+        is_eligible = self._fits.counts[active] < limit[:, None]
+        drawn = np.where(is_eligible, hashes, np.uint64(2**64 - 1)).argmin(axis=1)
+        return np.where(self._is_random[active], drawn, opponent)
 
     def _draw_outcomes(
-        self, active: Integers, fits: Fits, step: Integers, opponent: Integers
+        self, active: Integers, step: Integers, opponent: Integers
     ) -> Outcomes:
         """Draw a recorded answer of every judge that plays, shape (plays, judges)."""
         # Every judge draws a comparison of its own, as it plays its own sentence of the
         # opponent in the product.
-        hashes = mix(
-            self.plan.seed[active, None], step[:, None], self.judge_hashes[None, :]
-        )
-        judges = np.arange(len(self.judge_hashes))[None, :]
-        repetition = random_below(mix(hashes, 0), self.outcomes.shape[2])
-        outcomes = self.outcomes[opponent[:, None], judges, repetition]
+        hashes = mix(self._seeds[active, None], step[:, None], self._judge_hashes)
+        judges = np.arange(len(self._judge_hashes))
+        repetition = random_below(mix(hashes, 0), self._outcomes.shape[2])
+        outcomes = self._outcomes[opponent[:, None], judges, repetition]
         # One judge answers all steps, or after K steps one that is drawn each time.
-        planned_judge = self.plan.lone_judge[active]
+        planned_judge = self._lone_judge[active]
         is_planned = planned_judge != _NO_LONE_JUDGE
-        drawn_judge = np.argmin(mix(hashes, 2), axis=1)
+        drawn_judge = mix(hashes, 2).argmin(axis=1)
         lone_judge = np.where(is_planned, planned_judge, drawn_judge)
-        is_alone = is_planned | (fits.steps[active] >= self.plan.panel_steps[active])
-        is_other_judge = judges != lone_judge[:, None]
-        outcomes[is_alone[:, None] & is_other_judge] = Outcome.NOT_ASKED
-        return outcomes
+        is_late = self._fits.steps[active] >= self._panel_steps[active]
+        is_silent = (is_planned | is_late)[:, None] & (judges != lone_judge[:, None])
+        return np.where(is_silent, Outcome.NOT_ASKED, outcomes)
+
+
+def _until(values: Integers, last_step: Integers) -> Integers:
+    """Keep the value of a last step in all later ones; steps are the last axis."""
+    last = np.maximum(last_step, 1)[..., None] - 1
+    return np.take_along_axis(values, np.minimum(np.arange(STEPS), last), axis=-1)
 
 
 def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
@@ -322,9 +297,7 @@ def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
         stopped: as of `FitBack`, shape (phrases, seeds).
     """
     is_fitted = stopped > 0
-    last_step = np.maximum(stopped, 1)[..., None] - 1
-    until_stopped = np.minimum(np.arange(STEPS), last_step)
-    distance_stopped = np.take_along_axis(distance, until_stopped, axis=2)
+    distance_stopped = _until(distance, stopped)
     # What luck is worth: how far the means of single seeds lie from each other.
     means_by_seed = [
         distance[is_fitted_by_seed, seed].mean(axis=0)
@@ -333,15 +306,16 @@ def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
     ]
     fitted = pd.DataFrame(distance[is_fitted])
     means = pd.DataFrame(np.reshape(means_by_seed, (-1, STEPS)))
-    curve = pd.DataFrame(
+    return pd.DataFrame(
         {
             "mean_distance": fitted.mean(),
             "sd_distance": fitted.std(),
             "sd_between_seeds": means.std(),
             "mean_distance_stopped": pd.DataFrame(distance_stopped[is_fitted]).mean(),
+            "unfitted": (~is_fitted).sum(),
+            "step": range(1, STEPS + 1),
         }
     )
-    return curve.assign(unfitted=(~is_fitted).sum(), step=range(1, STEPS + 1))
 
 
 def recorded_outcomes(
@@ -363,37 +337,31 @@ def recorded_outcomes(
     phrases = pd.Index(ranking.sort_values("rank", kind="stable")["phrase"])
     judges = ranking["judges"].iloc[0]
     version = ranking["vocabulary_version"].iloc[0]
-    last_repetitions = [
-        frame["repetition"].max() for frame in matches.values() if len(frame)
-    ]
-    repetitions = 1 + int(max(last_repetitions, default=0))
+    frames = [matches.get(judge, COMPARISON_MATCHES.frame()) for judge in judges]
+    repetitions = 1 + max(
+        int(frame["repetition"].max()) if len(frame) else 0 for frame in frames
+    )
+    expected = repetitions * len(phrases) * (len(phrases) - 1) // 2
     shape = (len(phrases), len(phrases), len(judges), repetitions)
-    outcomes = np.full(shape, _NOT_RECORDED, dtype=np.int8)
-    diagonal = np.arange(len(phrases))
-    for number, judge in enumerate(judges):
-        stored = matches.get(judge, COMPARISON_MATCHES.frame())
-        is_ranked = stored["phrase_a"].isin(phrases) & stored["phrase_b"].isin(phrases)
-        frame = stored[is_ranked & (stored["vocabulary_version"] == version)]
+    outcomes = np.full(shape, Outcome.INVALID, dtype=np.int8)
+    for number, (judge, frame) in enumerate(zip(judges, frames, strict=True)):
         first = phrases.get_indexer(pd.Index(frame["phrase_a"]))
         second = phrases.get_indexer(pd.Index(frame["phrase_b"]))
+        is_ranked = (first >= 0) & (second >= 0)
+        is_ranked &= (frame["vocabulary_version"] == version).to_numpy(dtype=bool)
+        if len(frame) != expected or not is_ranked.all():
+            raise MethodError(
+                f"matches of judge {judge!r}: {expected - is_ranked.sum()} are missing "
+                f"or of another vocabulary; expected {repetitions} for every pair of "
+                f"the {len(phrases)} ranked phrases. Materialise "
+                "comparison_matches of that judge again, then reference_ranking."
+            )
         repetition = frame["repetition"].to_numpy()
         is_valid = frame["winner"].notna().to_numpy()
         has_won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
         # From both sides: either of the two phrases may be the one that is left out.
-        outcomes[first, second, number, repetition] = np.where(
-            is_valid, has_won, Outcome.INVALID
-        )
-        outcomes[second, first, number, repetition] = np.where(
-            is_valid, ~has_won, Outcome.INVALID
-        )
-        outcomes[diagonal, diagonal, number] = Outcome.INVALID
-        # Every missing match is missing from both sides.
-        missing = int((outcomes[:, :, number] == _NOT_RECORDED).sum()) // 2
-        if missing or len(frame) < len(stored):
-            raise MethodError(
-                f"matches of judge {judge!r}: {missing} are missing, or they are of "
-                f"another vocabulary; expected {repetitions} for every pair of the "
-                f"{len(phrases)} ranked phrases. Materialise comparison_matches of "
-                "that judge again, then reference_ranking."
-            )
+        won = np.where(is_valid, has_won, Outcome.INVALID)
+        lost = np.where(is_valid, ~has_won, Outcome.INVALID)
+        outcomes[first, second, number, repetition] = won
+        outcomes[second, first, number, repetition] = lost
     return outcomes
