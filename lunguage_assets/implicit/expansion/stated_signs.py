@@ -18,7 +18,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 from lunguage_assets.implicit.rows import Row, priority, tokens
 from lunguage_assets.implicit.statements.contradictions import is_present
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.implicit.statements.locations import anatomy
+from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 
 
 class StatedSigns:
@@ -169,24 +169,17 @@ def gives_reason(row: Row, parent: Row) -> bool:
 
 
 def is_near(row: Row, child: Row) -> bool:
-    """Whether a row lies where a child does, around it or inside it.
+    """Whether a row lies where a child does, around it, or inside it on the same sides.
 
-    The name counts, too ("peribronchial opacity"). The whole lung is no narrower than a
-    row without a location.
+    The name counts, too ("peribronchial opacity").
     """
-    stated = anatomy().location(row.location_parts)
-    implied = anatomy().location(child.location_parts)
-    regions = stated.regions | anatomy().location((row.ent,)).regions
-    parts = implied.parts if regions else anatomy().without_wholes(implied)
-    if compatible_locations(regions.union(stated.parts), frozenset(parts)):
-        return True
-    if not row.location_parts or not child.location_parts:
-        return False
-    if anatomy().covers(row.location_parts, child.location_parts):
-        return True
-    # A sign of both sides is not stated by one of the left side alone.
-    lies_inside = anatomy().covers(child.location_parts, row.location_parts)
-    return bool(lies_inside and implied.sides <= stated.sides)
+    named = anatomy().location((row.ent,)).regions
+    stated = (*row.location_parts, *sorted(named))
+    implied = child.location_parts
+    # "Opacity" does not state the one at the left base; the whole lung is no narrower.
+    if not stated:
+        return not anatomy().without_wholes(anatomy().location(implied))
+    return bool(anatomy().covers(stated, implied) or lies_in(stated, implied))
 
 
 def defines(cell: str, attribute: str) -> bool:

@@ -14,7 +14,7 @@ from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wordin
 from lunguage_assets.implicit.merging.similar_findings import Pair, complete_link
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.implicit.statements.locations import anatomy
+from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 
 # Only their order counts: a pair at one location comes before one of one status.
 _SAME_LOCATION = 0.5
@@ -108,17 +108,6 @@ def row_with_location(survivor: Row, group: Sequence[Row]) -> Row:
         if is_preferred and is_inside != is_around:
             located = row
     return located
-
-
-def lies_in(inner: LocationParts, outer: LocationParts) -> bool:
-    """Whether a location lies in another one, and on no other sides.
-
-    What is bilateral is not what is left.
-    """
-    if not anatomy().covers(outer, inner):
-        return False
-    outer_sides = anatomy().location(outer).sides
-    return not outer_sides or outer_sides == anatomy().location(inner).sides
 
 
 def is_same_location(first: LocationParts, second: LocationParts) -> bool:

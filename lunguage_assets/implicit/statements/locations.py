@@ -195,6 +195,17 @@ def anatomy() -> Anatomy:
     return Anatomy(statements_file())
 
 
+def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    """Whether a location lies in another one, and on no other sides.
+
+    What is bilateral is not what is left.
+    """
+    if not anatomy().covers(outer, inner):
+        return False
+    outer_sides = anatomy().location(outer).sides
+    return not outer_sides or outer_sides == anatomy().location(inner).sides
+
+
 @remembered
 def says_resolved(improved: str) -> bool:
     """Whether a course says that the finding is gone: it is absent now (section 4)."""
