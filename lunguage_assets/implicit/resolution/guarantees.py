@@ -222,8 +222,9 @@ def violations_between(
     log = tables["resolution_log"]
     is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
     is_listed = log["finding_id"].isin(tables["conflicts"]["finding_ids"].explode())
-    for event in log[is_resolved & ~is_listed].itertuples():
-        yield Violation(CONFLICTS_LISTED, event.study_id, (event.finding_id,))
+    unlisted = log[is_resolved & ~is_listed]
+    for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
+        yield Violation(CONFLICTS_LISTED, study, (finding_id,))
 
     accounts = tables["accounting"].set_index("study_id")
     recounted = account(
