@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
@@ -55,48 +55,51 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def table_out(
-    table: str,
+def table_outs(
     group: str,
     code_version: str,
-    *,
+    *tables: str,
     asks_judges: bool = False,
-    condition: dg.AutomationCondition[dg.AssetKey] | None = None,
+    condition: Callable[[str], dg.AutomationCondition[dg.AssetKey]] | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> dg.AssetOut:
-    """Return a table as an output of `@dg.multi_asset`, with what the UI shows of it.
+) -> dict[str, dg.AssetOut]:
+    """Return tables as outputs of `@dg.multi_asset`, with what the UI shows of them.
 
     Args:
-        table: its name, which is that of the asset.
-        group: of the asset.
-        code_version: of the step that makes it (`io_manager.versioned`).
-        asks_judges: whether making it may cost money.
-        condition: when the sensor requests it; None: never.
+        group: of the assets.
+        code_version: of the step that makes them (`io_manager.versioned`).
+        tables: their names, which are those of the assets.
+        asks_judges: whether making them may cost money.
+        condition: returns when the sensor requests a table; None: never.
         metadata: further words for the UI.
     """
-    declared = TABLES[table]
-    description = declared.description
-    tags = {}
-    if asks_judges:
-        description += f"\n\n{COSTS}"
-        tags["paid"] = "llm"
-    if any(column.restricted for column in declared.columns):
-        tags["contains"] = "report-text"
-    return dg.AssetOut(
-        group_name=group,
-        code_version=code_version,
-        # What an asset returns is no table yet: `io_manager.ParquetStore` stores it.
-        dagster_type=dg.Any,
-        description=as_written(description),
-        metadata={
-            "dagster/column_schema": column_schema(declared),
-            "dagster/table_name": table,
-            **(metadata or {}),
-        },
-        kinds={"pandas", "parquet"},
-        tags=tags,
-        automation_condition=condition,
-    )
+    outs = {}
+    for table in tables:
+        declared = TABLES[table]
+        description = declared.description
+        tags = {}
+        if asks_judges:
+            description += f"\n\n{COSTS}"
+            tags["paid"] = "llm"
+        if any(column.restricted for column in declared.columns):
+            tags["contains"] = "report-text"
+        outs[table] = dg.AssetOut(
+            group_name=group,
+            code_version=code_version,
+            # What an asset returns is no table yet: `io_manager.ParquetStore` stores
+            # it.
+            dagster_type=dg.Any,
+            description=as_written(description),
+            metadata={
+                "dagster/column_schema": column_schema(declared),
+                "dagster/table_name": table,
+                **(metadata or {}),
+            },
+            kinds={"pandas", "parquet"},
+            tags=tags,
+            automation_condition=condition(table) if condition else None,
+        )
+    return outs
 
 
 def counts(

@@ -20,7 +20,7 @@ from lunguage_assets.orchestration.assets.explicit import (
 )
 from lunguage_assets.orchestration.checks import check_specs, expectations
 from lunguage_assets.orchestration.io_manager import Result, stored, versioned
-from lunguage_assets.orchestration.metadata import table_out
+from lunguage_assets.orchestration.metadata import table_outs
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_results
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
@@ -43,14 +43,13 @@ def analysis_assets(
 
     @dg.multi_asset(
         name="measure_agreement",
-        outs={
-            table: table_out(
-                table,
-                GROUP,
-                versioned("4", settings.model_dump(include=ranking_options)),
-            )
-            for table in ("judge_agreement", "ranking_correlations", "expert_agreement")
-        },
+        outs=table_outs(
+            GROUP,
+            versioned("4", settings.model_dump(include=ranking_options)),
+            "judge_agreement",
+            "ranking_correlations",
+            "expert_agreement",
+        ),
         ins={"comparison_matches": of_members},
         deps=["experts_file"],
         partitions_def=by.ranker,
@@ -100,16 +99,12 @@ def analysis_assets(
 
     @dg.multi_asset(
         name="validate_fit",
-        outs={
-            table: table_out(
-                table,
-                GROUP,
-                versioned(
-                    "3", settings.model_dump(include=ranking_options | FIT_OPTIONS)
-                ),
-            )
-            for table in ("fit_validation", "ranking_robustness")
-        },
+        outs=table_outs(
+            GROUP,
+            versioned("3", settings.model_dump(include=ranking_options | FIT_OPTIONS)),
+            "fit_validation",
+            "ranking_robustness",
+        ),
         ins={"comparison_matches": of_members},
         partitions_def=by.ranker,
     )

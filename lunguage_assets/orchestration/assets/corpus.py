@@ -8,6 +8,7 @@ rows is in `structuring`.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import dagster as dg
 import pandas as pd
@@ -34,7 +35,7 @@ from lunguage_assets.orchestration.checks import (
 )
 from lunguage_assets.orchestration.io_manager import Result, stored, versioned
 from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
-from lunguage_assets.orchestration.metadata import table_out
+from lunguage_assets.orchestration.metadata import table_outs
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors, redact_results
 from lunguage_assets.orchestration.spending import Spending
@@ -78,15 +79,14 @@ def text_assets(
 
     @dg.multi_asset(
         name="read_texts",
-        outs={
-            table: table_out(table, "text", texts_version)
-            for table in (
-                "report_texts",
-                "report_sentences",
-                "rejected_reports",
-                "reading_notes",
-            )
-        },
+        outs=table_outs(
+            "text",
+            texts_version,
+            "report_texts",
+            "report_sentences",
+            "rejected_reports",
+            "reading_notes",
+        ),
         partitions_def=by.batch,
         deps=["deliveries"],
     )
@@ -112,16 +112,15 @@ def text_assets(
 
     @dg.multi_asset(
         name="structure_reports",
-        outs={
-            table: table_out(
-                table,
-                "text",
-                structured_version,
-                asks_judges=True,
-                condition=batch_condition(configuration, table),
-            )
-            for table in ("structured_findings", "sentence_accounts", "refused_values")
-        },
+        outs=table_outs(
+            "text",
+            structured_version,
+            "structured_findings",
+            "sentence_accounts",
+            "refused_values",
+            asks_judges=True,
+            condition=partial(batch_condition, configuration),
+        ),
         ins={
             "report_texts": dg.AssetIn(partition_mapping=by.same_batch),
             "report_sentences": dg.AssetIn(partition_mapping=by.same_batch),
@@ -210,13 +209,11 @@ def text_assets(
 
     @dg.multi_asset(
         name="compare_structurers",
-        outs={
-            "structuring_agreement": table_out(
-                "structuring_agreement",
-                "text",
-                versioned("2", settings.corpus.default_view),
-            )
-        },
+        outs=table_outs(
+            "text",
+            versioned("2", settings.corpus.default_view),
+            "structuring_agreement",
+        ),
         ins={
             "structured_findings": dg.AssetIn(
                 partition_mapping=by.same_batch,
@@ -284,15 +281,16 @@ def corpus_assets(
 
     @dg.multi_asset(
         name="take_in_findings",
-        outs={
-            table: table_out(
-                table,
-                "corpus",
-                findings_version,
-                condition=batch_condition(configuration, table),
-            )
-            for table in ("findings", "reports", "rejected", "intake_notes", "terms")
-        },
+        outs=table_outs(
+            "corpus",
+            findings_version,
+            "findings",
+            "reports",
+            "rejected",
+            "intake_notes",
+            "terms",
+            condition=partial(batch_condition, configuration),
+        ),
         ins={
             "report_texts": of_texts,
             "rejected_reports": of_texts,

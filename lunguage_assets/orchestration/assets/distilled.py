@@ -15,7 +15,7 @@ from lunguage_assets.orchestration.assets.explicit import GROUP, constants
 from lunguage_assets.orchestration.checks import as_good_as_the_panel, check_specs
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.io_manager import Result, stored, stored_table
-from lunguage_assets.orchestration.metadata import table_out
+from lunguage_assets.orchestration.metadata import table_outs
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import (
@@ -45,7 +45,7 @@ def distilled_assets(
 
     @dg.multi_asset(
         name="distil_panel",
-        outs={"distilled_scorer": table_out("distilled_scorer", GROUP, "1")},
+        outs=table_outs(GROUP, "1", "distilled_scorer"),
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         # Over all batches: read below, a batch at a time.
         deps=learns_from,

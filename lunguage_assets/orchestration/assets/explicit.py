@@ -7,6 +7,7 @@ How phrases are extracted, ranked and fitted is not here, but in the package `ex
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import dagster as dg
 import pandas as pd
@@ -42,7 +43,7 @@ from lunguage_assets.orchestration.io_manager import (
     versioned,
 )
 from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
-from lunguage_assets.orchestration.metadata import counts, picture, table_out
+from lunguage_assets.orchestration.metadata import counts, picture, table_outs
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors, redact_results
 from lunguage_assets.orchestration.resources import (
@@ -135,16 +136,14 @@ def _hedge_assets(
 
     @dg.multi_asset(
         name="extract_phrases",
-        outs={
-            "hedge_phrases": table_out(
-                "hedge_phrases",
-                GROUP,
-                "2",
-                asks_judges=True,
-                condition=batch_condition(configuration, "hedge_phrases"),
-                metadata=which_is_ranked,
-            )
-        },
+        outs=table_outs(
+            GROUP,
+            "2",
+            "hedge_phrases",
+            asks_judges=True,
+            condition=partial(batch_condition, configuration),
+            metadata=which_is_ranked,
+        ),
         ins={"findings": dg.AssetIn(partition_mapping=by.same_batch)},
         deps=[
             dg.AssetDep("judges", partition_mapping=by.same_judge),
@@ -204,14 +203,12 @@ def _hedge_assets(
 
     @dg.multi_asset(
         name="collect_vocabulary",
-        outs={
-            "hedge_vocabulary": table_out(
-                "hedge_vocabulary",
-                GROUP,
-                _versions(configuration, "2", VOCABULARY_OPTIONS),
-                metadata=which_is_ranked,
-            )
-        },
+        outs=table_outs(
+            GROUP,
+            _versions(configuration, "2", VOCABULARY_OPTIONS),
+            "hedge_vocabulary",
+            metadata=which_is_ranked,
+        ),
         # Over all batches there may be more rows than fit into memory: they are read
         # below, a batch at a time.
         deps=[dg.AssetDep("hedge_phrases", partition_mapping=by.same_judge)],
@@ -251,14 +248,12 @@ def _rating_assets(
 
     @dg.multi_asset(
         name="compare_phrases",
-        outs={
-            "comparison_matches": table_out(
-                "comparison_matches",
-                GROUP,
-                _versions(configuration, "1", COMPARISON_OPTIONS),
-                asks_judges=True,
-            )
-        },
+        outs=table_outs(
+            GROUP,
+            _versions(configuration, "1", COMPARISON_OPTIONS),
+            "comparison_matches",
+            asks_judges=True,
+        ),
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         deps=["judges"],
         partitions_def=by.judge,
@@ -304,13 +299,9 @@ def _rating_assets(
 
     @dg.multi_asset(
         name="rank_phrases",
-        outs={
-            "reference_ranking": table_out(
-                "reference_ranking",
-                GROUP,
-                _versions(configuration, "5", RANKING_OPTIONS),
-            )
-        },
+        outs=table_outs(
+            GROUP, _versions(configuration, "5", RANKING_OPTIONS), "reference_ranking"
+        ),
         ins={
             "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
             # One judge's frame, or several by judge.
@@ -383,16 +374,14 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
 
     @dg.multi_asset(
         name="fit_findings",
-        outs={
-            table: table_out(
-                table,
-                GROUP,
-                _versions(configuration, "4", FIT_OPTIONS),
-                asks_judges=True,
-                condition=batch_condition(configuration, table),
-            )
-            for table in ("fitted_probabilities", "fit_log")
-        },
+        outs=table_outs(
+            GROUP,
+            _versions(configuration, "4", FIT_OPTIONS),
+            "fitted_probabilities",
+            "fit_log",
+            asks_judges=True,
+            condition=partial(batch_condition, configuration),
+        ),
         ins={
             "findings": dg.AssetIn(partition_mapping=by.same_batch),
             "hedge_phrases": dg.AssetIn(partition_mapping=by.extractor_of_batch),

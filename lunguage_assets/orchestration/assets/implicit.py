@@ -7,6 +7,7 @@ expanded and resolved is not here, but in the package `implicit`.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import dagster as dg
 import pandas as pd
@@ -37,7 +38,7 @@ from lunguage_assets.orchestration.checks import (
     none_set_aside,
 )
 from lunguage_assets.orchestration.io_manager import Result, stored, versioned
-from lunguage_assets.orchestration.metadata import counts, table_out
+from lunguage_assets.orchestration.metadata import counts, table_outs
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors, redact_results
 from lunguage_assets.packaged_data import resource
@@ -81,19 +82,17 @@ def implicit_assets(
 
     @dg.multi_asset(
         name="merge_duplicates",
-        outs={
-            "deduplicated_findings": table_out(
-                "deduplicated_findings",
-                GROUP,
-                versioned(
-                    "7",
-                    settings.model_dump(include=MERGE_OPTIONS),
-                    encoder_identity(settings),
-                    statements,
-                ),
-                condition=batch_condition(configuration, "deduplicated_findings"),
-            )
-        },
+        outs=table_outs(
+            GROUP,
+            versioned(
+                "7",
+                settings.model_dump(include=MERGE_OPTIONS),
+                encoder_identity(settings),
+                statements,
+            ),
+            "deduplicated_findings",
+            condition=partial(batch_condition, configuration),
+        ),
         ins={"findings": same_batch, "terms": same_batch},
         deps=["blacklist_file"],
         partitions_def=by.ranker_and_batch,
@@ -162,15 +161,13 @@ def implicit_assets(
 
     @dg.multi_asset(
         name="expand_diagnoses",
-        outs={
-            table: table_out(
-                table,
-                GROUP,
-                versioned("6", statements),
-                condition=batch_condition(configuration, table),
-            )
-            for table in ("expansions", "pathway_matches")
-        },
+        outs=table_outs(
+            GROUP,
+            versioned("6", statements),
+            "expansions",
+            "pathway_matches",
+            condition=partial(batch_condition, configuration),
+        ),
         ins={"terms": same_batch},
         deps=["pathways_file"],
         partitions_def=by.ranker_and_batch,
@@ -222,21 +219,16 @@ def implicit_assets(
 
     @dg.multi_asset(
         name="resolve_contradictions",
-        outs={
-            table: table_out(
-                table,
-                GROUP,
-                versioned("6", statements),
-                condition=batch_condition(configuration, table),
-            )
-            for table in (
-                "lunguage_plus_plus",
-                "resolution_log",
-                "conflicts",
-                "accounting",
-                "set_aside",
-            )
-        },
+        outs=table_outs(
+            GROUP,
+            versioned("6", statements),
+            "lunguage_plus_plus",
+            "resolution_log",
+            "conflicts",
+            "accounting",
+            "set_aside",
+            condition=partial(batch_condition, configuration),
+        ),
         ins={
             "reports": same_batch,
             "rejected": same_batch,
