@@ -32,50 +32,38 @@ def test_rows_hold_words_characters_references_and_every_sentence_has_an_account
 ):
     report = cut_report("s00000001", TEXT)
     patchy = {"morphology": (span("Patchy"),)}
-    one = Mention(
+    opacity = Mention(
         1, span("opacities"), "opacity", "PF", "dp", (), patchy, associate=(2,)
     )
     opacities = [
-        replace(one, location=(span(words),)) for words in ("Left\nbase", "right apex")
+        replace(opacity, location=(span(words),))
+        for words in ("Left\nbase", "right apex")
     ]
     pneumonia = Mention(1, span("pneumonia"), "pneumonia", "CF", "tp", evidence=(0, 1))
     again = Mention(3, span("Pneumonia"), "pneumonia", "CF", "dp")
-    accounts = (
-        "nothing stated",
-        "findings",
-        "nothing stated",
-        "findings",
-        "not about the patient now",
-    )
-    readings = tuple(SentenceReading(account) for account in accounts)
+    silent = SentenceReading("nothing stated")
+    stated = SentenceReading("findings")
+    readings = (silent, stated, silent, stated, SentenceReading("unreadable"))
     refused = (RefusedValue("find", 9, "location", "nowhere", "no-such-sentence"),)
-    answer = StructuredReport(
-        "s00000001", readings, (*opacities, pneumonia, again), refused
-    )
+    mentions = (*opacities, pneumonia, again)
+    answer = StructuredReport("s00000001", readings, mentions, refused)
     tables = structured_tables([report], [answer])
     rows = tables.structured_findings
-    first = rows.iloc[0]
-    assert (first["section"], first["sent_idx"], first["ent_idx"]) == ("find", 1, 1)
-    assert (first["ent"], first["location"], first["morphology"]) == (
-        "opacities",
-        "left base",
-        "patchy",
-    )
-    spans = read_spans(first["spans"])
+    shown = ["section", "sent_idx", "ent_idx", "ent", "location", "morphology"]
+    assert rows.loc[0, shown].tolist() == [
+        "find", 1, 1, "opacities", "left base", "patchy",
+    ]  # fmt: skip
+    spans = read_spans(rows.loc[0, "spans"])
     assert [one.of(TEXT) for one in spans["location"]] == ["Left\nbase"]
     assert list(spans) == ["ent", "location", "morphology"]
     assert list(rows["evidence"].iloc[2]) == ["find:1", "find:2"]
-    assert [list(cell) for cell in rows["associate"]] == [
-        ["find:3"],
-        ["find:3"],
-        [],
-        [],
-    ]
+    associates = [list(cell) for cell in rows["associate"]]
+    assert associates == [["find:3"], ["find:3"], [], []]
     assert rows["ent_idx"].tolist() == [1, 2, 3, 1]
-    assert tables.sentence_accounts["rows"].tolist() == [0, 3, 0, 1, 0]
-    assert tables.sentence_accounts["sent_idx"].tolist() == [
-        one.number for one in report.sentences
+    accounts = tables.sentence_accounts
+    assert accounts["rows"].tolist() == [0, 3, 0, 1, 0]
+    assert accounts["sent_idx"].tolist() == [one.number for one in report.sentences]
+    refused_columns = ["section", "sent_idx", "column", "found", "reason"]
+    assert tables.refused_values[refused_columns].values.tolist() == [
+        ["find", 9, "location", "nowhere", "no-such-sentence"]
     ]
-    assert tables.refused_values[
-        ["section", "sent_idx", "column", "found", "reason"]
-    ].values.tolist() == [["find", 9, "location", "nowhere", "no-such-sentence"]]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -39,63 +40,42 @@ TWO = (
 )
 
 
-def compared(
-    *frames: pd.DataFrame, gold: pd.DataFrame | None = None
-) -> dict[str, dict[str, Any]]:
-    """Lines of the first comparison, by field; None where a measure is not defined."""
+def compared(*frames: pd.DataFrame, gold: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Lines of the first comparison, by field."""
     names = [f"s{n}" for n in range(len(frames))]
     agreement = structuring_agreement(dict(zip(names, frames, strict=True)), gold)
-    structurer_1, structurer_2 = agreement.iloc[0][["structurer_1", "structurer_2"]]
-    first_comparison = agreement[
-        (agreement["structurer_1"] == structurer_1)
-        & (agreement["structurer_2"] == structurer_2)
-    ]
-    lines = (
-        first_comparison.astype(object)
-        .where(first_comparison.notna(), None)
-        .to_dict("records")
-    )
-    return {
-        str(line["field"]): {str(name): value for name, value in line.items()}
-        for line in lines
-    }
+    who = agreement[["structurer_1", "structurer_2"]].agg("|".join, axis=1)
+    return agreement[who == who.iloc[0]].set_index("field")
 
 
-def counts(line: dict[str, Any]) -> tuple[int, int, int]:
-    return line["first"], line["second"], line["agreed"]
+def counts(agreement: pd.DataFrame, field: str) -> list[int]:
+    return agreement.loc[field, ["first", "second", "agreed"]].tolist()
 
 
 def test_rows_of_the_same_words_are_matched_by_their_locations() -> None:
     turned = (TWO[1] | {"ent_idx": 1}, TWO[0] | {"ent_idx": 2})
     agreement = compared(frame(*TWO), frame(*turned))
-    assert counts(agreement["finding"]) == (2, 2, 2)
-    assert counts(agreement["location"]) == (4, 4, 4)
-    assert (agreement["status"]["f1"], agreement["status"]["kappa"]) == (1.0, 1.0)
-    assert (agreement["cat"]["f1"], agreement["cat"]["kappa"]) == (1.0, None)
-    assert (agreement["severity"]["f1"], counts(agreement["severity"])) == (
-        None,
-        (0, 0, 0),
-    )
+    assert counts(agreement, "finding") == [2, 2, 2]
+    assert counts(agreement, "location") == [4, 4, 4]
+    assert agreement.loc["status", ["f1", "kappa"]].tolist() == [1.0, 1.0]
+    # All say one code: agreement by chance is whole.
+    assert agreement.loc["cat", "f1"] == 1.0
+    assert pd.isna(agreement.loc["cat", "kappa"])
+    assert counts(agreement, "severity") == [0, 0, 0]
+    assert pd.isna(agreement.loc["severity", "f1"])
 
 
 def test_recall_of_one_reading_is_precision_of_the_other() -> None:
     more = (*TWO, row(3, "apex", status="dn"))
     less = (TWO[0] | {"status": "tn", "location": "base, lower", "measurement": ""},)
     agreement = compared(frame(*more), frame(*less))
-    assert counts(agreement["finding"]) == (3, 1, 1)
-    assert (agreement["finding"]["precision"], agreement["finding"]["recall"]) == (
-        1.0,
-        1 / 3,
-    )
-    assert (counts(agreement["status"]), agreement["status"]["f1"]) == ((3, 1, 0), 0.0)
-    assert counts(agreement["location"]) == (2, 2, 1)
-    assert (
-        counts(agreement["measurement"]),
-        agreement["measurement"]["precision"],
-    ) == (
-        (1, 0, 0),
-        None,
-    )
+    assert counts(agreement, "finding") == [3, 1, 1]
+    assert agreement.loc["finding", ["precision", "recall"]].tolist() == [1.0, 1 / 3]
+    assert counts(agreement, "status") == [3, 1, 0]
+    assert agreement.loc["status", "f1"] == 0.0
+    assert counts(agreement, "location") == [2, 2, 1]
+    assert counts(agreement, "measurement") == [1, 0, 0]
+    assert pd.isna(agreement.loc["measurement", "precision"])
 
 
 def test_rows_are_matched_only_within_a_sentence_and_by_a_common_word() -> None:
@@ -106,7 +86,7 @@ def test_rows_are_matched_only_within_a_sentence_and_by_a_common_word() -> None:
         row(1, "opacity", sent="No opacity."),
         row(1, "mass", sent="A mass."),
     ):
-        assert compared(first, frame(other_row))["finding"]["agreed"] == 0
+        assert compared(first, frame(other_row)).loc["finding", "agreed"] == 0
 
 
 def test_references_agree_when_they_lead_to_matched_rows() -> None:
@@ -120,33 +100,22 @@ def test_references_agree_when_they_lead_to_matched_rows() -> None:
         return frame(*sorted(rows, key=lambda one: one["ent_idx"]))
 
     agreement = compared(linked(1, 2, 3), linked(3, 1, 2))
-    assert (counts(agreement["evidence"]), counts(agreement["associate"])) == (
-        (2, 2, 2),
-        (1, 1, 1),
-    )
+    assert counts(agreement, "evidence") == [2, 2, 2]
+    assert counts(agreement, "associate") == [1, 1, 1]
+    # The one without a partner is no link of the first.
     without = linked(3, 1, 2).iloc[[0, 2]]
-    agreement = compared(linked(1, 2, 3), without)
-    assert counts(agreement["evidence"]) == (
-        2,
-        2,
-        1,
-    )  # the one without a partner is no link of the first
+    assert counts(compared(linked(1, 2, 3), without), "evidence") == [2, 2, 1]
 
 
-def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentences() -> (
-    None
-):
-    gold = frame(
-        *(cells | {"sent": SENTENCE.replace(" an", "").upper()} for cells in TWO)
-    )
+def test_gold_comes_first_counts_its_own_studies_and_finds_reworded_sentences() -> None:
+    reworded = SENTENCE.replace(" an", "").upper()
+    gold = frame(*(cells | {"sent": reworded} for cells in TWO))
     reading = frame(*TWO, row(1, "opacity", study_id="s00000002"))
     table = structuring_agreement({"a": reading, "b": reading}, gold)
-    assert list(dict.fromkeys(zip(table["structurer_1"], table["structurer_2"], strict=True))) == [
-        (GOLD, "a"), (GOLD, "b"), ("a", "b"),
-    ]  # fmt: skip
-    agreement = compared(reading, gold=gold)
-    assert counts(agreement["finding"]) == (2, 2, 2)
-    assert compared(reading, reading)["finding"]["agreed"] == 3
+    who = table[["structurer_1", "structurer_2"]].drop_duplicates()
+    assert who.to_numpy().tolist() == [[GOLD, "a"], [GOLD, "b"], ["a", "b"]]
+    assert counts(compared(reading, gold=gold), "finding") == [2, 2, 2]
+    assert compared(reading, reading).loc["finding", "agreed"] == 3
 
 
 def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> (
@@ -165,34 +134,14 @@ def test_delivered_findings_are_gold_with_their_references_by_section_and_number
     assert gold["evidence"].tolist() == [[], ["find:1"]]
     assert gold["associate"].tolist() == [["impr:1"], []]
     assert delivered["evidence"].tolist()[1] == ["s00000001:4", "~fever"]
-    reading = frame(
-        row(1, "opacity", sent="Opacity.", associate=["impr:1"]),
-        row(
-            1,
-            "pneumonia",
-            section="impr",
-            sent="Pneumonia.",
-            cat="CF",
-            evidence=["find:1"],
-        ),
-    )
-    agreement = compared(reading, gold=gold)
-    assert [
-        agreement[name]["f1"] for name in ("finding", "cat", "evidence", "associate")
-    ] == [1.0] * 4
-    assert agreement["status"]["agreed"] == 1
+    agreement = compared(gold, gold)
+    assert (agreement.loc[["finding", "evidence", "associate"], "f1"] == 1.0).all()
 
 
 _WORDS = st.sampled_from(["opacity", "effusion", "left base", "right apex", "mass"])
+_STATUSES = st.sampled_from(["dp", "tp", "dn"])
 _ROWS = st.lists(
-    st.tuples(
-        st.integers(1, 3),
-        st.integers(0, 2),
-        _WORDS,
-        _WORDS,
-        st.sampled_from(["dp", "tp", "dn"]),
-        _WORDS,
-    ),
+    st.tuples(st.integers(1, 3), st.integers(0, 2), _WORDS, _WORDS, _STATUSES, _WORDS),
     max_size=8,
     unique_by=lambda values: values[:4],
 )
@@ -214,18 +163,12 @@ def test_a_reading_agrees_with_itself_and_counts_fit_each_other(
 ) -> None:
     agreement = compared(read(mine), read(theirs))
     turned = compared(read(theirs), read(mine))
-    assert list(agreement) == list(AGREEMENT_FIELDS)
-    for name in AGREEMENT_FIELDS:
-        assert agreement[name]["agreed"] <= min(
-            agreement[name]["first"], agreement[name]["second"]
-        )
-        assert (
-            agreement[name]["rows"]
-            == agreement["finding"]["agreed"]
-            <= min(len(mine), len(theirs))
-        )
+    assert list(agreement.index) == list(AGREEMENT_FIELDS)
+    assert (agreement["agreed"] <= agreement[["first", "second"]].min(axis=1)).all()
+    assert set(agreement["rows"]) == {agreement.loc["finding", "agreed"]}
     with_itself = compared(read(mine), read(mine))
     for name in ("finding", "status", "location", "severity"):
-        assert len(set(counts(with_itself[name]))) == 1
-    assert counts(agreement["finding"])[:2] == counts(turned["finding"])[1::-1]
-    assert agreement["finding"]["precision"] == turned["finding"]["recall"]
+        assert len(set(counts(with_itself, name))) == 1
+    assert counts(agreement, "finding")[:2] == counts(turned, "finding")[1::-1]
+    recall = turned["recall"].iloc[0]
+    assert agreement["precision"].iloc[0] == pytest.approx(recall, nan_ok=True)

@@ -72,6 +72,7 @@ class StatedFinding:
     row: int | None = None
     sent: str = "invented"
     phrases: Sequence[str] = ()
+    cues: str = ""
 
 
 def stated(ent: str, status: str = "dp", **options: Any) -> StatedFinding:
@@ -109,7 +110,7 @@ def frames(
                 "location_parts": list(vocabulary().location_parts(row.location)),
                 **dict.fromkeys(ATTRIBUTES, ""), **row.attributes,
                 "evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study),
-                "currency": "past dx" if past else "current dx", "view_information": row.view, "cues": "",
+                "currency": "past dx" if past else "current dx", "view_information": row.view, "cues": row.cues,
                 "row": number,
                 "masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False,
             }

@@ -64,19 +64,23 @@ def asking(
         yield server, structurer
 
 
+def is_repair(call: Call) -> bool:
+    return "You have answered this once" in call.user
+
+
 def repairs(server: LoopbackServer) -> list[Call]:
-    return [call for call in server.calls if "You have answered this once" in call.user]
+    return [call for call in server.calls if is_repair(call)]
+
+
+def cannot_say(call: Call) -> str:
+    return "I cannot say."
 
 
 def says(
     answer: Callable[[Call], str], second_answer: Callable[[Call], str] = model_like
 ) -> Callable[[Call], str]:
     """One answer to the first question of a report, another to the second."""
-    return lambda call: (
-        second_answer(call)
-        if "You have answered this once" in call.user
-        else answer(call)
-    )
+    return lambda call: (second_answer if is_repair(call) else answer)(call)
 
 
 # --- what is sent and what is read
@@ -142,17 +146,10 @@ def test_sentences_of_technique_are_not_sent_even_where_there_are_no_others(
         first, second = structurer.structure([silent, *reports(1)])
     (call,) = server.calls
     assert "cassette" not in call.prompt
-    assert list(asked_sentences(call.user)) == [
-        "hist:1",
-        "find:1",
-        "find:2",
-        "impr:1",
-        "impr:2",
-    ]
-    assert (first.mentions, [reading.reason for reading in first.readings]) == (
-        (),
-        ["section"] * 2,
-    )
+    asked = "hist:1 find:1 find:2 impr:1 impr:2"
+    assert list(asked_sentences(call.user)) == asked.split()
+    assert first.mentions == ()
+    assert [reading.reason for reading in first.readings] == ["section"] * 2
     assert (second.study_id, len(second.mentions)) == ("s00000001", 5)
 
 
@@ -194,11 +191,6 @@ UNREADABLE = (Act(text='{"findings": ['), Act("empty"), Act("cut_off"))
 @pytest.mark.parametrize(
     ("provider", "act"),
     [*(("openai", act) for act in UNREADABLE), ("gemini", Act("refusal"))],
-    ids=lambda parameter: (
-        parameter
-        if isinstance(parameter, str)
-        else f"{parameter.kind} {parameter.text or ''}"
-    ),
 )
 def test_an_unreadable_answer_is_asked_about_once_more_and_then_stands(
     provider: str, act: Act, ledger: Path
@@ -213,9 +205,8 @@ def test_an_unreadable_answer_is_asked_about_once_more_and_then_stands(
 def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
     ledger: Path,
 ) -> None:
-
     def read_of_the_first(call: Call) -> str:
-        return model_like(call) if "level 1." in call.user else "I cannot say."
+        return (model_like if "level 1." in call.user else cannot_say)(call)
 
     with asking(ledger, read_of_the_first) as (server, structurer):
         first, *answers = structurer.structure(reports(3))
@@ -237,12 +228,10 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
 def test_a_model_without_any_readable_answer_ends_with_an_error_naming_it(
     ledger: Path,
 ) -> None:
+    message = "none of its 1 answers can be read, and none was before"
     with (
-        asking(ledger, lambda call: "I cannot say.") as (_, structurer),
-        pytest.raises(
-            NothingReadable,
-            match="none of its 1 answers can be read, and none was before",
-        ),
+        asking(ledger, cannot_say) as (_, structurer),
+        pytest.raises(NothingReadable, match=message),
     ):
         structurer.structure(reports(1))
 
@@ -252,7 +241,7 @@ def test_one_odd_answer_ends_nothing_when_the_model_was_read_before(
 ) -> None:
     with asking(ledger) as (_, structurer):
         structurer.structure(reports(1))
-    with asking(ledger, lambda call: "I cannot say.") as (_, structurer):
+    with asking(ledger, cannot_say) as (_, structurer):
         (answer,) = structurer.structure(reports(2)[1:])
     assert answer.mentions == ()
 
@@ -349,19 +338,13 @@ def test_only_own_templates_for_structuring_change_the_identity(
     tmp_path: Path,
 ) -> None:
     plain_ = configured("openai", "http://127.0.0.1:1")
-    assert structurer_identity("one", plain_, tmp_path) == structurer_identity(
-        "one", plain_
-    )
+    bundled = structurer_identity("one", plain_)
+    assert structurer_identity("one", plain_, tmp_path) == bundled
     templates = tmp_path / "structuring"
     templates.mkdir()
     with pytest.raises(ConfigurationError, match=r"structuring/system\.txt"):
         structurer_identity("one", plain_, tmp_path)
-    for role, text in (
-        ("system", "S"),
-        ("user", "$sentences"),
-        ("repair", "$question $answer $refused"),
-    ):
-        (templates / f"{role}.txt").write_text(text)
-    assert structurer_identity("one", plain_, tmp_path) != structurer_identity(
-        "one", plain_
-    )
+    (templates / "system.txt").write_text("S")
+    (templates / "user.txt").write_text("$sentences")
+    (templates / "repair.txt").write_text("$question $answer $refused")
+    assert structurer_identity("one", plain_, tmp_path) != bundled
