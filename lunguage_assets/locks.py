@@ -4,8 +4,6 @@ Every lock here is `flock` on a file that is never removed. It ends when the pro
 that holds it ends, however it ends, so that nobody has to guess whether a holder is
 alive. The package `filelock` is not used: it has no shared lock, which commands at work
 need.
-
-Not here: locks in PostgreSQL (`judges/ledger/ledger_location.py`).
 """
 
 from __future__ import annotations

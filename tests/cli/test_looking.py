@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from commands import lunguage
 from loopback import LoopbackServer
 
-from lunguage_assets.cli.console import print_table
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
@@ -125,23 +123,6 @@ def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
     assert done.returncode == 1
     assert done.stdout.count("MINE_KEY is not set") == 1
     assert "1 of the checks above" in done.stderr
-
-
-def test_a_table_fits_the_terminal_with_its_words_at_the_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    print_table(
-        pd.DataFrame(
-            {"label": ["[b]all", "Edema"], "n_cells": [2, 10], "kappa": [0.5, None]}
-        )
-    )
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert printed == [
-        "label  n cells kappa",
-        "[b]all       2 0.500",
-        "Edema       10",
-        "",
-    ]
 
 
 def test_every_kind_of_conflict_has_words() -> None:

@@ -182,36 +182,3 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(
                 table
             )
     assert not (home / "ledger.sqlite").exists()
-
-
-@pytest.mark.lengthy
-def test_as_published_is_shown_and_named_before_what_it_makes_again(
-    home: Path, five: Path
-) -> None:
-    (home / "settings.toml").write_text(
-        'as_published = true\n[implicit]\nencoder = "lexical"\n'
-    )
-    done = lunguage(home, "run", "--data", five, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    begun = [
-        line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")
-    ]
-    assert [line.split(", ")[0] for line in begun][-2:] == [
-        "refit (panel x first)",
-        "release (panel)",
-    ]
-    assert any("its code, settings or files changed" in line for line in begun)
-    assert "as published (settings.toml)" in done.stdout
-    assert (
-        "not as published: implicit.encoder = lexical (published: sentence)"
-        in done.stdout
-    )
-    assert "this package's own prompts" in done.stdout
-    assert set(
-        pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]
-    ) == {"paper"}
-    provenance = json.loads(
-        (rows_of(home).parent / "open" / "provenance.json").read_text()
-    )
-    assert provenance["as_published"]["asked"]
-    assert list(provenance["as_published"]["other"]) == ["implicit.encoder"]

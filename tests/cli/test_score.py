@@ -39,14 +39,6 @@ def test_a_table_whose_cells_have_moved_is_refused(
     assert not out.exists()
 
 
-def test_scores_are_not_written_over_their_pairs(tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text("reference,generated\nMass.,Mass.\n")
-    refused = lunguage(tmp_path, "score", pairs, "--out", pairs)
-    assert "the same file as --out" in refused.stderr
-    assert pairs.read_text() == "reference,generated\nMass.,Mass.\n"
-
-
 def test_the_command_scores_a_table(tmp_path: Path) -> None:
     rows = {
         "uid": [1, 2],

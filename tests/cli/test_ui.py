@@ -255,22 +255,6 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 
 
 @pytest.mark.ui
-def test_a_browser_shows_partitions_and_what_was_counted_in_one(
-    ui: UI, browser: Page
-) -> None:
-    browser.open(f"{ui.url}/assets/findings?view=partitions", "Materialized (1)")
-    browser.click("first")
-    browser.wait_for("tentative", "status", "share")
-    browser.open(
-        f"{ui.url}/assets/lunguage_plus_plus?view=partitions",
-        "panel",
-        "lexicon",
-        "first",
-        "Missing",
-    )
-
-
-@pytest.mark.ui
 def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(
     ui: UI, browser: Page
 ) -> None:

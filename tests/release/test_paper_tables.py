@@ -270,25 +270,6 @@ def test_published_values_stand_beside_the_published_corpus_only(
     )
 
 
-def test_counts_of_table_2_stand_beside_the_published_corpus_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _, tables = stored([stated("pneumonia", "tp", p=0.6)])
-    certainty_elsewhere = paper_tables(tables, dictionary().statistics()).certainty
-    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
-    certainty = paper_tables(tables, dictionary().statistics()).certainty
-    counts = [
-        f"published_{name}"
-        for name in ("definitive_positive", "definitive_negative", "tentative")
-    ]
-    assert certainty_elsewhere[counts].isna().all(axis=None)
-    assert [line(certainty, diagnosis="pneumonia")[name] for name in counts] == [
-        32,
-        193,
-        214,
-    ]
-
-
 def test_published_shares_stand_beside_groups_of_experts() -> None:
     groups = (
         "all",
