@@ -108,8 +108,12 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         for mention in _concerned(parts, number):
             # Devices have names that no list has.
             is_device = mention.code == DEVICE
-            words = [unit for unit in unread if unit.cue is not None or not is_device]
+            words = [unit for unit in unread if not is_device or _is_listed(unit, text)]
             mention.unanswered = (*mention.unanswered, *words)
+
+
+def _is_listed(unit: TaggedToken, text: str) -> bool:
+    return unit.cue is not None or speaks(text[unit.begin : unit.end])
 
 
 def _parts_of(units: list[TaggedToken]) -> list[_Part]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from families import counted, read_families
 
-RIGHT_SHARE = 0.88
+RIGHT_SHARE = 0.84
 """At least."""
-CERTAINLY_UNTRUE = 7
-"""Sentences of about 700, at most."""
+CERTAINLY_UNTRUE = 8
+"""Sentences of about 800, at most."""
 
 
 def test_hard_sentences_are_mostly_right_and_seldom_certainly_untrue():

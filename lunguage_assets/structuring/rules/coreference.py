@@ -389,10 +389,12 @@ def _in_report(mention: Mention, position: int, begin: int, first: int) -> Menti
     attributes: dict[str, tuple[Span, ...]] = {}
     for column, values in mention.attributes.items():
         attributes[column] = tuple(span.moved(begin) for span in values)
-    return replace(
-        mention,
+    return Mention(
         sentence=position,
         ent=mention.ent.moved(begin),
+        normed_ent=mention.normed_ent,
+        cat=mention.cat,
+        status=mention.status,
         location=tuple(span.moved(begin) for span in mention.location),
         attributes=attributes,
         evidence=tuple(number + first for number in mention.evidence),

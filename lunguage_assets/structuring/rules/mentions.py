@@ -7,7 +7,7 @@ decided before, in `findings.py`, `locations.py` and `descriptions.py`.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
@@ -79,12 +79,17 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
             explained_by[sign].append(first_row_of[draft])
     mentions: list[Mention] = []
     for number, row in enumerate(rows):
-        mention = mention_of(row.draft, row.locations, text)
-        mention = replace(mention, evidence=evidence_of[row.draft])
         # The way back of an evidence, which leads to the first row of the draft.
-        if first_row_of[row.draft] == number:
-            mention = replace(mention, associate=tuple(explained_by[row.draft]))
-        mentions.append(mention)
+        is_first = first_row_of[row.draft] == number
+        mentions.append(
+            mention_of(
+                row.draft,
+                row.locations,
+                text,
+                evidence=evidence_of[row.draft],
+                associate=explained_by[row.draft] if is_first else (),
+            )
+        )
     return tuple(mentions)
 
 
@@ -99,13 +104,21 @@ def _stated_signs(draft: MentionDraft) -> list[MentionDraft]:
     return [sign for sign in draft.signs if not sign.head.negation]
 
 
-def mention_of(draft: MentionDraft, locations: list[TaggedToken], text: str) -> Mention:
-    """Make one mention, without references.
+def mention_of(
+    draft: MentionDraft,
+    locations: list[TaggedToken],
+    text: str,
+    evidence: tuple[int, ...] = (),
+    associate: Sequence[int] = (),
+) -> Mention:
+    """Make one mention.
 
     Args:
         draft: of the finding or part of the body.
         locations: where it lies.
         text: of the sentence.
+        evidence: numbers of the rows that support it.
+        associate: numbers of the rows that it supports.
     """
     return Mention(
         sentence=0,
@@ -116,6 +129,8 @@ def mention_of(draft: MentionDraft, locations: list[TaggedToken], text: str) -> 
         status=_status(draft),
         location=_location(locations, text),
         attributes=_attributes(draft, text),
+        evidence=evidence,
+        associate=tuple(associate),
         cues=_cues(draft, text),
     )
 
