@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 from stated_rows import difference, names_of, stated_in
 
 FAMILIES = Path(__file__).parent / "families"
+HEADINGS = {"history": "HISTORY", "conclusions": "IMPRESSION"}
+"""Headings of the groups that do not stand under findings."""
 
 Outcome = Literal["right", "left open", "certainly untrue"]
 OUTCOMES: tuple[Outcome, ...] = ("right", "left open", "certainly untrue")
@@ -46,7 +48,8 @@ def read_families(folder: Path = FAMILIES) -> Iterator[Read]:
     structurer = RuleStructurer()
     for path in sorted(folder.glob("*.txt")):
         for stated in stated_in(path):
-            text = f"FINDINGS: {stated.text}"
+            heading = HEADINGS.get(stated.group, "FINDINGS")
+            text = f"{heading}: {stated.text}"
             (answer,) = structurer.structure([cut_report("1", text)])
             differs = difference(stated, text, answer.mentions)
             untrue = set(names_of(answer.mentions)) - set(stated.names)

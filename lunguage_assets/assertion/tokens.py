@@ -176,7 +176,7 @@ class Tokenizer:
                 self._form_by_spelling[spelling.lower()] = form.lower()
         # Reports repeat their words: each is brought to its form once.
         self._form = remembered(self._form_of)
-        self._shorthand = Shorthand(shorthand)
+        self.shorthand = Shorthand(shorthand)
 
     def tokens(self, text: str) -> list[Token]:
         """Cut a text into tokens; those of an abbreviation share its characters."""
@@ -188,7 +188,7 @@ class Tokenizer:
             compared = text
         tokens: list[Token] = []
         end_of_last = 0
-        for begin, end, meaning in self._shorthand.found_in(text):
+        for begin, end, meaning in self.shorthand.found_in(text):
             tokens += self._tokens_between(compared, end_of_last, begin)
             for word in _WORD_OR_SIGN.finditer(meaning):
                 form = self._form(word.group())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from families import counted, read_families
 
-RIGHT_SHARE = 0.84
+RIGHT_SHARE = 0.9
 """At least."""
 CERTAINLY_UNTRUE = 8
-"""Sentences of about 800, at most."""
+"""Sentences of about 1,400, at most."""
 
 
 def test_hard_sentences_are_mostly_right_and_seldom_certainly_untrue():
     everything = counted(list(read_families())).loc["all"]
-    assert everything["sentences"] > 600
+    assert everything["sentences"] > 1300
     assert everything["right"] >= RIGHT_SHARE * everything["sentences"]
     assert everything["certainly untrue"] <= CERTAINLY_UNTRUE

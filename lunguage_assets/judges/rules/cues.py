@@ -23,7 +23,7 @@ from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 from lunguage_assets.packaged_data import read_as, resource
 
-VERSION = "4"
+VERSION = "5"
 """Part of the judge's identity: raise it with every change that changes an answer."""
 
 _PREFERRED = 0.8

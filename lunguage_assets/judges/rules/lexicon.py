@@ -24,7 +24,7 @@ from lunguage_assets.judges.rules.phrases import PhraseTable, words_of
 from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
-VERSION = "4"
+VERSION = "5"
 """Part of the judge's identity: raise it with every change that changes an answer."""
 
 _MAX_SHIFT = 5.0

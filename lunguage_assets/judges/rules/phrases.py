@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from lunguage_assets.assertion.tokens import bundled_tokenizer
+from lunguage_assets.caches import remembered
+
 _TOKEN = re.compile(
     r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]"
 )
@@ -22,6 +25,8 @@ class Phrase(NamedTuple):
 def words_of(sentence: str, begin: int = 0, end: int | None = None) -> list[Phrase]:
     """Cut a sentence, or a part of it, into words and signs in lower case.
 
+    Words of an abbreviation ("c/w") share its characters.
+
     Args:
         sentence: the text.
         begin: first character of the part.
@@ -31,9 +36,24 @@ def words_of(sentence: str, begin: int = 0, end: int | None = None) -> list[Phra
     # A few letters have a longer lower case, which would shift all characters behind.
     compared = lower if len(lower) == len(sentence) else sentence
     last = len(sentence) if end is None else end
+    words: list[Phrase] = []
+    for start, stop, meaning in _abbreviations(sentence):
+        if begin <= start and stop <= last:
+            words += _words_between(compared, begin, start)
+            words += [Phrase(word, start, stop) for word in meaning.split()]
+            begin = stop
+    return words + _words_between(compared, begin, last)
+
+
+@remembered
+def _abbreviations(sentence: str) -> tuple[tuple[int, int, str], ...]:
+    return tuple(bundled_tokenizer().shorthand.found_in(sentence))
+
+
+def _words_between(text: str, begin: int, end: int) -> list[Phrase]:
     return [
         Phrase(match.group(), match.start(), match.end())
-        for match in _TOKEN.finditer(compared, begin, last)
+        for match in _TOKEN.finditer(text, begin, end)
     ]
 
 
