@@ -57,8 +57,8 @@ PROMPTS = {
 
 @pytest.fixture(scope="module")
 def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("delivered") / "eight"
-    write_sample(folder, reports=8, seed=3)
+    folder = tmp_path_factory.mktemp("delivered") / "five"
+    write_sample(folder, reports=5, seed=3)
     return folder
 
 
@@ -91,6 +91,12 @@ def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
     decide = failing_share(0.2, TROUBLES, seed=1)
     with LoopbackServer(decide=decide, latency=0.01) as server:
         home = home_for(tmp_path, server)
+        file = tmp_path / "estimate.json"
+        judges = str(home / "judges.toml")
+        options = ("--data", delivery, "--json", file)
+        lunguage(home, "estimate", *options, LUNGUAGE_JUDGES=judges)
+        assert server.arrivals == []
+        estimated = json.loads(file.read_text())["total"]
         stopped = run(home, delivery, "--budget", "0.02")
         assert len(stopped.stderr.splitlines()) == 1
         assert "budget of $0.020" in stopped.stderr
@@ -111,6 +117,8 @@ def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
         rows = Ledger.open(home / "ledger.sqlite").rows()
         answered = Counter(row["key"] for row in rows if row["failure"] is None)
         assert set(answered.values()) == {1}
+        spent_usd = sum(row["cost_usd"] or 0.0 for row in rows)
+        assert estimated["usd_at_least"] <= spent_usd <= estimated["usd_at_most"]
         assert 0 <= len(server.calls) - len(rows) <= 2 * 8
     summary = json.loads(
         (home / "release/panel/v1/restricted/summary.json").read_text()
