@@ -8,7 +8,6 @@ import random
 from dataclasses import replace
 from functools import lru_cache
 
-import pandas as pd
 import pytest
 from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, StatedFinding, dictionary, in_mode, run, stated
@@ -19,21 +18,6 @@ from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.resolution.rules import RULES
 from lunguage_assets.implicit.resolution.study import StudyResolver
-from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
-
-POSSIBLE_CONFLICTS = {
-    (kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
-} - {
-    # A generated negative row with the key of a stated negative one is always "already
-    # stated": the place is the same, and no packaged negative sub-finding has a
-    # measurement that could contradict.
-    ("duplicate_neg", "original-expansion"),
-    ("repeat_dn", "original-expansion"),
-    # Only stated rows contradict each other and stay.
-    ("stated_contradiction", "original-expansion"),
-    ("stated_contradiction", "expansion-expansion"),
-}
-
 
 THEMES = (
     ("atelectasis", "consolidation", "volume loss"),
@@ -116,47 +100,6 @@ def resolved(done: Outcome | None = None) -> Outcome:
             done.deduplicated, *done.expansion, dictionary(), "v1"
         ),
     )
-
-
-def test_the_sample_reaches_every_possible_conflict() -> None:
-    both = outcome().resolution.conflicts, as_the_paper().resolution.conflicts
-    conflicts = pd.concat(both)
-    assert (
-        set(zip(conflicts["conflict_type"], conflicts["source"], strict=True))
-        == POSSIBLE_CONFLICTS
-    )
-    assert set(conflicts.loc[conflicts["suppressed"], "conflict_type"]) == {
-        "certainty_pos",
-        "certainty_neg",
-    }
-
-
-def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
-    log = pd.concat([outcome().resolution.log, as_the_paper().resolution.log])
-    log = log.replace({"rule": {"rule 3: highest p": "rule 3: highest support"}})
-    assert set(
-        zip(log["stage"], log["event"], log["rule"], log["source"], strict=True)
-    ) == {
-        ("deduplicate", "merged", "same meaning", "original"),
-        ("deduplicate", "merged", "same statement", "original"),
-        ("deduplicate", "excluded", "history section", "original"),
-        ("expand", "already stated", "already stated", "expansion"),
-        ("expand", "spoken against", "stated against", "expansion"),
-        ("resolve", "cell kept apart", "attributes exclude each other", "original"),
-        ("resolve", "cell kept apart", "attributes exclude each other", "expansion"),
-        ("resolve", "discarded", "parent merged", "expansion"),
-        ("resolve", "discarded", "rule 1: originals outrank expansions", "expansion"),
-        ("resolve", "merged", "rule 1: originals outrank expansions", "expansion"),
-        ("resolve", "removed", "rule 2: definite contradiction", "original"),
-        ("resolve", "discarded", "rule 2: definite contradiction", "expansion"),
-        ("resolve", "removed", "rule 3: highest support", "original"),
-        ("resolve", "discarded", "rule 3: highest support", "expansion"),
-        ("resolve", "merged", "rule 3: highest support", "original"),
-        ("resolve", "merged", "rule 3: highest support", "expansion"),
-        ("resolve", "discarded", "parent gone", "expansion"),
-        ("resolve", "reference lost", "target gone", "original"),
-        ("resolve", "reference lost", "target gone", "expansion"),
-    }
 
 
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=[name for name, _ in RULES])

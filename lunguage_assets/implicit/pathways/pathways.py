@@ -8,7 +8,6 @@ in `expansion/matching.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -56,20 +55,6 @@ class _Spelling(NamedTuple):
     refinement: str
 
 
-class SubDiagnosis(NamedTuple):
-    """A sub-finding of a diagnosis, and the diagnosis that it is itself, if any."""
-
-    ent: str
-    diagnosis: str | None
-
-
-class _Below(NamedTuple):
-    """The longest chain of diagnoses from one on, and the names of its leaves."""
-
-    depth: int
-    leaves: set[str]
-
-
 class PathwayDictionary:
     """Diagnoses and their pathways, seen through a `vocabulary`."""
 
@@ -95,6 +80,7 @@ class PathwayDictionary:
             name: self._pathways_of(diagnosis)
             for name, diagnosis in self.diagnoses.items()
         }
+        self._rank = {name: rank for rank, name in enumerate(self._parents_first())}
 
     # Which diagnosis a wording names
 
@@ -294,55 +280,52 @@ class PathwayDictionary:
 
     # The graph of diagnoses
 
-    def children(self, name: str) -> list[SubDiagnosis]:
-        """List the sub-findings of a diagnosis, each with the diagnosis that it is."""
-        return [
-            SubDiagnosis(edge.ent, self.recognise(edge.name, edge.ent))
-            for pathway in self._pathways[name]
-            for edge in pathway.edges
-        ]
+    def _parents_first(self) -> list[str]:
+        """Order the diagnoses: each comes before those among its sub-findings.
 
-    def _below(self, name: str) -> _Below:
-        deepest = 0
-        leaves: set[str] = set()
-        for child in self.children(name):
-            if child.diagnosis is None:
-                leaves.add(child.ent)
-                continue
-            below = self._below(child.diagnosis)
-            deepest = max(deepest, below.depth)
-            leaves |= below.leaves
-        return _Below(1 + deepest, leaves)
+        Raises:
+            CycleError: there is no such order.
+        """
+        below = {}
+        for name, pathways in self._pathways.items():
+            edges = chain.from_iterable(pathway.edges for pathway in pathways)
+            below[name] = [
+                diagnosis for diagnosis in map(self._named, edges) if diagnosis
+            ]
+        return list(TopologicalSorter(below).static_order())[::-1]
 
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        """Position of every diagnosis: it comes before those among its sub-findings."""
-        # What implies a diagnosis lies at least one deeper than it.
-        deepest_first = sorted(
-            self.diagnoses, key=lambda name: (-self._below(name).depth, name)
-        )
-        return {name: position for position, name in enumerate(deepest_first)}
+    def _named(self, edge: Edge) -> str | None:
+        return self.recognise(edge.name, edge.ent)
 
     def rank(self, name: str, ent: str = "") -> int:
         """Find the position of a finding in the graph; no diagnosis comes last."""
         diagnosis = self.recognise(name, ent)
-        return len(self.diagnoses) if diagnosis is None else self._order[diagnosis]
+        return len(self._rank) if diagnosis is None else self._rank[diagnosis]
 
     def statistics(self) -> list[DiagnosisStatistics]:
         """Count variants, pathways, depth and width per diagnosis, in file order."""
-        statistics = []
-        for name, diagnosis in self.diagnoses.items():
-            below = self._below(name)
-            statistics.append(
-                DiagnosisStatistics(
-                    diagnosis=name,
-                    variants=len(diagnosis.variants),
-                    pathways=len(diagnosis.pathways),
-                    depth=below.depth,
-                    width=len(below.leaves),
-                )
+        depth: dict[str, int] = {}
+        leaves: dict[str, set[str]] = {}
+        for name in reversed(self._rank):
+            depth[name] = 1
+            leaves[name] = set()
+            for edge in chain.from_iterable(p.edges for p in self._pathways[name]):
+                diagnosis = self._named(edge)
+                if diagnosis is None:
+                    leaves[name].add(edge.ent)
+                    continue
+                depth[name] = max(depth[name], 1 + depth[diagnosis])
+                leaves[name] |= leaves[diagnosis]
+        return [
+            DiagnosisStatistics(
+                diagnosis=name,
+                variants=len(diagnosis.variants),
+                pathways=len(diagnosis.pathways),
+                depth=depth[name],
+                width=len(leaves[name]),
             )
-        return statistics
+            for name, diagnosis in self.diagnoses.items()
+        ]
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
@@ -353,20 +336,14 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
     """
     file = path or resource("pathways.yaml")
     content = read_as(file, PathwayFile, "See the header of the packaged file.")
-    dictionary = PathwayDictionary(content, vocabulary)
-    below = {}
-    for name in dictionary.diagnoses:
-        diagnoses = [child.diagnosis for child in dictionary.children(name)]
-        below[name] = [diagnosis for diagnosis in diagnoses if diagnosis]
     try:
-        TopologicalSorter(below).prepare()
+        return PathwayDictionary(content, vocabulary)
     except CycleError as error:
         # In the error every diagnosis comes before what implies it.
         cycle = " -> ".join(reversed(error.args[1]))
         raise ConfigurationError(
             f"{file}: the pathways form a cycle: {cycle}. Break it."
         ) from None
-    return dictionary
 
 
 # Pathways as text

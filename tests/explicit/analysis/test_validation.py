@@ -146,11 +146,6 @@ def test_a_fit_proceeds_as_the_product_s(
         assert distance[0, row, 0, stopped - 1] == abs(int(fits.rank[0]) - row)
 
 
-def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
-    together, _ = fitted_back(MATCHES, [AT_RANDOM, PRODUCT], seeds=1)
-    assert np.array_equal(together[1], fitted_back(MATCHES, [PRODUCT], seeds=1)[0][0])
-
-
 def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

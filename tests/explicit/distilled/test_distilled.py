@@ -29,7 +29,6 @@ from lunguage_assets.hub import SentenceEmbedder
 needs_models = pytest.mark.skipif(
     bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
 )
-NEW = "There may be a large <finding> of the left lobe."
 
 
 @pytest.fixture(scope="module")
@@ -148,14 +147,6 @@ def test_the_same_answers_give_the_same_file_which_is_private_and_the_only_one(
     distil(world.panel_scores().head(60), encoder, model.parent, "v1")
     assert [file.suffix for file in model.parent.iterdir()] == [".safetensors"]
     assert model.parent.stat().st_mode & 0o077 == 0
-
-
-@needs_models
-def test_a_score_depends_on_no_other_sentence(world: World, model: Path) -> None:
-    opened = DistilledScorer(model, "cpu")
-    together = opened.scores([NEW, *world.findings["masked_sentence"]])
-    alone = opened.scores([NEW])
-    assert (together[0][0], together[1][0]) == (alone[0][0], alone[1][0])
 
 
 @needs_models
