@@ -7,15 +7,16 @@ and cues are looked up in the text; nothing is decided here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.annotation.method import Frames
 from lunguage_assets.explicit.hedges.phrases import words_of
-from lunguage_assets.implicit.rows import BARE, column_values
+from lunguage_assets.implicit.rows import column_values
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.release.row_words import status_of
 from lunguage_assets.structuring.rows import read_spans
@@ -27,22 +28,14 @@ _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
 _STILL_THERE = ["reference lost", "cell kept apart"]
 """Events of the log whose row is among the findings all the same."""
-_SPAN_SOURCE = ["finding_id", "study_id", "section", "status", "sent_idx", "ent_idx"]
+_ROW_ID = re.compile(r"^(s\d+):0*(\d+)")
 _CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
 
 
-class _Span(NamedTuple):
-    """The characters of a value, as a row of the frame `spans`."""
-
-    study_id: str
-    finding_id: str
-    section: str
-    status: str
-    column: str
-    begin: int
-    end: int
-    words: str
+_SPAN_COLUMNS = [
+    "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
+]  # fmt: skip
 
 
 def annotation_frames(
@@ -74,18 +67,14 @@ def annotation_frames(
 
 def _reports(reports: Mapping[str, GivenReport], read: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
-    # Mappings keep the order, and each code once: those of the decoding come first.
-    notes_by_study: dict[str, dict[str, None]] = {}
-    for study, report in reports.items():
-        notes_by_study[study] = dict.fromkeys(report.notes)
-    reading_notes = read["reading_notes"]
-    for study, reason in zip(
-        reading_notes["study_id"], reading_notes["reason"], strict=True
-    ):
-        notes_by_study[study][reason] = None
+    reading_notes = read["reading_notes"].groupby("study_id")["reason"].agg(list)
     texts = read["report_texts"]
     texts = texts[["study_id", "view_information", "view_source", "report"]]
-    notes = [list(notes_by_study[study]) for study in texts["study_id"]]
+    # Those of the decoding come first.
+    notes = [
+        [*dict.fromkeys((*reports[study].notes, *reading_notes.get(study, ())))]
+        for study in texts["study_id"]
+    ]
     return texts.assign(notes=pd.Series(notes, texts.index, dtype=object))
 
 
@@ -99,15 +88,13 @@ def _sentences(read: Frames) -> pd.DataFrame:
 def findings_frame(concluded: Frames) -> pd.DataFrame:
     """List the resolved rows with their phrases and the pathway that implied them."""
     rows = concluded["lunguage_plus_plus"]
-    phrases = _values_by_key(concluded["hedge_phrases"], ["finding_id"], "phrases")
-    pathways = _values_by_key(
-        concluded["expansions"], ["finding_id"], "parent_pathway_id"
-    )
-    ids = [(finding_id,) for finding_id in rows["finding_id"]]
-    phrases_of_rows = [list(phrases.get(key, ())) for key in ids]
+    phrases = _by_id(concluded["hedge_phrases"], "phrases")
+    pathways = _by_id(concluded["expansions"], "parent_pathway_id")
+    ids = rows["finding_id"].tolist()
+    phrases_of_rows = [list(phrases.get(finding_id, ())) for finding_id in ids]
     return rows.assign(
         phrases=pd.Series(phrases_of_rows, rows.index, dtype=object),
-        parent_pathway_id=[pathways.get(key, "") for key in ids],
+        parent_pathway_id=[pathways.get(finding_id, "") for finding_id in ids],
     )
 
 
@@ -154,57 +141,41 @@ def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
 
     `s00000000:0003/lung` becomes `a:3/lung`; bare names of references stay.
     """
-    if row_id.startswith(BARE):
-        return row_id
-    study, _, row = row_id.partition(":")
-    number, slash, edges = row.partition("/")
-    name = reports[study].name
-    return f"{name}:{int(number)}{slash}{edges}"
+    return _ROW_ID.sub(lambda row: f"{reports[row[1]].name}:{row[2]}", row_id)
 
 
 def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
     """Find the characters of every value of the stated rows, and of their phrases."""
-    texts = _values_by_key(read["report_texts"], ["study_id"], "report")
-    spans_of_rows = _values_by_key(
-        read["structured_findings"], ["study_id", "section", "ent_idx"], "spans"
-    )
-    begins = _values_by_key(read["report_sentences"], _SENTENCE_KEY, "begin")
-    ends = _values_by_key(read["report_sentences"], _SENTENCE_KEY, "end")
-    phrases = _values_by_key(concluded["hedge_phrases"], ["finding_id"], "phrases")
-    rows: list[_Span] = []
-    for row in concluded["findings"][_SPAN_SOURCE].to_dict("records"):
-        study = row["study_id"]
-        # A key of `_values_by_key` is a tuple, of one value too.
-        text = texts[study,]
-        spans_by_column = read_spans(
-            spans_of_rows[study, row["section"], row["ent_idx"]]
-        )
-        column_and_ends: list[tuple[str, int, int]] = []
-        for column, spans in spans_by_column.items():
-            column_and_ends += [(column, span.begin, span.end) for span in spans]
+    structured = read["structured_findings"]
+    keys = ["study_id", "section", "ent_idx"]
+    read_at: dict[Any, str] = structured.set_index(keys)["spans"].to_dict()
+    sentences = read["report_sentences"].set_index(_SENTENCE_KEY)[["begin", "end"]]
+    sentence_by_key: dict[Any, Any] = sentences.to_dict("index")
+    texts = _texts(read)
+    phrases = _by_id(concluded["hedge_phrases"], "phrases")
+    rows: list[tuple[Any, ...]] = []
+    row: Any
+    for row in concluded["findings"].itertuples():
+        text = texts[row.study_id]
+        spans_by_column = read_spans(read_at[row.study_id, row.section, row.ent_idx])
         # The structurer says where it read the cells; where a judge's phrase stands,
         # nobody says, so it is looked for.
-        sentence = (study, row["section"], row["sent_idx"])
-        column_and_ends += _phrase_spans(
-            phrases.get((row["finding_id"],), ()),
+        sentence = sentence_by_key[row.study_id, row.section, row.sent_idx]
+        phrase_spans = _phrase_spans(
+            phrases.get(row.finding_id, ()),
             text,
-            begins[sentence],
-            ends[sentence],
+            **sentence,
             nearest_to=spans_by_column["ent"][0].begin,
         )
-        for column, begin, end in column_and_ends:
-            span = _Span(
-                study,
-                row["finding_id"],
-                row["section"],
-                row["status"],
-                column,
-                begin,
-                end,
-                words=text[begin:end],
-            )
-            rows.append(span)
-    return _frame_of_characters(rows, list(_Span._fields))
+        spans = [
+            (column, span.begin, span.end)
+            for column, spans_of_column in spans_by_column.items()
+            for span in spans_of_column
+        ]
+        place = (row.study_id, row.finding_id, row.section, row.status)
+        for column, begin, end in (*spans, *phrase_spans):
+            rows.append((*place, column, begin, end, text[begin:end]))
+    return _frame_of_characters(rows, _SPAN_COLUMNS)
 
 
 def _phrase_spans(
@@ -223,15 +194,13 @@ def _phrase_spans(
 
 def cues_frame(read: Frames, concluded: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
-    texts = _values_by_key(read["report_texts"], ["study_id"], "report")
-    rows: list[tuple[Any, ...]] = []
-    row: Any
-    for row in concluded["findings"][_CUE_SOURCE].to_dict("records"):
-        if not row["cues"]:
-            continue
-        study = row["study_id"]
-        for cue in deciding_cues(row["cues"], texts[study,], status_of(row)):
-            rows.append((study, row["finding_id"], *cue))
+    texts = _texts(read)
+    findings = concluded["findings"]
+    rows = [
+        (row["study_id"], row["finding_id"], *cue)
+        for row in findings.loc[findings["cues"] != "", _CUE_SOURCE].to_dict("records")
+        for cue in deciding_cues(row["cues"], texts[row["study_id"]], status_of(row))
+    ]
     return _frame_of_characters(rows, _CUE_COLUMNS)
 
 
@@ -243,11 +212,10 @@ def _frame_of_characters(
     return pd.DataFrame(rows, columns=columns).astype(types)
 
 
-def _values_by_key(
-    frame: pd.DataFrame, key: list[str], value: str
-) -> dict[tuple[Any, ...], Any]:
-    """Index a column by the values of others; the last row of a key counts."""
-    key_columns = [frame[name].tolist() for name in key]
-    keys = zip(*key_columns, strict=True)
-    values = column_values(frame, value)
-    return dict(zip(keys, values, strict=True))
+def _texts(read: Frames) -> dict[str, str]:
+    texts = read["report_texts"]
+    return dict(zip(texts["study_id"], texts["report"], strict=True))
+
+
+def _by_id(frame: pd.DataFrame, column: str) -> dict[str, Any]:
+    return dict(zip(frame["finding_id"], column_values(frame, column), strict=True))

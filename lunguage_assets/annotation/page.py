@@ -104,14 +104,13 @@ def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
     Every report holds its own rows, in the order of the frames; a missing value is
     null. Labels that the report does not mention are left out.
     """
-    reports: list[Any] = []
+    reports = []
     for report, rows_by_frame in by_report(frames):
-        mentioned: dict[str, list[Any]] = {}
         for name, rows in rows_by_frame.items():
-            mentioned[name] = [
-                row for row in rows if row.get("source") != "unmentioned"
-            ]
-        reports.append({**report, **mentioned})
+            # Of labels alone many are unmentioned.
+            said = [row for row in rows if row.get("source") != "unmentioned"]
+            report = {**report, name: said}
+        reports.append(report)
     document = _plain({"schema": SCHEMA, "reports": reports})
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
@@ -124,9 +123,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    is_json = isinstance(value, str | int | float)
-    # NaN alone is unequal to itself.
-    return value if is_json and value == value else None
+    return None if pd.isna(value) else value
 
 
 def print_report(report: ShownReport, console: Console) -> None:
