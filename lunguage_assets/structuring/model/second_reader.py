@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -26,9 +27,6 @@ from lunguage_assets.structuring.rows import (
 SENTENCES = "second_reader_sentences"
 CHANGED_ROWS = "second_reader_changed_rows"
 """What of its reading stands in metadata."""
-
-_Origin = tuple[int, int]
-"""Of a mention: whose answer it stands in, 0 or 1, and where."""
 
 
 class SecondReader:
@@ -145,49 +143,29 @@ def _merged(
         positions: of these.
     """
     taken = {it for it in positions if second.readings[it].account != "unreadable"}
-    mentions = [
-        (mention, (reader, index))
-        for reader, answer in enumerate((first, second))
-        for index, mention in enumerate(answer.mentions)
-        if (mention.sentence in taken) == bool(reader)
+    count = len(first.mentions)
+    numbered = [
+        *enumerate(first.mentions),
+        *enumerate(second.mentions, start=count),
     ]
-    mentions.sort(key=lambda entry: (entry[0].sentence, entry[1]))
-    index_by_origin = {origin: index for index, (_, origin) in enumerate(mentions)}
+    kept = [(n, it) for n, it in numbered if (it.sentence in taken) == (n >= count)]
+    kept.sort(key=lambda entry: entry[1].sentence)
+    place_by_number = {number: place for place, (number, _) in enumerate(kept)}
     readings = list(first.readings)
     for position in taken:
         readings[position] = second.readings[position]
-    return replace(
-        first,
-        readings=tuple(readings),
-        mentions=tuple(
-            _renumbered(mention, origin[0], index_by_origin)
-            for mention, origin in mentions
-        ),
-        refused=first.refused + second.refused,
-    )
-
-
-def _renumbered(
-    mention: Mention, reader: int, index_by_origin: dict[_Origin, int]
-) -> Mention:
-    """Lead references to where the mentions stand now; some are gone.
-
-    Args:
-        mention: of one of the readings.
-        reader: which one.
-        index_by_origin: where each mention stands now.
-    """
-
-    def renumbered(references: Sequence[int]) -> tuple[int, ...]:
-        origins = [(reader, reference) for reference in references]
-        kept = [index_by_origin[it] for it in origins if it in index_by_origin]
-        return tuple(sorted(kept))
-
-    return replace(
-        mention,
-        evidence=renumbered(mention.evidence),
-        associate=renumbered(mention.associate),
-    )
+    mentions: list[Mention] = []
+    for number, mention in kept:
+        # References count from the first mention of their own reading; some are gone.
+        offset = count if number >= count else 0
+        renumbered: dict[str, Any] = {}
+        for column in ("evidence", "associate"):
+            old = [reference + offset for reference in getattr(mention, column)]
+            new = [place_by_number[it] for it in old if it in place_by_number]
+            renumbered[column] = tuple(sorted(new))
+        mentions.append(replace(mention, **renumbered))
+    refused = first.refused + second.refused
+    return StructuredReport(first.study_id, tuple(readings), tuple(mentions), refused)
 
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:

@@ -277,7 +277,15 @@ class ModelStructurer:
         sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
         questions = [self._prompts.question(sentences_asked(report)) for report in sent]
         grounded = self._ask(sent, questions)
-        self._repair(sent, questions, grounded)
+        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
+        repairs = [
+            self._prompts.repair(questions[number], grounded[number]) for number in poor
+        ]
+        second_answers = self._ask([sent[number] for number in poor], repairs)
+        # The second answer stands unless it is worse (method.md section 8).
+        for number, second in zip(poor, second_answers, strict=True):
+            if not _is_worse(second, grounded[number]):
+                grounded[number] = second
         self._asker.require_readable(grounded)
         self._asker.require_one_readable(grounded, "structure")
         answer_by_report = dict(zip(sent, grounded, strict=True))
@@ -311,29 +319,6 @@ class ModelStructurer:
                 grounded.append(ground_answer(report, answer))
         return grounded
 
-    def _repair(
-        self,
-        reports: Sequence[SectionedReport],
-        questions: Sequence[Prompt],
-        grounded: list[Grounded | None],
-    ) -> None:
-        """Ask again about reports of which much was refused.
-
-        Args:
-            reports: that were asked about.
-            questions: about them.
-            grounded: what is kept of the answers; better ones take their place.
-        """
-        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
-        repairs = [
-            self._prompts.repair(questions[number], grounded[number]) for number in poor
-        ]
-        second_answers = self._ask([reports[number] for number in poor], repairs)
-        # The second answer stands unless it is worse (method.md section 8).
-        for number, second in zip(poor, second_answers, strict=True):
-            if second is not None and not _is_worse(second, grounded[number]):
-                grounded[number] = second
-
 
 def _length(report: SectionedReport) -> int:
     return sum(len(sentence.text) for sentence in sentences_asked(report))
@@ -343,6 +328,8 @@ def _is_poor(answer: Grounded | None) -> bool:
     return answer is None or answer.refused_share > REPAIR_SHARE
 
 
-def _is_worse(second: Grounded, first: Grounded | None) -> bool:
-    """Whether more of the second answer is refused than of the first."""
-    return first is not None and second.refused_share > first.refused_share
+def _is_worse(second: Grounded | None, first: Grounded | None) -> bool:
+    """Whether more of the second answer is refused than of the first, or all of it."""
+    if second is None or first is None:
+        return second is None
+    return second.refused_share > first.refused_share

@@ -114,14 +114,15 @@ _ANY = st.recursive(
 _IDS = st.sampled_from(
     ["hist:1", "find:1", "find:2", "FIND: 3", "impr:1", "other:1", "find:9", "1", ""]
 )
+_NUMBERS = st.lists(st.integers(-1, 6), max_size=3)
 
 
 def _entry(**fields: Any) -> st.SearchStrategy[Any]:
-    return st.fixed_dictionaries(
-        {}, optional={name: field | _ANY for name, field in fields.items()}
-    )
+    optional = {name: field | _ANY for name, field in fields.items()}
+    return st.fixed_dictionaries({}, optional=optional)
 
 
+_COLUMNS = st.sampled_from([*ATTRIBUTES, "no change", "colour"])
 _FINDING = _entry(
     number=st.integers(-1, 6),
     sentence=_IDS,
@@ -131,14 +132,9 @@ _FINDING = _entry(
     polarity=st.sampled_from(["positive", "Negative", "both"]),
     certainty=st.sampled_from(["definitive", "tentative", "quite"]),
     places=st.lists(_WORDS, max_size=3),
-    attributes=st.lists(
-        _entry(
-            column=st.sampled_from([*ATTRIBUTES, "no change", "colour"]), words=_WORDS
-        ),
-        max_size=3,
-    ),
-    evidence=st.lists(st.integers(-1, 6), max_size=3),
-    associate=st.lists(st.integers(-1, 6), max_size=3),
+    attributes=st.lists(_entry(column=_COLUMNS, words=_WORDS), max_size=3),
+    evidence=_NUMBERS,
+    associate=_NUMBERS,
 )
 _SOUND_FINDING = st.builds(
     finding,
@@ -146,8 +142,8 @@ _SOUND_FINDING = st.builds(
     st.sampled_from(["find:1", "impr:1"]),
     st.sampled_from(["opacity", "pneumonia", "small"]),
     places=st.lists(_WORDS, max_size=3),
-    evidence=st.lists(st.integers(1, 6), max_size=2),
-    associate=st.lists(st.integers(1, 6), max_size=2),
+    evidence=_NUMBERS,
+    associate=_NUMBERS,
 )
 _SENTENCE = _entry(
     sentence=_IDS,
@@ -185,34 +181,30 @@ def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
     assert refusals(grounded) == []
 
 
+OPACITIES = [
+    finding(1, "find:1", "opacity", places=["right apex"]),
+    finding(2, "find:1", "opacity", places=["left base"]),
+]
+
+
 def test_of_repeated_words_those_nearest_to_their_description_are_meant() -> None:
-    grounded = read(
-        [
-            finding(1, "find:1", "opacity", places=["right apex"]),
-            finding(2, "find:1", "opacity", places=["left base"]),
-        ]
-    )
-    stated = [
-        words(mention.ent, *mention.location) for mention in grounded.report.mentions
+    mentions = read(OPACITIES).report.mentions
+    assert [words(mention.ent, *mention.location) for mention in mentions] == [
+        ["Opacity", "left base"],
+        ["opacity", "right apex"],
     ]
-    assert stated == [["Opacity", "left base"], ["opacity", "right apex"]]
 
 
 def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
-    report = report_of("s00000002", find=["Opacities in the left base and right apex."])
-    rows = [
-        finding(n, "find:1", "opacities", places=[p])
-        for n, p in ((1, "left base"), (2, "right apex"))
-    ]
-    grounded = read(rows, [], report)
-    assert len({mention.ent for mention in grounded.report.mentions}) == 1
-    locations = [
-        words(*mention.location, report=report) for mention in grounded.report.mentions
-    ]
-    assert locations == [["left base"], ["right apex"]]
-    assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [
-        ("ent", "duplicate")
-    ]
+    report = report_of(
+        "s00000002", find=["An opacity in the left base and right apex."]
+    )
+    mentions = read(OPACITIES, [], report).report.mentions
+    assert len({mention.ent for mention in mentions}) == 1
+    locations = [words(*mention.location, report=report) for mention in mentions]
+    assert locations == [["right apex"], ["left base"]]
+    twice = [OPACITIES[0], OPACITIES[0] | {"number": 2}]
+    assert refusals(read(twice, [], report)) == [("ent", "duplicate")]
 
 
 @pytest.mark.parametrize(
@@ -265,13 +257,9 @@ def test_a_refused_value_leaves_its_finding(
 
 
 def test_the_way_back_of_an_evidence_is_an_associate() -> None:
-    grounded = read(
-        [
-            finding(1, "impr:1", "pneumonia", evidence=[2]),
-            finding(2, "impr:1", "opacity"),
-        ]
-    )
-    opacity, pneumonia = grounded.report.mentions
+    sign = finding(2, "impr:1", "opacity")
+    answered = read([finding(1, "impr:1", "pneumonia", evidence=[2]), sign])
+    opacity, pneumonia = answered.report.mentions
     assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
 
 

@@ -4,7 +4,8 @@ and no others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,9 +29,14 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
 )
-from lunguage_assets.structuring.model.second_reader import SecondReader
+from lunguage_assets.structuring.model.second_reader import (
+    CHANGED_ROWS,
+    SENTENCES,
+    SecondReader,
+)
 from lunguage_assets.structuring.model.structurer import structurer_identity
-from lunguage_assets.structuring.rows import is_unresolved, structured_tables
+from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.tables.corpus import REPORT_SENTENCES
 
 REPORT = report_of(
     "s00000001",
@@ -61,7 +67,7 @@ class Rules:
     def _read(self, report: SectionedReport) -> StructuredReport:
         found = tuple(SentenceReading("findings") for _ in report.sentences)
         mentions = [mention(0, "effusion", "dn")]
-        if report is REPORT:
+        if report.study_id == REPORT.study_id:
             unread = (CueUse(f"{UNANSWERED}words", Span(30, 36)),)
             mentions += [
                 mention(1, "pneumonia", "tp", cues=unread, associate=(2,)),
@@ -70,59 +76,52 @@ class Rules:
         return StructuredReport(report.study_id, found, tuple(mentions))
 
 
-def read(
-    answer: str, ledger: Path
-) -> tuple[SecondReader, list[Call], list[StructuredReport]]:
-    def answered(call: Call) -> str:
-        return answer or model_like(call)
-
+@contextlib.contextmanager
+def reading(
+    ledger: Path, answer: Callable[[Call], str] = model_like
+) -> Iterator[tuple[LoopbackServer, SecondReader]]:
     with (
-        LoopbackServer(answer=answered) as server,
+        LoopbackServer(answer=answer) as server,
         opened(configured("openai", server.url), ledger) as model,
     ):
-        reader = SecondReader(Rules(), model)
-        return reader, server.calls, reader.structure([CLEAR, REPORT])
+        yield server, SecondReader(Rules(), model)
 
 
-def test_what_the_rules_leave_open_is_read_by_the_model_alone(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.sqlite"
-    reader, calls, (clear, answer) = read("", ledger)
-    assert [list(asked_sentences(call.user)) for call in calls] == [["find:2"]]
-    assert (reader.sentences, reader.changed_rows) == (1, 2)
-    stated = [(it.normed_ent, it.status) for it in answer.mentions]
-    assert stated == [
-        ("effusion", "dn"),
-        ("pneumonia", "dp"),
-        ("opacity", "dp"),
-        ("tube", "dp"),
-    ]
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+def test_what_the_rules_leave_open_is_read_by_the_model_alone(ledger: Path) -> None:
+    with reading(ledger) as (server, reader):
+        clear, answer = reader.structure([CLEAR, REPORT])
+    asked = [list(asked_sentences(call.user)) for call in server.calls]
+    assert asked == [["find:2"]]
+    assert reader.metadata == {SENTENCES: 1, CHANGED_ROWS: 2}
+    stated = [f"{it.normed_ent} {it.status}" for it in answer.mentions]
+    assert stated == ["effusion dn", "pneumonia dp", "opacity dp", "tube dp"]
     assert clear.mentions == (mention(0, "effusion", "dn"),)
     # A reference to the row that is gone is gone, the others lead where they led.
     assert answer.mentions[3].associate == (0,)
     assert answer.mentions[1].evidence == (2,)
-    tables = structured_tables([CLEAR, REPORT], [clear, answer])
-    assert not tables.structured_findings["cues"].map(is_unresolved).any()
-    again, calls, second = read("", ledger)
-    assert (second, calls) == ([clear, answer], []), "an answer is paid once"
-    assert again.sentences == 1
+    assert not any(it.is_unresolved for it in answer.mentions)
+    with reading(ledger) as (server, again):
+        assert again.structure([CLEAR, REPORT]) == [clear, answer]
+    assert server.calls == [], "an answer is paid once"
 
 
 def test_a_sentence_that_the_model_does_not_read_either_stays_open(
-    tmp_path: Path,
+    ledger: Path,
 ) -> None:
-    ledger = tmp_path / "ledger.sqlite"
-    with (
-        LoopbackServer(answer=model_like) as server,
-        opened(configured("openai", server.url), ledger) as model,
-    ):
-        model.structure([report_of("s00000009", find=["Opacity."])])
-    reader, _, (_, answer) = read("I cannot say.", ledger)
-    assert (reader.sentences, reader.changed_rows) == (1, 0)
+    with reading(ledger) as (_, reader):
+        reader._model.structure([report_of("s00000009", find=["Opacity."])])
+    with reading(ledger, lambda call: "I cannot say.") as (_, reader):
+        _, answer = reader.structure([CLEAR, REPORT])
+    assert reader.metadata == {SENTENCES: 1, CHANGED_ROWS: 0}
     assert answer.mentions[1].is_unresolved
 
 
-def test_only_studies_with_an_open_row_are_read_again(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.sqlite"
+def test_only_studies_with_an_open_row_are_read_again(ledger: Path) -> None:
     reports = [CLEAR, REPORT]
     structured = structured_tables(reports, Rules().structure(reports))
     texts = pd.DataFrame(
@@ -137,30 +136,13 @@ def test_only_studies_with_an_open_row_are_read_again(tmp_path: Path) -> None:
         for report in reports
         for it in report.sentences
     ]
-    names = ["study_id", "section", "sent_idx", "heading", "begin", "end", "sent"]
-    sentences = pd.DataFrame(rows, columns=names)
-
-    class Seen(Rules):
-        def structure(
-            self, reports: Sequence[SectionedReport]
-        ) -> list[StructuredReport]:
-            assert [report.study_id for report in reports] == [REPORT.study_id]
-            return super().structure([REPORT])
-
-    with (
-        LoopbackServer(answer=model_like) as server,
-        opened(configured("openai", server.url), ledger) as model,
-    ):
-        reader = SecondReader(Seen(), model)
+    sentences = pd.DataFrame(rows, columns=REPORT_SENTENCES.names)
+    with reading(ledger) as (_, reader):
         again = reader.read_again(structured, texts, sentences)
-    assert again.structured_findings["normed_ent"].tolist() == [
-        "effusion", "pneumonia", "opacity", "tube", "effusion",
-    ]  # fmt: skip
+    names = again.structured_findings["normed_ent"].tolist()
+    assert names == ["effusion", "pneumonia", "opacity", "tube", "effusion"]
     assert len(again.sentence_accounts) == len(structured.sentence_accounts)
-    assert reader.metadata == {
-        "second_reader_sentences": 1,
-        "second_reader_changed_rows": 2,
-    }
+    assert reader.metadata == {SENTENCES: 1, CHANGED_ROWS: 2}
 
 
 def with_reader(key: str) -> JudgesConfiguration:
