@@ -218,15 +218,6 @@ def test_a_taken_port_is_one_line_and_makes_nothing(
     assert not (tmp_path / "home").exists()
 
 
-def test_the_ui_of_a_missing_home_is_refused_and_makes_nothing(
-    tmp_path: Path,
-) -> None:
-    done = lunguage(tmp_path / "typo", "ui", "--port", "3999")
-    assert done.returncode == 1
-    assert "typo does not exist" in done.stderr
-    assert not (tmp_path / "typo").exists()
-
-
 def test_a_second_ui_says_where_the_first_is_open(tmp_path: Path) -> None:
     with only_ui(tmp_path / "home", "http://127.0.0.1:3000/ of process 7"):
         done = lunguage(tmp_path / "home", "ui", "--port", "3999")

@@ -192,24 +192,8 @@ def test_a_candidate_leaves_the_panel_current_and_a_member_does_not(
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 
 
-def test_a_judge_of_ones_own_inherits_what_is_shared(small: SmallHome) -> None:
-    assert small.plan("cues") == [
-        "rank (cues)",
-        "refit (cues x first)",
-        "refit (cues x second)",
-        "release (cues)",
-    ]
-
-
 def test_a_release_that_was_deleted_is_missing(small: SmallHome) -> None:
     (small.home.release / "panel" / "LATEST").write_text("v99\n")
-    assert small.plan() == list(OUT)
-
-
-def test_a_renewed_analysis_asks_for_a_release(small: SmallHome) -> None:
-    setting("explicit", "seed = 1")(small)
-    small.run()
-    small.make(["judge_agreement"], "panel")
     assert small.plan() == list(OUT)
 
 

@@ -76,23 +76,6 @@ def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
     }
 
 
-def test_a_run_makes_no_texts_for_a_batch_of_findings(
-    text_home: SmallHome,
-) -> None:
-    for name in (
-        "report_texts",
-        "report_sentences",
-        "structured_findings",
-        "sentence_accounts",
-    ):
-        keys = (
-            ("rules", "five")
-            if "structurer" in TABLES[name].partitioned_by
-            else ("five",)
-        )
-        assert not partition_path(text_home.home.tables, name, *keys).exists()
-
-
 def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
     text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from profiles import examples
-from raw_deliveries import write_mimic_tree, write_table
+from raw_deliveries import write_mimic_tree
 
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
@@ -69,32 +69,6 @@ def test_a_table_whose_columns_are_called_otherwise_is_the_same_batch(
         home.register(tmp_path / "reports.csv", "c", columns=("study_id", "txt"))
     with pytest.raises(InputError, match="found no table"):
         home.register(tmp_path, "d", columns=("study_id", "text"))
-
-
-@pytest.mark.parametrize("write", [write_mimic_tree, write_table])
-def test_a_large_delivery_becomes_several_batches_and_loses_nothing(
-    tmp_path: Path, home: Home, write: object
-) -> None:
-    write(tmp_path / "d")  # type: ignore[operator]
-    previewed = home.examine(tmp_path / "d", "d", batch_reports=3)
-    batches = home.register(tmp_path / "d", "d", batch_reports=3)
-    assert (
-        [registration.batch for registration in previewed]
-        == batches
-        == home.registered()
-    )
-    assert [batch.key for batch in batches] == [
-        f"d-{number:03d}" for number in range(1, len(batches) + 1)
-    ]
-    assert [batch.number for batch in batches] == list(range(len(batches)))
-    all_texts = texts(home.examine(tmp_path / "d", "d")[0].delivery)
-    stored_texts = stored(home, batches).sort_values("study_id", ignore_index=True)
-    pd.testing.assert_frame_equal(stored_texts, all_texts)
-    for registration in previewed:
-        pd.testing.assert_frame_equal(
-            texts(registration.delivery), texts(home.delivery(registration.batch.key))
-        )
-    assert home.register(tmp_path / "d", "d", batch_reports=3) == batches
 
 
 @given(

@@ -32,32 +32,6 @@ def terms(*spellings: str) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda f: f.drop(columns="subcategory"), "subcategory"),
-        (lambda f: f.assign(surplus="x"), "surplus"),
-        (lambda f: f.assign(target_term=1), "target_term"),
-        (
-            lambda f: f.assign(target_term=pd.Series([None, None], dtype="str")),
-            "target_term",
-        ),
-        (lambda f: f.assign(target_term="same", normed_term="same"), "unique"),
-    ],
-    ids=["missing column", "extra column", "wrong type", "empty value", "repeated key"],
-)
-def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(
-    tmp_path: Path, change, named: str
-) -> None:
-    path = tmp_path / "t.parquet"
-    store_table(TERMS, terms("opacity", "nodule"), path)
-    before = path.read_bytes()
-    with pytest.raises(InvalidTable, match=named):
-        store_table(TERMS, change(terms("opacity", "nodule")), path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
-
-
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)
 def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) -> None:
     store_table(table, table.frame(), tmp_path / "t.parquet")

@@ -80,15 +80,6 @@ def test_the_same_content_again_leaves_the_latest_version_untouched(
     assert modified(tmp_path) == before
 
 
-def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
-    tmp_path: Path,
-) -> None:
-    assert (publish(tmp_path, FIRST), publish(tmp_path, SECOND)) == ("v1", "v2")
-    assert publish(tmp_path, FIRST) == "v1"
-    assert current_version(tmp_path) == tmp_path / "v1"
-    assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
-
-
 @pytest.mark.parametrize("latest", ["v9", "../..", "v1/open", ""])
 def test_a_release_without_the_version_that_it_names_is_missing(
     latest: str, tmp_path: Path

@@ -127,21 +127,6 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
             home.run()
 
 
-def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
-    taught: SmallHome, finished: Finished
-) -> None:
-    assert taught.current().is_current("distilled_scorer", "panel")
-    taught.register({"third": finished.deliveries / "third"})
-    assert taught.current().is_current("distilled_scorer", "panel"), (
-        "a batch without fits is no input"
-    )
-    with reopened(taught) as home:
-        home.run()
-    assert taught.current().reasons("distilled_scorer", "panel") == [
-        "fitted_probabilities changed"
-    ]
-
-
 def test_a_distilled_model_is_private_and_in_no_release(
     taught: SmallHome, finished: Finished
 ) -> None:

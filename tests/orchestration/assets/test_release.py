@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import dagster as dg
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
@@ -86,22 +85,6 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
         in message
     )
     assert contents(small.home.release) == before
-
-
-def test_a_table_names_its_file_and_not_the_folder_of_the_release(
-    small: SmallHome,
-) -> None:
-    result = small.make(
-        ["lunguage_plus_plus"], {"ranker": "panel", "report_batch": "first"}
-    )
-    for event in result.get_asset_materialization_events():
-        paths = [
-            str(value.path)
-            for value in event.materialization.metadata.values()
-            if isinstance(value, dg.PathMetadataValue)
-        ]
-        assert paths
-        assert all(path.startswith(str(small.home.tables)) for path in paths)
 
 
 def test_a_sealed_file_that_was_changed_is_named(small: SmallHome) -> None:

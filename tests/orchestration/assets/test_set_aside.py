@@ -226,15 +226,3 @@ def test_strict_ends_the_run_with_one_study(
     break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))
     assert "strict" in said_of(make_from(small, "deduplicated_findings")[-1])
     assert contents(Path(str(small.home.tables))) == before
-
-
-def test_a_study_that_is_set_aside_no_more_comes_back(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = stored(small, "lunguage_plus_plus")
-    with monkeypatch.context() as broken:
-        break_step(broken, "fitted_probabilities", tentative(small, 1))
-        make_from(small, "fitted_probabilities")
-    make_from(small, "fitted_probabilities")
-    assert stored(small, "set_aside").empty
-    pd.testing.assert_frame_equal(stored(small, "lunguage_plus_plus"), before)

@@ -13,14 +13,11 @@ import pandas as pd
 import pytest
 import raw_deliveries
 from asked_reports import model_like
-from click.testing import CliRunner, Result
 from loopback import LoopbackServer
 from sdk_run import KEYS
 from small_homes import SmallHome
 
-from lunguage_assets.cli.analyse import analyse
 from lunguage_assets.corpus.lunguage import lunguage_frame
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
@@ -133,26 +130,6 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
         for name in ("finding", "cat", "status")
     ] == [1.0] * 3
     assert agreement.loc[("gold", "one", "finding"), "f1"] < 1.0
-
-
-def counted_by_command(small: SmallHome) -> Result:
-    return CliRunner().invoke(analyse, ["--home", str(small.home.root), "--cues"])
-
-
-def test_rows_of_the_rules_are_counted_by_cue(small: SmallHome) -> None:
-    make(small, "report_texts")
-    make(small, "structured_findings", structurer="rules")
-    heading, first, *_ = counted_by_command(small).output.splitlines()
-    assert heading.split() == ["cue", "rows", "dp", "dn", "tp", "tn"]
-    assert first.split()[0] == "none"
-
-
-def test_without_rows_of_the_rules_the_command_says_what_to_run(
-    small: SmallHome,
-) -> None:
-    error = counted_by_command(small).exception
-    assert isinstance(error, ConfigurationError)
-    assert "lunguage run --data DIR" in str(error)
 
 
 def structured(small: SmallHome, batch: str) -> set[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
@@ -62,28 +61,6 @@ def test_a_batch_taken_in_again_is_not_fitted_with_old_phrases(
     )
     acted.finish({"hedge_phrases": {"lexicon|old"}})
     assert acted.tick() == everything_of("panel|old")
-
-
-def test_every_partition_that_is_requested_becomes_a_run_of_its_own(
-    acted: Acted,
-) -> None:
-    acted.deliver("a", "b")
-    acted.finish({"hedge_phrases": {"lexicon|a", "lexicon|b"}})
-    repository = acted.definitions.get_repository_def()
-    sensor = repository.get_sensor_def("carry_batches_on")
-    with dg.build_sensor_context(acted.instance, repository_def=repository) as context:
-        requests = sensor.evaluate_tick(context).run_requests or []
-    assert sorted(str(request.partition_key) for request in requests) == [
-        "panel|a",
-        "panel|b",
-    ]
-    for request in requests:
-        assert {key.path[-1] for key in request.asset_selection or ()} == everything_of(
-            "panel|a"
-        ).keys()
-        assert dg.AssetCheckKey(dg.AssetKey("lunguage_plus_plus"), "conflict_free") in (
-            request.asset_check_keys or ()
-        )
 
 
 def taken_in_and_read(acted: Acted, *batches: str) -> None:
