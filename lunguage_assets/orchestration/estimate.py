@@ -169,8 +169,9 @@ def _less_the_ledger(
     everything = list(asked)
     unused: dict[tuple[str, str], float] = {}
     if statistics is not None:
-        by_judge_and_task = statistics.groupby(["judge", "stage"])["questions"].sum()
-        unused |= by_judge_and_task.to_dict()
+        for row in statistics.to_dict("records"):
+            key = str(row["judge"]), str(row["stage"])
+            unused[key] = unused.get(key, 0.0) + float(row["questions"])
     for questions, settled in everything:
         key = questions.key, questions.task
         unused[key] = unused.get(key, 0.0) - settled

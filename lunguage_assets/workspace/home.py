@@ -436,7 +436,8 @@ class Home:
         batch_by_content = {batch.sha256: batch for batch in reversed(batches)}
         # A number of a removed batch is not given again: who remembers it, as the
         # landing sensor does, would take the new batch for the old one.
-        numbers = [batch.number for batch in (*batches, *self.removed())]
+        numbers = [batch.number for batch in batches]
+        numbers += [removal.number for removal in self.removed()]
         number = 1 + max(numbers, default=-1)
         registrations: list[Registration] = []
         for key, part in zip(keys, parts, strict=True):

@@ -229,8 +229,8 @@ def _take(
             raise
         except Exception as failure:
             problem = "something that the readers do not expect"
-            error = damaged(name, problem, failure, "a delivery", "Report this.")
-            return _moved_aside(folder, delivery, error)
+            unread = damaged(name, problem, failure, "a delivery", "Report this.")
+            return _moved_aside(folder, delivery, unread)
     except OSError as error:
         # A full disk or a network that is away may pass.
         problem = f"it cannot be taken at present ({type(error).__name__})"
