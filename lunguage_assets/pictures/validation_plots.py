@@ -7,17 +7,13 @@ What is drawn is computed in `explicit.analysis`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.pictures.figure import (
     BLUE,
-    HALF_PAGE,
     SMALL,
     VERMILION,
     Style,
@@ -246,60 +242,22 @@ def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
 
 
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
-    """Draw the Spearman correlation of every two rankings: judge by judge, all orders.
+    """Draw the mean Spearman correlation of the judges' rankings over orders of play.
+
+    On the diagonal is that of a judge's own orders.
 
     Args:
         correlations: `RANKING_CORRELATIONS` frame.
     """
-    first = list(zip(correlations["first"], correlations["first_order"], strict=True))
-    second = list(
-        zip(correlations["second"], correlations["second_order"], strict=True)
-    )
-    # Averaged rankings (order -1) come last.
-    rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
-    numbered = correlations.assign(
-        first=[rankings.index(ranking) for ranking in first],
-        second=[rankings.index(ranking) for ranking in second],
-    )
-    square = _square(numbered, "spearman")
-    figure = bare_figure(HALF_PAGE, 4.6)
+    pairs = correlations.groupby(["first", "second"], as_index=False)
+    square = _square(pairs["spearman"].mean(), "spearman")
+    size = 2.5 + 0.8 * max(len(square), 2)
+    figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()
-    if rankings:
-        values = square.to_numpy(copy=True)
-        # No ranking is compared with itself, and a hole would look like a missing
-        # value.
-        np.fill_diagonal(values, 1.0)
-        _draw_correlations(figure, axes, values)
-        names = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
-        _draw_groups(axes, names)
+    if len(square):
+        image = _draw_shares(axes, square, decimals=3)
+        figure.colorbar(image, ax=axes, label="Spearman correlation of mu", shrink=0.8)
     return png(figure)
-
-
-def _draw_correlations(figure: Any, axes: Any, values: NDArray[np.float64]) -> None:
-    low = float(np.nanmin(values))
-    high = float(np.nanmax(values))
-    # Where all values are the same, the scale of colours still needs a width.
-    highest = high if high > low else low + 1e-6
-    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=highest)
-    label = "Spearman correlation of mu"
-    figure.colorbar(image, ax=axes, label=label, shrink=0.8)
-
-
-def _draw_groups(axes: Any, names: Sequence[str]) -> None:
-    """Name runs of the same name once, in their middle, with lines between them."""
-    labels: list[str] = []
-    middles: list[float] = []
-    start = 0
-    for name, run in groupby(names):
-        length = len(list(run))
-        labels.append(name)
-        middles.append(start + (length - 1) / 2)
-        if start > 0:
-            axes.axhline(start - 0.5, color="white", lw=1.2)
-            axes.axvline(start - 0.5, color="white", lw=1.2)
-        start += length
-    axes.set_xticks(middles, labels, rotation=30, ha="right")
-    axes.set_yticks(middles, labels)
 
 
 def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:

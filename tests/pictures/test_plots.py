@@ -135,3 +135,8 @@ def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
 
 def test_the_same_data_give_the_same_bytes() -> None:
     assert PICTURES["calibration"]() == draw("calibration")
+
+
+def test_correlations_of_judges_are_drawn() -> None:
+    empty = validation_plots.correlation_heat_map(RANKING_CORRELATIONS.frame())
+    assert validation_plots.correlation_heat_map(CORRELATIONS) != empty
