@@ -103,35 +103,27 @@ def read_metadata(
     # A number may have lost its zeros in front.
     date = mapped(images[_DATE], lambda cell: f"{cell.split('.')[0]:0>8}")
     time = mapped(images[_TIME], lambda cell: f"{cell.split('.')[0]:0>6}")
-    of_images = pd.DataFrame(
-        {
-            "coded": codes.map(lambda coded: written(coded[0])),
-            "named": mapped(procedures, lambda words: written(named_views(words))),
-            "taken_at": date + time,
-            "patient": images[_PATIENT],
-        }
+    named = mapped(procedures, lambda words: written(named_views(words)))
+    images = images.assign(
+        coded=codes.map(lambda coded: written(coded[0])),
+        named=named.where(images[_POSITION] == "", ""),
+        # Undated images and those without a patient say nothing of their study.
+        taken_at=(date + time).where(images[_DATE] != ""),
+        patient=images[_PATIENT].where(images[_PATIENT] != ""),
     )
-    of_images["named"] = of_images["named"].mask(images[_POSITION] != "", "")
-    # Undated images and those without a patient say nothing of their study.
-    dated = of_images["taken_at"].mask(images[_DATE] == "")
-    patients = of_images["patient"].mask(images[_PATIENT] == "")
-    by_study = of_images.groupby(images["study"])
-    views = by_study[["coded", "named"]].agg(", ".join)
-    source = views["coded"].map(
-        lambda words: "metadata" if words.strip(", ") else "procedure text"
-    )
-    united = (views["coded"] + ", " + views["named"]).map(
-        lambda words: written(words.split(", "))
-    )
-    return pd.DataFrame(
-        {
-            "view_information": united,
-            "view_source": source.where(united != "", ""),
-            "taken_at": dated.groupby(images["study"]).min().fillna(""),
-            "patient": patients.groupby(images["study"]).first().fillna(""),
-        },
-        dtype=object,
-    )
+    by_study = images.groupby("study")
+    coded = by_study["coded"].agg(", ".join)
+    views = coded + ", " + by_study["named"].agg(", ".join)
+    united = views.map(lambda words: written(words.split(", ")))
+    is_coded = coded.str.strip(", ") != ""
+    source = is_coded.map({True: "metadata", False: "procedure text"})
+    studies = {
+        "view_information": united,
+        "view_source": source.where(united != "", ""),
+        "taken_at": by_study["taken_at"].min().fillna(""),
+        "patient": by_study["patient"].first().fillna(""),
+    }
+    return pd.DataFrame(studies, dtype=object)
 
 
 def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) -> None:

@@ -258,15 +258,11 @@ def without_other_languages(received: Received, note: str) -> Received:
     texts = received.report_texts
     is_foreign = texts["study_id"].isin(foreign)
     log = IntakeLog.of(received.rejected, notes)
-    for row in texts[is_foreign].to_dict("records"):
-        log.reject(
-            OTHER_LANGUAGE,
-            row["file"],
-            row["line"],
-            study_id=row["study_id"],
-            column="report",
-            content=_content(row["source_id"], row["report"]),
-        )
+    row: Any
+    for row in texts[is_foreign].itertuples():
+        cells = {"study_id": row.study_id, "column": "report"}
+        content = _content(row.source_id, row.report)
+        log.reject(OTHER_LANGUAGE, row.file, row.line, **cells, content=content)
     return Received(
         texts[~is_foreign].reset_index(drop=True),
         log.rejected_frame(),
