@@ -352,6 +352,8 @@ class Asker:
             WrongModel: another model answered.
             LedgerError: a call could not be recorded.
         """
+        if not requests:
+            return []
         batch = _Batch(self, requests, parse)
         self._batches.add(batch)
         loop = _event_loop(os.getpid())

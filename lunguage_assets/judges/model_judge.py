@@ -71,13 +71,6 @@ _CODE_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
 _AROUND_A_LABEL = " \t\r\n.,;:!*`'\"“”‘’()[]<>"
 
 
-class Templates(NamedTuple):
-    """Prompt templates with their version: 12 hexadecimal digits of a hash of them."""
-
-    version: str
-    by_name: dict[TemplateName, string.Template]
-
-
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """Templates of both questions, ready to be filled.
@@ -125,18 +118,20 @@ def load_prompts(folder: Path | None = None) -> Prompts:
         ConfigurationError: a file is missing, is not UTF-8, or lacks a placeholder;
             names the file.
     """
-    version, templates = read_templates(folder or resource("prompts"), _PLACEHOLDERS)
-    return Prompts(version, templates)
+    return Prompts(*read_templates(folder or resource("prompts"), _PLACEHOLDERS))
 
 
 def read_templates(
     root: Path, placeholders: Mapping[TemplateName, frozenset[str]]
-) -> Templates:
+) -> tuple[str, dict[TemplateName, string.Template]]:
     """Read the files `root/TASK/ROLE.txt`, each with exactly its placeholders.
 
     Args:
         root: the folder.
         placeholders: of every template. Their order decides the version.
+
+    Returns:
+        Their version, 12 hexadecimal digits of a hash of them, and the templates.
 
     Raises:
         ConfigurationError: see `load_prompts`.
@@ -156,7 +151,7 @@ def read_templates(
         # With names and lengths: a sentence in another template is another version.
         named_text = f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e"
         digest.update(named_text.encode())
-    return Templates(digest.hexdigest()[:12], templates)
+    return digest.hexdigest()[:12], templates
 
 
 def _read_template(file: Path, expected: frozenset[str]) -> str:

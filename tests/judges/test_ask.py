@@ -5,6 +5,8 @@ budgets or interruptions, and a replay asks nothing.
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -17,7 +19,6 @@ from typing import Any
 
 import pytest
 from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
-from forked import forked
 
 from lunguage_assets.configuration import VARIABLES, Configuration
 from lunguage_assets.errors import ConfigurationError, MethodError
@@ -396,13 +397,16 @@ def test_a_run_that_was_ended_resumes_without_asking_again_what_was_recorded(
 ) -> None:
     ledger_file = tmp_path / "ledger.sqlite"
     log = tmp_path / "sent"
-    run = forked(_ask_fake, ledger_file, log, 300, 16)
+    context = multiprocessing.get_context("fork")
+    run = context.Process(target=_ask_fake, args=(ledger_file, log, 300, 16))
+    run.start()
     deadline = time.monotonic() + 60
     while not (log.exists() and log.stat().st_size > 65 * 60):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    run.signal(sent_signal)
-    run.process.join(60)
+    assert run.pid is not None
+    os.kill(run.pid, sent_signal)
+    run.join(60)
     sent = Counter(log.read_text().split())
     ledger = Ledger.open(ledger_file)
     before = ledger.settled(list(sent))

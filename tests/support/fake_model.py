@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.ledger import Attempt
 from lunguage_assets.judges.requests import (
     ModelBinding,
     Prompt,
@@ -124,32 +123,3 @@ def reply(text: str, **changes: object) -> Reply:
         "output_tokens": 4,
     }
     return Reply(**fields | changes)  # type: ignore[arg-type]
-
-
-def attempt(number: int, **changes: object) -> Attempt:
-    """A recorded call of a quarter dollar, with a key and a receipt of its number."""
-    fields = {
-        "answer": "A",
-        "returned_model": "m",
-        "input_tokens": 10,
-        "output_tokens": 2,
-        "cost_usd": 0.25,
-        "receipt": f"{number:032x}",
-    }
-    return Attempt(f"{number:064x}", "one", "compare", "m", **fields | changes)  # type: ignore[arg-type]
-
-
-class Time:
-    """A clock that only sleeping moves."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
