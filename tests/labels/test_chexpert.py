@@ -41,16 +41,12 @@ def listed() -> LabelList:
 def both(rows: Sequence[StatedFinding]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two frames of some rows, the schemas asserted."""
     outcome = run(rows)
-    (_, _, delivered) = frames(list(rows))
-    matches = outcome.expansion.matches
-    labels = chexpert_labels(
-        label_evidence(outcome.rows, matches, listed(), outcome.resolution.log),
-        delivered,
-        listed(),
-    )
-    p = chexpert_probabilities(
-        study_labels(outcome.rows, matches, delivered, listed(), outcome.resolution.log)
-    )
+    delivered = frames(list(rows))[2]
+    read = (outcome.rows, outcome.expansion.matches)
+    log = outcome.resolution.log
+    evidence = label_evidence(*read, listed(), log)
+    labels = chexpert_labels(evidence, delivered, listed())
+    p = chexpert_probabilities(study_labels(*read, delivered, listed(), log))
     CHEXPERT_LABELS.to_arrow(labels)
     CHEXPERT_PROBABILITIES.to_arrow(p)
     return labels, p
@@ -59,20 +55,26 @@ def both(rows: Sequence[StatedFinding]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def cells(*rows: StatedFinding) -> dict[str, float]:
     """The cells of one study that are not blank."""
     labels, _ = both(rows)
-    return {
-        str(name): value
-        for name, value in labels[list(CHEXPERT)].iloc[0].dropna().items()
-    }
+    return dict(labels[list(CHEXPERT)].iloc[0].dropna())
+
+
+UNREAD = stated("pneumonia", "tp", p=0.5, cues="unanswered.words 0-2")
 
 
 @pytest.mark.parametrize(
-    ("status", "p", "cell"),
-    [("dp", None, 1.0), ("tp", 0.95, -1.0), ("tn", 0.02, -1.0), ("dn", None, 0.0)],
+    ("row", "cell"),
+    [
+        (stated("pneumonia", "dp"), 1.0),
+        (stated("pneumonia", "tp", p=0.95), -1.0),
+        (stated("pneumonia", "tn", p=0.02), -1.0),
+        (stated("pneumonia", "dn"), 0.0),
+        (UNREAD, -1.0),
+    ],
 )
 def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
-    status: str, p: float | None, cell: float
+    row: StatedFinding, cell: float
 ) -> None:
-    assert cells(stated("pneumonia", status, p=p)).get("Pneumonia") == cell
+    assert cells(row).get("Pneumonia") == cell
 
 
 def test_an_implied_label_is_blank_and_its_p_in_another_file() -> None:
@@ -139,38 +141,25 @@ def test_a_cell_follows_the_label_where_the_report_decides(
     rows: list[StatedFinding],
 ) -> None:
     outcome = run(rows)
-    (_, _, delivered) = frames(rows)
-    frame = study_labels(
-        outcome.rows,
-        outcome.expansion.matches,
-        delivered,
-        listed(),
-        outcome.resolution.log,
-    )
+    delivered = frames(rows)[2]
+    matches = outcome.expansion.matches
+    log = outcome.resolution.log
+    frame = study_labels(outcome.rows, matches, delivered, listed(), log)
     labels, p = both(rows)
     order = np.random.default_rng(7).permutation(len(delivered))
-    said_of = label_evidence(
-        outcome.rows.iloc[::-1],
-        outcome.expansion.matches,
-        listed(),
-        outcome.resolution.log,
-    )
-    pd.testing.assert_frame_equal(
-        chexpert_labels(said_of, delivered.iloc[order], listed()), labels
-    )
-    stated_ids = set(
-        outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"]
-    )
+    evidence = label_evidence(outcome.rows.iloc[::-1], matches, listed(), log)
+    in_another_order = chexpert_labels(evidence, delivered.iloc[order], listed())
+    pd.testing.assert_frame_equal(in_another_order, labels)
+    is_original = outcome.rows["source"] == "original"
+    stated_ids = set(outcome.rows.loc[is_original, "finding_id"])
     expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}
     for name in set(CHEXPERT) - {"No Finding"}:
-        label_rows = frame[frame["chexpert"] == name].reset_index(drop=True)
-        np.testing.assert_array_equal(p[name], label_rows["p"])
-        assert (labels[name].isna() | label_rows["p"].notna()).all(), (
-            "a cell has a probability"
-        )
-        is_stated = label_rows["finding_id"].isin(stated_ids)
-        assert (
-            labels.loc[is_stated, name].tolist()
-            == label_rows.loc[is_stated, "status"].map(expected).tolist()
-        )
+        rows_of_label = frame[frame["chexpert"] == name].reset_index(drop=True)
+        np.testing.assert_array_equal(p[name], rows_of_label["p"])
+        # A cell has a probability.
+        assert (labels[name].isna() | rows_of_label["p"].notna()).all()
+        is_stated = rows_of_label["finding_id"].isin(stated_ids)
+        cells_of_label = labels.loc[is_stated, name].tolist()
+        statuses = rows_of_label.loc[is_stated, "status"]
+        assert cells_of_label == statuses.map(expected).tolist()
     assert set(labels["No Finding"].dropna()) <= {1.0}

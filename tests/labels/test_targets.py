@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +44,27 @@ def test_unmentioned_and_contradictory_labels_are_masked_and_not_zero(
 ) -> None:
     targets = lunguage_assets.targets(labels, ["pneumothorax", "fracture"])
     assert targets.ids.tolist() == list(REPORTS)
-    assert targets.mask.tolist() == [
-        [True, False],
-        [False, False],
-        [False, False],
-        [False, False],
-    ]
+    assert np.argwhere(targets.mask).tolist() == [[0, 0]]
     for values in (targets.p, targets.low, targets.high):
         assert np.array_equal(np.isnan(values), ~targets.mask)
     assert targets.p[0, 0] == 0.0
 
 
 def test_a_hedge_without_information_is_masked(labels: pd.DataFrame) -> None:
-    silenced = labels.assign(
-        p_source=labels["p_source"].mask(labels["status"] == "tp", "none")
-    )
+    source = labels["p_source"].mask(labels["status"] == "tp", "none")
+    silenced = labels.assign(p_source=source)
     assert np.isnan(cell(silenced, "hedged", "pneumonia"))
+
+
+def test_what_was_not_understood_is_a_target_only_when_it_is_asked_for(
+    labels: pd.DataFrame,
+) -> None:
+    source = labels["source"].mask(labels["status"] == "tp", "unresolved")
+    unread = labels.assign(source=source)
+    assert np.isnan(cell(unread, "hedged", "pneumonia"))
+    p = cell(labels, "hedged", "pneumonia")
+    assert cell(unread, "hedged", "pneumonia", unresolved=True) == p
+    assert cell(unread, "hedged", "pneumonia", "U-Ones", unresolved=True) == 1.0
 
 
 @pytest.mark.parametrize("policy", POLICIES[1:4])
@@ -108,36 +114,28 @@ def test_every_image_of_a_study_has_the_targets_of_the_study(
 ) -> None:
     studies = lunguage_assets.targets(version.parent, "mimic-cxr")
     delivered_ids = [study.removeprefix("s") for study in studies.ids[[1, 0, 1]]]
-    images = pd.DataFrame(
-        {"dicom_id": ["b1", "a", "b2", "other"], "study_id": [*delivered_ids, "1"]}
-    )
-    images.to_csv(tmp_path / "metadata.csv.gz", index=False)
-    targets = lunguage_assets.targets(
-        version, "mimic-cxr", images=tmp_path / "metadata.csv.gz"
-    )
+    file = tmp_path / "metadata.csv.gz"
+    images = {"dicom_id": ["b1", "a", "b2", "x"], "study_id": [*delivered_ids, "1"]}
+    pd.DataFrame(images).to_csv(file, index=False)
+    targets = lunguage_assets.targets(version, "mimic-cxr", images=file)
     assert targets.ids.tolist() == ["b1", "a", "b2"]
     for name in ("p", "mask", "low", "high"):
-        assert np.array_equal(
-            getattr(targets, name), getattr(studies, name)[[1, 0, 1]], equal_nan=True
-        )
+        of_studies = getattr(studies, name)[[1, 0, 1]]
+        assert np.array_equal(getattr(targets, name), of_studies, equal_nan=True)
 
 
 def test_images_of_chexpert_plus_are_found_by_patient_and_study(
     labels: pd.DataFrame, tmp_path: Path
 ) -> None:
-    source = labels["study_id"].map(
-        {"certain": "patient00007/study2", "hedged": "patient00007/study12"}
-    )
-    paths = [
-        f"train/patient00007/study{number}/view1_frontal.jpg" for number in (12, 2, 1)
-    ]
-    pd.DataFrame({"path_to_image": paths, "report": ""}).to_csv(
-        tmp_path / "plus.csv", index=False
-    )
-    delivered = labels.assign(source_id=source.fillna(labels["study_id"]))
-    targets = lunguage_assets.targets(
-        delivered, ["effusion"], images=tmp_path / "plus.csv"
-    )
+    patient = "patient00007"
+    ids = {"certain": f"{patient}/study2", "hedged": f"{patient}/study12"}
+    source = labels["study_id"].map(ids).fillna(labels["study_id"])
+    paths = [f"train/{patient}/study{n}/view1_frontal.jpg" for n in (12, 2, 1)]
+    plus = pd.DataFrame({"path_to_image": paths, "report": ""})
+    plus.to_csv(tmp_path / "plus.csv", index=False)
+    delivered = labels.assign(source_id=source)
+    file = tmp_path / "plus.csv"
+    targets = lunguage_assets.targets(delivered, ["effusion"], images=file)
     assert targets.ids.tolist() == paths[:2]
     assert targets.p[1, 0] == 1.0
 
@@ -162,22 +160,19 @@ def test_the_parquet_says_the_same_with_null_for_no_target(
     targets.write(tmp_path / "targets.parquet")
     table = pq.read_table(tmp_path / "targets.parquet")
     assert table.schema.metadata[b"policy"] == b"U-Ignore"
+    is_null = ~targets.mask[:, targets.labels.index("Fracture")]
+    assert table.column("Fracture").null_count == is_null.sum()
     stored = table.to_pandas()
-    assert table.column("Fracture").null_count == int(
-        (~targets.mask[:, targets.labels.index("Fracture")]).sum()
-    )
-    assert np.array_equal(
-        stored[list(targets.labels)].to_numpy(), targets.p, equal_nan=True
-    )
+    p = stored[list(targets.labels)].to_numpy()
+    assert np.array_equal(p, targets.p, equal_nan=True)
     assert stored["id"].tolist() == targets.ids.tolist()
 
 
-def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_labels_or_with_damaged_ones_is_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigurationError, match="found no labels"):
         lunguage_assets.targets(tmp_path)
-
-
-def test_damaged_labels_of_a_release_are_named(tmp_path: Path) -> None:
     (tmp_path / "restricted").mkdir()
     (tmp_path / "restricted" / "labels.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match=r"labels\.parquet: found damaged data"):
@@ -186,43 +181,38 @@ def test_damaged_labels_of_a_release_are_named(tmp_path: Path) -> None:
 
 def test_what_annotate_returns_gives_the_targets_of_its_labels() -> None:
     annotation = lunguage_assets.annotate(list(REPORTS.values()))
-    assert np.array_equal(
-        lunguage_assets.targets(annotation).p,
-        lunguage_assets.targets(annotation.labels).p,
-        equal_nan=True,
-    )
+    whole = lunguage_assets.targets(annotation)
+    of_labels = lunguage_assets.targets(annotation.labels)
+    assert np.array_equal(whole.p, of_labels.p, equal_nan=True)
 
 
-def test_something_that_holds_no_labels_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"release: found a dict; expected the folder of a release"
-    ):
-        lunguage_assets.targets({})  # type: ignore[arg-type]
-
-
-def test_labels_without_a_column_are_refused_by_its_name(labels: pd.DataFrame) -> None:
-    with pytest.raises(
-        InputError, match=r"labels, column 'p_low': found no column 'p_low'"
-    ):
-        lunguage_assets.targets(labels.drop(columns="p_low"))
-
-
-def test_reports_of_one_id_are_refused_by_their_row(labels: pd.DataFrame) -> None:
-    with pytest.raises(
-        InputError,
-        match=f"row {len(labels)}, column 'label': found a label of one report",
-    ):
-        lunguage_assets.targets(pd.concat([labels, labels]))
-
-
-@pytest.mark.parametrize("p", [7.0, -0.1])
-def test_a_p_that_is_no_probability_is_refused_by_its_row(
-    labels: pd.DataFrame, p: float
-) -> None:
+def with_p(labels: pd.DataFrame, p: float) -> pd.DataFrame:
     wrong = labels["p"].astype("float64")
     wrong.iloc[3] = p
-    with pytest.raises(
-        InputError,
-        match=rf"labels, row 3, column 'p': found {p}; expected a probability",
-    ):
-        lunguage_assets.targets(labels.assign(p=wrong))
+    return labels.assign(p=wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda _: {}, "release: found a dict; expected the folder of a release"),
+        (
+            lambda labels: labels.drop(columns="p_low"),
+            "column 'p_low': found no column",
+        ),
+        (
+            lambda labels: pd.concat([labels, labels]),
+            "column 'label': found a label of",
+        ),
+        (lambda labels: with_p(labels, 7.0), "row 3, column 'p': found 7.0; expected"),
+        (
+            lambda labels: with_p(labels, -0.1),
+            "row 3, column 'p': found -0.1; expected",
+        ),
+    ],
+)
+def test_labels_that_are_none_are_refused_by_row_and_column(
+    labels: pd.DataFrame, wrong: Callable[[pd.DataFrame], Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        lunguage_assets.targets(wrong(labels))
