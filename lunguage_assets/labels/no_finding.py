@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
 
 from lunguage_assets.implicit.rows import rounded
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -17,14 +16,6 @@ from lunguage_assets.labels.evidence import EvidenceByLabel, LabelEvidence
 
 _STILL_STATED = 0.5
 """From this p on a stated "no finding" stays stated, with doubt; below it is denied."""
-
-
-class _Probability(NamedTuple):
-    """The probability of a label, with its interval."""
-
-    p: float
-    low: float
-    high: float
 
 
 def weigh_denied_labels(evidence: EvidenceByLabel, label_list: LabelList) -> None:
@@ -81,19 +72,15 @@ def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:
         statement: what the report says of the label itself; None: nothing.
         against: claims of other labels, at least one.
     """
-    probability = _probability(statement, against)
+    p, low, high = _probability(statement, against)
     strongest = _strongest(against)
     deciding = strongest
     status = "tn"
-    support = 1.0 - probability.p
-    if (
-        statement is not None
-        and statement.is_present
-        and probability.p >= _STILL_STATED
-    ):
+    support = 1.0 - p
+    if statement is not None and statement.is_present and p >= _STILL_STATED:
         deciding = statement
         status = "tp"
-        support = probability.p
+        support = p
     # What is found without doubt, or a denial without doubt, leaves none.
     is_denied = statement is not None and statement.status == "dn"
     if is_denied or any(claim.status == "dp" for claim in against):
@@ -107,39 +94,37 @@ def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:
         is_stated=True,
         support=rounded(support),
         status_order=STATUS_ORDER[status],
-        p=rounded(probability.p),
-        p_low=rounded(probability.low),
-        p_high=rounded(probability.high),
+        p=rounded(p),
+        p_low=rounded(low),
+        p_high=rounded(high),
         p_source=p_source,
         is_bound=True,
         is_unresolved=deciding.is_unresolved and status != "dn",
     )
 
 
-def _probability(statement: Claim | None, against: Sequence[Claim]) -> _Probability:
-    """Compute the probability of a label, with its interval.
+def _probability(
+    statement: Claim | None, against: Sequence[Claim]
+) -> tuple[float, float, float]:
+    """Compute the probability of a label, and the ends of its interval.
 
     What is present counts as independent, so p is the product of 1 - p; it is no more
     than 1 - p of what is denied with doubt. The interval holds however the claims
     depend on each other (Fréchet's bounds).
     """
     # Without a statement q is 1, and only what is found speaks about the label.
-    stated = _Probability(1.0, 0.0, 1.0)
+    stated = (1.0, 0.0, 1.0)
     if statement is not None:
-        stated = _Probability(statement.p, statement.p_low, statement.p_high)
-    p_if_independent = stated.p * prod(
-        1.0 - claim.p for claim in against if claim.is_present
-    )
+        stated = (statement.p, statement.p_low, statement.p_high)
+    p, low, high = stated
+    p *= prod(1.0 - claim.p for claim in against if claim.is_present)
     most = 1.0 - _strongest(against).p
     # Fréchet's bounds: p is least where no two claims hold together, and most where
     # all hold together with the likeliest.
     sum_against = sum(claim.p_high for claim in against)
     least_against = max(claim.p_low for claim in against)
-    return _Probability(
-        p=min(p_if_independent, most),
-        low=max(0.0, stated.low - sum_against),
-        high=min(stated.high, 1.0 - least_against),
-    )
+    least = max(0.0, low - sum_against)
+    return min(p, most), least, min(high, 1.0 - least_against)
 
 
 def _strongest(claims: Sequence[Claim]) -> Claim:

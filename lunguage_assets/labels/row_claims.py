@@ -6,6 +6,7 @@ from other labels is in `no_finding.py`, and which claim decides in `evidence.py
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -51,18 +52,16 @@ class RowClaims:
             diagnoses: diagnosis by finding id; without those of devices.
             label_list: what a finding means.
         """
-        self.evidence: EvidenceByLabel = {}
+        self.evidence: EvidenceByLabel = defaultdict(LabelEvidence)
         self._diagnoses = diagnoses
         self._label_list = label_list
         self._causes = _causes(rows)
-        self._normal_parts: dict[tuple[str, int], dict[int, Claim]] = {}
+        self._normal_parts: defaultdict[tuple[str, int], dict[int, Claim]]
+        self._normal_parts = defaultdict(dict)
         for row in _label_rows(rows):
             self._note_normal_part(row)
             self._read(row)
         self._conclude()
-
-    def _evidence_of(self, study: str, label: int) -> LabelEvidence:
-        return self.evidence.setdefault((study, label), LabelEvidence())
 
     def _read(self, row: LabelRow) -> None:
         """Note the claims of a row, at most one for each label."""
@@ -95,7 +94,7 @@ class RowClaims:
         """
         if meaning.reads == "against" and not row.is_current:
             return
-        evidence = self._evidence_of(row.study_id, meaning.label)
+        evidence = self.evidence[row.study_id, meaning.label]
         is_resolved = says_resolved(row.improved)
         if row.is_positive and is_resolved:
             # "The effusion has resolved" denies one now. What is resolved is no kind of
@@ -158,9 +157,9 @@ class RowClaims:
         "The heart and lungs are normal" concludes "no finding", although it says so of
         no label.
         """
-        if row.name not in self._label_list.concluding or row.is_positive:
+        if row.name not in self._label_list.concluding:
             return
-        if not row.is_current:
+        if row.is_positive or not row.is_current:
             return
         if is_course_alone(row.status, row.no_change, row.measurement, row.morphology):
             return
@@ -168,19 +167,18 @@ class RowClaims:
             # A normal left lung says nothing of the right one.
             return
         label, part = self._label_list.concluding[row.name]
-        claims_by_part = self._normal_parts.setdefault((row.study_id, label), {})
-        claims_by_part.setdefault(part, claim_of(row, as_it_stands=False))
+        normal_parts = self._normal_parts[row.study_id, label]
+        normal_parts.setdefault(part, claim_of(row, as_it_stands=False))
 
     def _conclude(self) -> None:
         """Claim the labels of which every part is called normal."""
         for (study, label), claims_by_part in self._normal_parts.items():
             parts = self._label_list.labels[label].concluded_from
-            if len(claims_by_part) < len(parts):
-                continue
-            # A conclusion is no surer than its weakest part.
-            claims = claims_by_part.values()
-            weakest = min(claims, key=lambda claim: claim.strength)
-            self._evidence_of(study, label).add(weakest)
+            if len(claims_by_part) == len(parts):
+                # A conclusion is no surer than its weakest part.
+                claims = claims_by_part.values()
+                weakest = min(claims, key=lambda claim: claim.strength)
+                self.evidence[study, label].add(weakest)
 
     def mark_disputes(self, rows: pd.DataFrame, log: pd.DataFrame) -> None:
         """Mark labels of which the report says both, so that rows were removed.
@@ -203,7 +201,7 @@ class RowClaims:
                 if meaning.reads == "against" or meaning.entry.described:
                     continue
                 if meaning.holds_at(", ".join(parts)):
-                    self._evidence_of(study, meaning.label).is_disputed = True
+                    self.evidence[study, meaning.label].is_disputed = True
         winners = _stated_findings_of(removed_subjects, rows)
         if not winners:
             return
@@ -219,16 +217,13 @@ def _label_rows(rows: pd.DataFrame) -> Iterator[LabelRow]:
 
 def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
     """Name what the report explains each finding by, by the finding's id."""
-    is_stated = rows["source"] == "original"
     # What is denied explains nothing.
     is_positive = rows["status"].str.endswith("p")
-    stated = rows[is_stated & is_positive]
-    names = column_values(stated, "name")
-    signs_by_row = column_values(stated, "evidence")
-    causes: dict[str, set[str]] = {}
-    for name, signs in zip(names, signs_by_row, strict=True):
+    stated = rows[(rows["source"] == "original") & is_positive]
+    causes: defaultdict[str, set[str]] = defaultdict(set)
+    for name, signs in zip(stated["name"], stated["evidence"], strict=True):
         for sign in signs:
-            causes.setdefault(sign, set()).add(name)
+            causes[sign].add(name)
     return causes
 
 
