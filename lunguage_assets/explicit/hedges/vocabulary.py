@@ -64,10 +64,12 @@ def hedge_vocabulary(
     for phrases in hedges["phrases"]:
         counts.update(set(phrases))
     examples = _usable_examples(hedges)
-    reasons = {
-        phrase: _reason(count, examples.get(phrase, []), settings)
-        for phrase, count in counts.items()
-    }
+    # A phrase that is rare has too few matches to be ranked. One that never stands
+    # alone ("<finding>, <finding>") has nothing that a judge could be shown.
+    reasons = dict.fromkeys(counts, NO_EXAMPLE) | dict.fromkeys(examples, "")
+    for phrase, count in counts.items():
+        if count < settings.minimum_examples:
+            reasons[phrase] = TOO_FEW
     retained = {phrase for phrase, reason in reasons.items() if reason == RETAINED}
     scale = "own"
     why_published = _why_published(retained, settings, anchors)
@@ -144,15 +146,6 @@ def _published_examples() -> dict[str, list[Example]]:
             for number, sentence in enumerate(sentences)
         ]
     return examples
-
-
-def _reason(count: int, examples: Sequence[Example], settings: ExplicitSettings) -> str:
-    """Say why a phrase of the corpus is not retained; empty: it is."""
-    # A phrase that is rare has too few matches to be ranked. One that never stands
-    # alone ("<finding>, <finding>") has nothing that a judge could be shown.
-    if count < settings.minimum_examples:
-        return TOO_FEW
-    return RETAINED if examples else NO_EXAMPLE
 
 
 def _why_published(

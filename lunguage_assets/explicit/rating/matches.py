@@ -84,15 +84,15 @@ def comparison_matches(
     """
     matches = schedule(vocabulary, settings)
     choices = judge.compare([match.question for match in matches])
-    answered = list(zip(matches, choices, strict=True))
     # By column: a large vocabulary has a million matches.
-    columns: dict[str, list[Any]] = {}
-    for name in ScheduledMatch._fields:
-        columns[name] = [getattr(match, name) for match in matches]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(match, name) for match in matches]
+        for name in ScheduledMatch._fields
+    }
     columns["answer"] = list(choices)
-    columns["winner"] = [match.winner(choice) for match, choice in answered]
-    version = str(vocabulary["vocabulary_version"].iloc[0]) if len(vocabulary) else ""
-    columns["vocabulary_version"] = [version] * len(matches)
+    columns["winner"] = list(map(ScheduledMatch.winner, matches, choices))
+    columns["vocabulary_version"] = vocabulary["vocabulary_version"].tolist()[:1]
+    columns["vocabulary_version"] *= len(matches)
     return COMPARISON_MATCHES.frame(columns)
 
 
@@ -107,17 +107,25 @@ def schedule(
     """
     is_own = vocabulary["retained"] & (vocabulary["ruler"] == "own")
     retained = vocabulary[is_own.to_numpy(dtype=bool)]
-    phrases = [
-        _Examples.of(phrase, examples)
-        for phrase, examples in zip(
-            retained["phrase"], retained["example_sentences"], strict=True
-        )
-    ]
+    pairs = zip(retained["phrase"], retained["example_sentences"], strict=True)
     # Alphabetical, so that no order of the vocabulary decides what is phrase a.
-    phrases.sort(key=lambda examples: examples.phrase)
+    phrases = [_Examples.of(phrase, examples) for phrase, examples in sorted(pairs)]
     matches: list[ScheduledMatch] = []
     for a, b in combinations(phrases, 2):
-        matches += _matches_of_pair(a, b, settings)
+        pair = text_hash(settings.seed, a.phrase, b.phrase)
+        number = np.arange(settings.repetitions, dtype=np.uint64)
+        # A coin decides which sentence is shown first; the public code shows a first.
+        is_coin = random_bits(mix(pair, number, _COIN)) & (settings.position == "coin")
+        columns = (
+            a.draw(mix(pair, number, _SENTENCE_A)),
+            b.draw(mix(pair, number, _SENTENCE_B)),
+            is_coin.tolist(),
+        )
+        for repetition, drawn in enumerate(zip(*columns, strict=True)):
+            match_id = digest(a.phrase, b.phrase, repetition)[:24]
+            matches.append(
+                ScheduledMatch(match_id, a.phrase, b.phrase, repetition, *drawn)
+            )
     return matches
 
 
@@ -136,27 +144,3 @@ class _Examples(NamedTuple):
     def draw(self, hashes: U64) -> list[str]:
         """Draw an example for each hash; an added example changes few draws."""
         return [self.sentences[i] for i in smallest(hashes, self.hashes).tolist()]
-
-
-def _matches_of_pair(
-    a: _Examples, b: _Examples, settings: ExplicitSettings
-) -> list[ScheduledMatch]:
-    pair = text_hash(settings.seed, a.phrase, b.phrase)
-    repetitions = np.arange(settings.repetitions, dtype=np.uint64)
-    sentences_a = a.draw(mix(pair, repetitions, _SENTENCE_A))
-    sentences_b = b.draw(mix(pair, repetitions, _SENTENCE_B))
-    # A coin decides which sentence is shown first; the public code shows a first.
-    is_coin = random_bits(mix(pair, repetitions, _COIN))
-    swapped = (is_coin & (settings.position == "coin")).tolist()
-    return [
-        ScheduledMatch(
-            match_id=digest(a.phrase, b.phrase, repetition)[:24],
-            phrase_a=a.phrase,
-            phrase_b=b.phrase,
-            repetition=repetition,
-            sentence_a=sentences_a[repetition],
-            sentence_b=sentences_b[repetition],
-            swapped=swapped[repetition],
-        )
-        for repetition in range(settings.repetitions)
-    ]
