@@ -24,6 +24,8 @@ PREFERRED = "preferred"
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
 _LONGEST_CHAIN = 3
+_NEAR = 30
+"""Units that are looked through for what belongs to a mention."""
 _END_OF_PLACES = ("break", "comma", "copula", "preposition", "seen", "negated before")
 _BEFORE_DESCRIPTION = frozenset(
     {"break", "copula", "negated", "negated before", "ended"}
@@ -194,7 +196,7 @@ def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[Edge]:
 
 def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
     """Yield the dismissal of another: "reflects <finding> rather than edema"."""
-    for unit in units[at + 1 :]:
+    for unit in units[at + 1 : at + _NEAR]:
         if unit.kind in ("finding", "break"):
             return
         if unit.cue is not None and unit.cue.id in _CONTRASTS:
@@ -204,7 +206,7 @@ def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
 
 def _joins_named(units: list[TaggedToken], at: int) -> bool:
     """Whether a joint of alternatives stands beside a mention that is not denied."""
-    behind = first_beyond(units[at + 1 :], ("place",))
+    behind = first_beyond(units[at + 1 : at + _NEAR], ("place",))
     # "<finding> at the left apex or base": the joint is one of places.
     if behind is None or behind.kind in _END_OF_PLACES:
         return False

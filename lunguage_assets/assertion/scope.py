@@ -828,7 +828,8 @@ def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken 
         step: 1 to look behind it, -1 to look before it.
     """
     between = {*OWN_WORDS, "preposition", "comma", "hedged"}
-    beside = units[at + 1 :] if step > 0 else reversed(units[:at])
+    behind = units[at + 1 : at + _AHEAD]
+    beside = behind if step > 0 else reversed(units[max(0, at - _AHEAD) : at])
     for unit in beside:
         if unit.kind == "finding":
             return unit

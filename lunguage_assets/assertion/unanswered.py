@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 from lunguage_assets.assertion.axes import names_axis
 from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import cue_path
+from lunguage_assets.assertion.scope import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     DEVICE,
     OWN_WORDS,
@@ -38,6 +40,8 @@ _ASKED: frozenset[Category] = frozenset(
 """Categories of cues that have to reach something."""
 _GOES_ON = frozenset({"which", "that", "it", "this", "they", "these", "where"})
 """Breaks behind which the mention before is still spoken of."""
+_IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
+"""What stands between the members of a list that nothing but commas join."""
 _ANSWER_SIGNS = frozenset({":", "-", "–", "—"})
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile("x{3,}")
@@ -100,6 +104,7 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         units: of the sentence, with what their cues have said; changed in place.
         text: of the sentence.
     """
+    _mark_rest_of_lists(units)
     parts = _parts_of(units)
     for number, part in enumerate(parts):
         unread = list(_unread(part.units, text))
@@ -110,6 +115,32 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
             is_device = mention.code == DEVICE
             words = [unit for unit in unread if not is_device or _is_listed(unit, text)]
             mention.unanswered = (*mention.unanswered, *words)
+
+
+def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
+    """Note a predicate that reached some members of a list only.
+
+    "Edema, pneumonia, hemorrhage possible" may be of all three.
+    """
+    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
+    for at, following in reversed(list(pairwise(findings))):
+        first = units[at]
+        second = units[following]
+        predicates = [edge for edge in second.edges if edge.begin > second.begin]
+        between = [unit.kind for unit in units[at + 1 : following]]
+        is_bare = "comma" in between and not {*between} - _IN_LISTS
+        own_words = takewhile(lambda unit: unit.kind in OWN_WORDS, reversed(units[:at]))
+        # "Mild edema, pneumonia possible" states the first by its size, "opacity,
+        # pneumonia possible" as a sign of the second.
+        is_sign = first.name in WORDS["explained_signs"]
+        is_stated = is_sign or any(word.code in STATEMENT_BEGINS for word in own_words)
+        if (predicates or second.unanswered) and is_bare and not is_stated:
+            cue = next(
+                (u for u in units if predicates and u.begin == predicates[0].begin),
+                None,
+            )
+            words = (cue,) if cue is not None else second.unanswered
+            first.unanswered = first.unanswered if first.edges else words
 
 
 def _is_listed(unit: TaggedToken, text: str) -> bool:
@@ -168,7 +199,8 @@ def _is_answer_unread(units: list[TaggedToken], at: int) -> bool:
     """Whether nothing behind a colon or dash is understood: "pneumothorax: -"."""
     if kind_at(units, at - 1) != "finding":
         return False
-    return all(unit.kind in ("other", "copula") for unit in units[at + 1 :])
+    kinds = ("other", "copula", "preposition")
+    return all(unit.kind in kinds for unit in units[at + 1 :])
 
 
 def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
