@@ -27,21 +27,16 @@ class _AxesFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     parts: frozenset[str]
-    sizes: dict[str, str]
     axes: dict[str, frozenset[str]]
     nouns: frozenset[str]
 
     @model_validator(mode="after")
     def _names_what_is_listed(self) -> Self:
-        """Nouns are words of an axis, sizes are of a part."""
+        """Nouns are words of an axis."""
         words_of_axes = frozenset[str]().union(*self.axes.values())
         for noun in sorted(self.nouns - words_of_axes):
             problem = f"found {noun!r}, expected a word of an axis: add it"
             raise wrong_at(("nouns",), problem)
-        for name, part in sorted(self.sizes.items()):
-            if self.parts.isdisjoint(possible_singulars(part)):
-                problem = f"found {part!r}, expected one of the parts"
-                raise wrong_at(("sizes", name), problem)
         return self
 
 
@@ -90,8 +85,3 @@ def names_axis(form: str) -> bool:
 def has_axes(name: str) -> bool:
     """Whether axes are told apart of what has this canonical name."""
     return not _axes_file().parts.isdisjoint(possible_singulars(name))
-
-
-def part_of_size(name: str) -> str:
-    """Find the part of the body whose size has this name: "heart size"; empty: none."""
-    return _axes_file().sizes.get(name, "")
