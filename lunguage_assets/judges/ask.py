@@ -182,6 +182,7 @@ class Budget:
             )
         ceilings = [("budget", self.ceiling_usd, self.spent_usd, "in this run")]
         if self.daily_usd is not None:
+            # A sum over a day's rows for every call would hold up the others.
             if self._calls_in_round == 0:
                 self._others_today_usd = ledger.spent_today() - self.spent_usd
             self._calls_in_round = (self._calls_in_round + 1) % round_of
@@ -248,6 +249,7 @@ class Limiter:
         if failure.retryable and failure.retry_after <= LONGEST_WAIT_S:
             pause_ends = time.monotonic() + failure.retry_after
             self._paused_until = max(self._paused_until, pause_ends)
+        # A server with one place answers in time once it is asked one call at a time.
         is_timeout = failure.kind == "timeout"
         has_places_to_spare = self.places > 1
         self._timeouts = self._timeouts + 1 if is_timeout else 0
@@ -377,6 +379,7 @@ class Asker:
 
     def interrupt(self) -> None:
         """End what other threads are asking, once calls in flight are recorded."""
+        # Copied: a batch that ends meanwhile leaves the set.
         for batch in list(self._batches):
             batch.stop(JudgeIncomplete("interrupted"))
 
@@ -547,6 +550,7 @@ class _Batch:
             void=sum(question.answer is None for question in hits),
         )
         open_keys = deque(key for key in questions if key not in self._settled)
+        # No more workers than places: who waits after a failure is not replaced.
         workers = min(len(open_keys), self._asker.limits.in_flight)
         await asyncio.gather(*(self._work(open_keys) for _ in range(workers)))
         self._raise_if_incomplete()
@@ -583,6 +587,7 @@ class _Batch:
             if failure is None:
                 self._consecutive_failures = 0
                 continue
+            # The question did not fail: the server has fewer places.
             if asks_too_much:
                 self._report(retried=1)
                 continue

@@ -251,6 +251,7 @@ class LLMJudgeConfig(TomlTable):
         """
         if self.order is not None:
             return self.order
+        # A gateway named by a variable may be anywhere: it counts as elsewhere.
         is_local = self.provider == "transformers" or on_this_machine(self.base_url)
         return "both" if is_local else "one"
 

@@ -295,6 +295,7 @@ class Ledger:
 
     def record(self, attempt: Attempt) -> Settled | None:
         """Store a call, and say whether its question is settled now."""
+        # Read back in the same transaction: another process may have been first.
         row = asdict(attempt) | {"answer": _storable(attempt.answer)}
         with self._connected() as connection:
             connection.execute(sa.insert(CALLS), row)
@@ -315,6 +316,7 @@ class Ledger:
         They come after those that are here: what is settled here stays as it is.
         """
         with self._connected() as connection:
+            # An exported file may be imported again when it has grown.
             receipts = set(connection.scalars(sa.select(CALLS.c.receipt)))
             new = [row for row in rows if row["receipt"] not in receipts]
             if new:

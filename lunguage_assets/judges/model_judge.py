@@ -292,6 +292,7 @@ class ModelJudge:
         if not self._needs_trial or self._asker.has_answered(requests):
             return
         trial = self.trial()
+        # Once for each step: the ledger has the answers for the next one.
         self._needs_trial = False
         if not self._is_let_in:
             trial.require_passed(self.key)
@@ -377,6 +378,7 @@ class _Pair(NamedTuple):
 
     def choice(self, order: Order) -> Choice:
         """Choose a sentence, `invalid` where the answers contradict each other."""
+        # Equal margins say nothing: then the answers decide, as without margins.
         margin = self.margin
         if margin:
             return "sentence_1" if margin > 0 else "sentence_2"

@@ -74,6 +74,7 @@ def unfitness(answers: Progress) -> str:
     """Say by what a judge shows that it does not judge; empty: it does not show it."""
     if answers.decided < FIRST_LOOK:
         return ""
+    # First, as it says more: a judge can be balanced by chance and still be a coin.
     if answers.pairs >= FIRST_LOOK // 2:
         agreement = answers.agreed / answers.pairs
         if agreement < LEAST_AGREEMENT:

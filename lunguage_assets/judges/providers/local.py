@@ -110,6 +110,7 @@ class LocalProvider:
         batch: list[_Waiting] = []
         later: list[_Waiting] = []
         for waiting in self._waiting:
+            # One forward pass answers labels; free answers take one for each token.
             is_alike = waiting.request.is_choice == is_choice
             has_room = len(batch) < self._config.batch_size
             (batch if is_alike and has_room else later).append(waiting)
