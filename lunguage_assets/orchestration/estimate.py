@@ -135,14 +135,6 @@ def estimate_run(
         for questions in _less_the_ledger(counter.asked(), statistics)
     ]
     minutes, in_all = estimate_totals(lines)
-    asked = {judges.extractor, *judges.members(ranker)}
-    if any(batch.is_text for batch in counter.batches):
-        asked |= {judges.structurer, judges.second_reader}
-    remarks = []
-    if asked.isdisjoint(judges.models):
-        remarks.append(_FREE)
-    elif not lines:
-        remarks.append(_CURRENT)
     prices = [judges.models[line["judge"]].price for line in lines]
     return {
         "preset": judges.preset,
@@ -156,7 +148,7 @@ def estimate_run(
         "steps": counter.steps if lines else None,
         "lines": lines,
         "prices_as_of": sorted({price.as_of.isoformat() for price in prices if price}),
-        "remarks": remarks,
+        "remarks": [] if lines else [counter.why_nothing_is_asked()],
         "minutes": minutes,
         "total": in_all,
     }
@@ -262,6 +254,13 @@ class _Counter:
             counted = "sentences" if job == "refit" else "pairs"
             halves.append(total(getattr(batch, counted) for batch in batches))
         return halves
+
+    def why_nothing_is_asked(self) -> str:
+        """Say whether a run asks no language model, or none any more."""
+        asked = {self._judges.extractor, *self._members}
+        if any(batch.is_text for batch in self.batches):
+            asked |= {self._judges.structurer, self._judges.second_reader}
+        return _FREE if asked.isdisjoint(self._judges.models) else _CURRENT
 
     def asked(self) -> Iterator[Asked]:
         """Yield the questions of each stage to each language model, upstream first."""
