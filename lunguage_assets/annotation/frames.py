@@ -196,9 +196,11 @@ def cues_frame(read: Frames, concluded: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
     texts = _texts(read)
     findings = concluded["findings"]
+    decided = findings.loc[findings["cues"] != "", _CUE_SOURCE]
+    records: list[Any] = decided.to_dict("records")
     rows = [
         (row["study_id"], row["finding_id"], *cue)
-        for row in findings.loc[findings["cues"] != "", _CUE_SOURCE].to_dict("records")
+        for row in records
         for cue in deciding_cues(row["cues"], texts[row["study_id"]], status_of(row))
     ]
     return _frame_of_characters(rows, _CUE_COLUMNS)

@@ -281,12 +281,20 @@ def pieces(
     result = []
     for begin, end in pairwise(sorted(edges)):
         covering = [span for span in by_kind if _covers(span, begin)]
-        is_stating = any(_covers(row, begin) for row in stating)
-        kinds = [*map(_kind, covering), "plain" if is_stating else "silent"]
+        kind = _kind_of_piece(covering, stating, begin)
         rows = dict.fromkeys(span["finding_id"] for span in covering)
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kinds[0], tuple(rows), number))
+        result.append(Piece(text[begin:end], kind, tuple(rows), number))
     return result
+
+
+def _kind_of_piece(
+    covering: Sequence[Record], stating: Sequence[Record], begin: int
+) -> str:
+    if covering:
+        return _kind(covering[0])
+    is_stating = any(_covers(sentence, begin) for sentence in stating)
+    return "plain" if is_stating else "silent"
 
 
 def _covers(stretch: Record, position: int) -> bool:

@@ -187,6 +187,13 @@ def _refusals(coded: pd.DataFrame, broken: pd.DataFrame) -> pd.DataFrame:
     refusals.loc[broken.index, "reason"] = broken["reason"]
 
     def refuse(is_wrong: pd.Series, reason: str, column: str) -> None:
+        """Refuse records that no earlier reason refuses.
+
+        Args:
+            is_wrong: which of all records.
+            reason: a code.
+            column: that is wrong.
+        """
         is_first = is_wrong & (refusals["reason"] == "")
         refusals.loc[is_first, ["reason", "column"]] = [reason, column]
 
@@ -313,7 +320,13 @@ def _note_derived(
     rows = rows[["file", "line", "study_id"]]
 
     def note_once(reason: str, concerned: pd.DataFrame, column: str) -> None:
-        """Note for the first row of a study what may hold for all."""
+        """Note for the first row of a study what may hold for all.
+
+        Args:
+            reason: a code.
+            concerned: rows.
+            column: that the note is about.
+        """
         log.note_rows(reason, concerned.drop_duplicates("study_id"), column)
 
     for reason, column in (
