@@ -123,27 +123,49 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     joined = [member for member in members if member.is_joined]
     dismissed = [member for member in joined if not member.row.positive]
     p_by_name = _highest_p_by_name(present)
-    of_present = sum(p_by_name.values())
-    of_dismissed = sum(_highest_p_by_name(dismissed).values())
-    available = 1.0 - of_dismissed
-    if available <= 0.0:
-        # Fits of dismissed ones that leave nothing contradict each other: the others
-        # keep their weight among all.
-        available = of_present / (of_present + of_dismissed)
+    available = _available(p_by_name, _highest_p_by_name(dismissed))
+    is_only_one = len(p_by_name) == 1 and not dismissed
     is_hedged = any(member.hedges for member in present)
     # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
-    if is_hedged and of_present <= available:
+    if is_hedged and sum(p_by_name.values()) <= available:
         return
-    is_only_one = len(p_by_name) == 1 and not dismissed
     # "A nodule on the right or on the left": one finding twice, and none beside it.
     if is_only_one and (is_hedged or len(present) > 1):
         return
     shares = _shares(present, p_by_name, available, is_only_one)
+    _take_shares(present, shares, None if is_hedged else available)
+
+
+def _available(
+    p_by_name: Mapping[str, float], p_of_dismissed: Mapping[str, float]
+) -> float:
+    """Compute what alternatives have together, beside those that are dismissed."""
+    of_present = sum(p_by_name.values())
+    of_dismissed = sum(p_of_dismissed.values())
+    if of_dismissed < 1.0:
+        return 1.0 - of_dismissed
+    # Fits of dismissed ones that leave nothing contradict each other: the others keep
+    # their weight among all.
+    return of_present / (of_present + of_dismissed)
+
+
+def _take_shares(
+    present: Sequence[_Alternative], shares: Sequence[float], available: float | None
+) -> None:
+    """Give alternatives their shares.
+
+    Args:
+        present: the alternatives.
+        shares: of each.
+        available: what unhedged ones have together; None of hedged ones.
+    """
     # Taken before any of them changes, for the upper ends.
     low_by_name = {member.row.name: member.row.p_low for member in present}
     for member, share in zip(present, shares, strict=True):
-        lows_beside = sum(low_by_name.values()) - low_by_name[member.row.name]
-        left_by_others = share if is_hedged else available - lows_beside
+        left_by_others = share
+        if available is not None:
+            lows_beside = sum(low_by_name.values()) - low_by_name[member.row.name]
+            left_by_others = available - lows_beside
         _take_share(member.row, share, left_by_others)
 
 
