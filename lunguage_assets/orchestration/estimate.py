@@ -124,12 +124,7 @@ def estimate_run(
     """
     judges = configuration.judges
     counter = _Counter(configuration, registrations, ranker, rebuild=rebuild)
-    statistics = None
-    if judges.models:
-        ledger = Ledger.open_read_only(configuration.ledger_location)
-        if ledger is not None:
-            with closing(ledger):
-                statistics = ledger.statistics()
+    statistics = _statistics(configuration)
     lines = [
         estimate_line(questions, record_of(questions, statistics))
         for questions in _less_the_ledger(counter.asked(), statistics)
@@ -152,6 +147,17 @@ def estimate_run(
         "minutes": minutes,
         "total": in_all,
     }
+
+
+def _statistics(configuration: Configuration) -> pd.DataFrame | None:
+    """Read what the ledger has answered; None: nobody was ever asked."""
+    if not configuration.judges.models:
+        return None
+    ledger = Ledger.open_read_only(configuration.ledger_location)
+    if ledger is None:
+        return None
+    with closing(ledger):
+        return ledger.statistics()
 
 
 def _less_the_ledger(
