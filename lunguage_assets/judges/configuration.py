@@ -289,9 +289,10 @@ def _require_choice(
     if value in known:
         return
     chosen = f"${variable}" if variable else f"{field} {value!r}"
+    remedy = "Fix or unset it." if variable else "Name one of them."
     raise ConfigurationError(
         f"{chosen} names no {field} of {file}; expected one of {', '.join(known)}."
-        f"{did_you_mean(value, known)} Fix it, or unset the variable."
+        f"{did_you_mean(value, known)} {remedy}"
     )
 
 

@@ -29,12 +29,12 @@ judges.shy = { provider = "openai", model = "model-3", retires_on = 2199-01-01, 
 """
 
 
-def test_a_wrong_preset_is_said_with_the_option_that_chose_it(
+def test_a_wrong_preset_is_said_with_those_that_there_are(
     tmp_path: Path, five: Path
 ) -> None:
     run = ("run", "--data", five)
     errors = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
-    assert errors.startswith("lunguage: --preset: preset 'panel-2025'")
+    assert errors.startswith("lunguage: preset 'panel-2025' names no preset of ")
     assert "Did you mean 'panel-2026'?" in errors
     errors = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
     assert errors.startswith("lunguage: $LUNGUAGE_PRESET names no preset of ")
