@@ -40,17 +40,14 @@ def _weigh(
         opponents: labels that speak against it.
     """
     of_label = evidence.get((study, label), LabelEvidence())
-    claims = dict(of_label.against)
+    of_opponents = [evidence[study, it] for it in opponents if (study, it) in evidence]
     # It says both that something is found and that it is not.
-    is_disputed = False
-    for opponent in opponents:
-        of_opponent = evidence.get((study, opponent), LabelEvidence())
-        # What pathways imply adds nothing: only what is stated counts.
+    is_disputed = any(map(_is_disputed, of_opponents))
+    claims = dict(of_label.against)
+    for of_opponent in of_opponents:
         claim = of_opponent.stated()
         if claim is not None and claim.p > 0.0:
             claims[claim.finding_id] = claim
-        elif of_opponent.decide().is_contradictory:
-            is_disputed = True
     against = list(claims.values())
     statement = of_label.decide().claim
     is_found = any(claim.is_present for claim in against)
@@ -58,11 +55,18 @@ def _weigh(
     if is_found or (statement is not None and against):
         statement = _weighed(statement, against)
         of_label.replace_claims(statement, is_disputed=False)
+    # Whether something is found is disputed, so this label is, too.
     if statement is not None and statement.p > 0.0 and is_disputed:
-        # Whether something is found is disputed, so this label is, too.
         of_label.replace_claims(is_disputed=True)
     if against or is_disputed:
         evidence[study, label] = of_label
+
+
+def _is_disputed(evidence: LabelEvidence) -> bool:
+    # What pathways imply adds nothing: only what is stated counts.
+    claim = evidence.stated()
+    is_stated = claim is not None and claim.p > 0.0
+    return not is_stated and evidence.decide().is_contradictory
 
 
 def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:

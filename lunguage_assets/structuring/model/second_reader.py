@@ -6,7 +6,7 @@ rows stand in the place of those of the rules; where it does not, theirs stay.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -156,16 +156,22 @@ def _merged(
         readings[position] = second.readings[position]
     mentions: list[Mention] = []
     for number, mention in kept:
-        # References count from the first mention of their own reading; some are gone.
+        # References count from the first mention of their own reading.
         offset = count if number >= count else 0
         renumbered: dict[str, Any] = {}
         for column in ("evidence", "associate"):
-            old = [reference + offset for reference in getattr(mention, column)]
-            new = [place_by_number[it] for it in old if it in place_by_number]
-            renumbered[column] = tuple(sorted(new))
+            numbers = [reference + offset for reference in getattr(mention, column)]
+            renumbered[column] = _places(numbers, place_by_number)
         mentions.append(replace(mention, **renumbered))
     refused = first.refused + second.refused
     return StructuredReport(first.study_id, tuple(readings), tuple(mentions), refused)
+
+
+def _places(
+    numbers: Sequence[int], place_by_number: Mapping[int, int]
+) -> tuple[int, ...]:
+    """Find where mentions stand now; some are gone."""
+    return tuple(sorted(place_by_number[it] for it in numbers if it in place_by_number))
 
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:

@@ -277,15 +277,7 @@ class ModelStructurer:
         sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
         questions = [self._prompts.question(sentences_asked(report)) for report in sent]
         grounded = self._ask(sent, questions)
-        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
-        repairs = [
-            self._prompts.repair(questions[number], grounded[number]) for number in poor
-        ]
-        second_answers = self._ask([sent[number] for number in poor], repairs)
-        # The second answer stands unless it is worse (method.md section 8).
-        for number, second in zip(poor, second_answers, strict=True):
-            if not _is_worse(second, grounded[number]):
-                grounded[number] = second
+        self._repair(sent, questions, grounded)
         self._asker.require_readable(grounded)
         self._asker.require_one_readable(grounded, "structure")
         answer_by_report = dict(zip(sent, grounded, strict=True))
@@ -318,6 +310,29 @@ class ModelStructurer:
             else:
                 grounded.append(ground_answer(report, answer))
         return grounded
+
+    def _repair(
+        self,
+        reports: Sequence[SectionedReport],
+        questions: Sequence[Prompt],
+        grounded: list[Grounded | None],
+    ) -> None:
+        """Ask again about reports of which much was refused.
+
+        Args:
+            reports: that were asked about.
+            questions: about them.
+            grounded: what is kept of the answers; better ones take their place.
+        """
+        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
+        repairs = [
+            self._prompts.repair(questions[number], grounded[number]) for number in poor
+        ]
+        second_answers = self._ask([reports[number] for number in poor], repairs)
+        # The second answer stands unless it is worse (method.md section 8).
+        for number, second in zip(poor, second_answers, strict=True):
+            if not _is_worse(second, grounded[number]):
+                grounded[number] = second
 
 
 def _length(report: SectionedReport) -> int:

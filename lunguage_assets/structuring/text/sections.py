@@ -77,15 +77,22 @@ def sections_of(text: str) -> SectionedText:
     kinds = {section.kind for section in sections}
     if kinds.isdisjoint(("find", "impr", "title", "preliminary")):
         notes.append("no-findings-section")
-    coded: list[Section] = []
+    coded = list(_with_codes(sections, kinds))
+    unread = {section.kind for section in coded if section.code == "other"}
+    for kind, note in _NOTES_OF_UNREAD.items():
+        # One note a report, however many of its sections were not read.
+        notes += [note] * (kind in unread)
+    return SectionedText(coded, notes)
+
+
+def _with_codes(
+    sections: Sequence[Section], kinds: set[HeadingKind]
+) -> Iterator[Section]:
+    """Decide what the sentences of each section count as."""
     code: SectionCode = "other"
     for section in sections:
         code = _code_of(section, code, kinds)
-        coded.append(section._replace(code=code))
-        if code == "other" and section.kind in _NOTES_OF_UNREAD:
-            notes.append(_NOTES_OF_UNREAD[section.kind])
-    # One note a report, however many of its sections were not read.
-    return SectionedText(coded, list(dict.fromkeys(notes)))
+        yield section._replace(code=code)
 
 
 def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:

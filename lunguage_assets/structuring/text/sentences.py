@@ -151,9 +151,7 @@ def _is_end(match: re.Match[str], passage: _Passage, begin: int) -> bool:
     before = text[max(begin, at - _LOOK_BACK) : at]
     stop = match["stop"]
     if len(stop) > 1 or stop == "?":
-        # "Clear lungs... small heart" goes on; so does "Fever, ? pneumonia".
-        is_behind_word = before[-1:].isalnum() or before[-1:] in "_)"
-        return not following.islower() and (is_behind_word or len(stop) > 1)
+        return _is_end_at_run(stop, before, following)
     # "1." begins a sentence.
     if at - begin < _LOOK_BACK and _ITEM_NUMBER.fullmatch(before):
         return False
@@ -165,6 +163,12 @@ def _is_end(match: re.Match[str], passage: _Passage, begin: int) -> bool:
     return (is_number or _COMPLETE.search(before) is not None) and not (
         _is_abbreviation(before, "")
     )
+
+
+def _is_end_at_run(stop: str, before: str, following: str) -> bool:
+    """ "Clear lungs... small heart" goes on; so does "Fever, ? pneumonia"."""
+    is_behind_word = before[-1:].isalnum() or before[-1:] in "_)"
+    return not following.islower() and (is_behind_word or len(stop) > 1)
 
 
 def _is_abbreviation(before: str, following: str) -> bool:
