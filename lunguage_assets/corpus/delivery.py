@@ -180,6 +180,7 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     size_of_last = 0
     part = 0
     # A patient is in the part in which the first of the reports is.
+    # Which part is full depends on the order of the delivery alone.
     for patient in patients.unique():
         if size_of_last >= most:
             part += 1

@@ -194,6 +194,7 @@ def with_sequences(studies: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     missing = studies.assign(time=time)[studies["sequence"] == 0]
     missing = missing.sort_values(["time", "first_line"])
     highest = studies.groupby("subject_id")["sequence"].transform("max")
+    # A number that the file gives stays; the others follow behind the highest.
     rank = missing.groupby("subject_id").cumcount() + 1
     sequence = studies["sequence"].where(studies["sequence"] > 0, rank + highest)
     log.note_rows(

@@ -175,6 +175,7 @@ def take_in_structured(
         ConfigurationError: `default_view` names an unknown view.
     """
     studies = received.report_texts.sort_values("study_id", ignore_index=True)
+    # A row without its report could be explained to nobody.
     without_report = set(structured_findings["study_id"]) - set(studies["study_id"])
     if without_report:
         raise InvalidTable(
@@ -212,6 +213,7 @@ def _intake(
     studies: pd.DataFrame, findings: pd.DataFrame, log: IntakeLog, terms: pd.DataFrame
 ) -> Intake:
     """Make the tables of a batch, in which every row of a study is accounted for."""
+    # What was delivered and is no finding was rejected: the accounts balance.
     used = studies["study_id"].map(findings["study_id"].value_counts()).fillna(0)
     rejected = studies["rows_delivered"] - used.astype("int64")
     reports = studies.assign(rows_rejected=rejected).sort_values("study_id")

@@ -302,6 +302,7 @@ def _read_csv(
             start = first + reader.line_num
         else:
             break
+        # A quote that is never closed is read to the end of the file each time.
         lines_parsed += reader.line_num
         if lines_parsed > _MOST_PARSED * len(lines):
             raise InputError(

@@ -103,6 +103,7 @@ def read_metadata(
     # A number may have lost its zeros in front.
     date = mapped(images[_DATE], lambda cell: f"{cell.split('.')[0]:0>8}")
     time = mapped(images[_TIME], lambda cell: f"{cell.split('.')[0]:0>6}")
+    # What a code says is surer than a name of the procedure.
     named = mapped(procedures, lambda words: written(named_views(words)))
     images = images.assign(
         coded=codes.map(lambda coded: written(coded[0])),

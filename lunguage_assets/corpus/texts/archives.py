@@ -180,6 +180,7 @@ def contents_in(
     """
     names = list(filter(form.search, names_in(path)))
     if is_archive(path):
+        # Archives hold their files in any order.
         yield from sorted(_contents(path, names, LARGEST + 1))
         return
     folder = path if path.is_dir() else path.parent

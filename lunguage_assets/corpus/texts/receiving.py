@@ -91,6 +91,7 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     terms = read_terms(delivery.vocabulary, log)
     delivered = _decoded_reports(delivery.raw_reports())
     # Of two reports of a study the first stays.
+    # A record that is refused for itself takes no study's place.
     good = delivered[delivered["refusal"] == ""]
     first = good.drop_duplicates("study_id")
     first_text = first.set_index("study_id")["report"]
