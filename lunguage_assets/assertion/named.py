@@ -7,7 +7,7 @@ a cue reaches, the other modules of this folder say.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from lunguage_assets.assertion.categories import CATEGORIES, Category
@@ -21,6 +21,7 @@ from lunguage_assets.assertion.vocabulary import NAMED, Vocabulary, bundled_voca
 PREFERRED = "preferred"
 """What the cue of "A rather than B" makes of A."""
 
+_MAKES: Mapping[str, str] = {name: rule.makes for name, rule in CATEGORIES.items()}
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
 _LONGEST_CHAIN = 3
@@ -312,7 +313,7 @@ def _denying_edge(mention: TaggedToken) -> Edge | None:
     if not mention.negation:
         return None
     for edge in mention.edges:
-        if CATEGORIES[edge.category].makes in ("negated", "doubted"):
+        if _MAKES.get(edge.category) in ("negated", "doubted"):
             return edge
     return None
 

@@ -65,12 +65,8 @@ def _looks_back(units: list[TaggedToken], at: int) -> bool:
         return True
     # "Loculation: none": nothing stands behind the cue.
     is_last = kind_at(units, at + 1) in ("", "break")
-    return (
-        at > 0
-        and is_last
-        and units[at].cue is not None
-        and units[at].cue.direction == "both"
-    )
+    cue = units[at].cue
+    return at > 0 and is_last and cue is not None and cue.direction == "both"
 
 
 class _Splitter:

@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import CATEGORIES, Category, Meant
+from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
@@ -110,10 +111,8 @@ def mark_claims(units: list[TaggedToken]) -> None:
             unit.become(LexiconEntry("copula"))
     unite_with_ends(units)
     claims: list[Claim] = []
-    for at, unit in enumerate(units):
-        is_source = unit.code == "other_source"
-        if unit.cue is not None or unit.name == UNDECIDED or is_source:
-            claims += _claims(units, at)
+    for at in range(len(units)):
+        claims += _claims(units, at)
     undecided_by = {
         claim.target: claim.cue for claim in claims if claim.says == "undecided"
     }
@@ -123,6 +122,11 @@ def mark_claims(units: list[TaggedToken]) -> None:
         for claim in claims:
             if claim.says in group:
                 _mark(claim, undecided_by.get(claim.target))
+    _forget_spent_cues(units)
+
+
+def _forget_spent_cues(units: list[TaggedToken]) -> None:
+    """Let words that have said what they reach describe, or say nothing more."""
     for unit in units:
         # The words that say what cannot be seen are in the row that they limit.
         if unit.is_of("limitation") or unit.kind == "mimic before":
@@ -149,30 +153,32 @@ def _is_plain_copula(units: list[TaggedToken], at: int) -> bool:
 
 def _mark(claim: Claim, undecided_by: TaggedToken | None) -> None:
     says, cue, target = claim
-    if target.aside or (cue.negation and says == "hedged"):
-        # A hedge that is denied says nothing: "not suspicious for".
+    # A hedge that is denied says nothing: "not suspicious for". "Edema or effusion is
+    # not seen" denies both.
+    is_denied = cue.negation or (target.negation and cue.is_of("alternative"))
+    if target.aside or says == "undecided" or (says == "hedged" and is_denied):
         cue.has_spoken = True
-    elif says == "undecided":
-        cue.has_spoken = True
+    elif says in ("negated", "doubted", "ended"):
+        _deny(claim, undecided_by)
     elif says == "aside" and cue.cue is not None:
         target.set_aside(CATEGORIES[cue.cue.category].reason, cue)
-    elif says in ("negated", "doubted", "ended"):
-        if undecided_by is not None:
-            # "Unclear whether it has resolved" denies nothing.
-            target.leave_open(undecided_by)
-            cue.has_spoken = True
-            return
-        target.negate(cue, with_doubt=says == "doubted")
-        if says == "ended" and target.kind == "finding":
-            target.make_past(cue)
     elif says == "reserved":
         target.doubt_denial(cue)
-    elif says == "hedged" and target.negation and cue.is_of("alternative"):
-        # "Edema or effusion is not seen" denies both.
-        cue.has_spoken = True
     elif says == "hedged":
         target.leave_open(cue)
     elif says == "past":
+        target.make_past(cue)
+
+
+def _deny(claim: Claim, undecided_by: TaggedToken | None) -> None:
+    says, cue, target = claim
+    if undecided_by is not None:
+        # "Unclear whether it has resolved" denies nothing.
+        target.leave_open(undecided_by)
+        cue.has_spoken = True
+        return
+    target.negate(cue, with_doubt=says == "doubted")
+    if says == "ended" and target.kind == "finding":
         target.make_past(cue)
 
 
@@ -185,8 +191,10 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
     if unit.code == "other_source":
         # "A nodule was seen on the prior CT"
         yield from _claimed("past", unit, _seen_then(units, at))
-    elif unit.cue is None:
+    elif unit.name == UNDECIDED:
         yield from _claimed("hedged", unit, _borderline(units, at))
+    elif unit.cue is None:
+        return
     elif unit.cue.category in _REACH_BY_CATEGORY:
         reach = _REACH_BY_CATEGORY[unit.cue.category]
         says: Says = CATEGORIES[unit.cue.category].makes
@@ -315,34 +323,41 @@ def unite_with_ends(units: list[TaggedToken]) -> None:
     for at, unit in enumerate(units):
         if unit.kind == "ended" or unit.code == _IMPROVED.code:
             modifier = _modifier_of(units, at)
-            if modifier is None or modifier.kind == "hedged":
-                continue
-            sense = _PERSISTS
-            if modifier.kind == "partial":
-                sense = _IMPROVED
-            elif unit.kind != "ended" and modifier.doubts:
-                continue
-            elif modifier.doubts:
-                before = unit.cue is not None and unit.cue.direction != "behind"
-                kind: Kind = "hedged before" if before else "hedged"
-                sense = LexiconEntry(kind, cue=_as_hedge(modifier, unit))
-            unit.begin = modifier.begin
-            unit.form = modifier.form
-            unit.become(sense)
-            modifier.become(UNKNOWN)
-            modifier.has_spoken = True
+            if modifier is not None and modifier.kind != "hedged":
+                _unite(modifier, unit)
         elif unit.kind in ("partial before", "hedged before"):
-            # "Resolution of the edema is incomplete", "... cannot be confirmed".
-            sense = _IMPROVED if unit.kind == "partial before" else UNKNOWN
-            for earlier in reversed(units[begin_of_clause(units, at) : at]):
-                if earlier.kind == "ended" and earlier.is_of("ended"):
-                    if earlier.cue is not None and earlier.cue.direction == "behind":
-                        earlier.become(sense)
-                        earlier.has_spoken = unit.has_spoken = True
-                    break
+            _change_end_before(units, at)
 
 
-def _as_hedge(modifier: TaggedToken, end: TaggedToken):
+def _unite(modifier: TaggedToken, end: TaggedToken) -> None:
+    """Make one unit of an end and the word before it."""
+    sense = _PERSISTS
+    if modifier.kind == "partial":
+        sense = _IMPROVED
+    elif modifier.doubts and end.kind != "ended":
+        return
+    elif modifier.doubts:
+        looks_back = end.cue is not None and end.cue.direction != "behind"
+        kind: Kind = "hedged before" if looks_back else "hedged"
+        sense = LexiconEntry(kind, cue=_as_hedge(modifier, end))
+    end.begin = modifier.begin
+    end.form = modifier.form
+    end.become(sense)
+    modifier.become(UNKNOWN)
+    modifier.has_spoken = True
+
+
+def _change_end_before(units: list[TaggedToken], at: int) -> None:
+    """ "Resolution of the edema is incomplete", "... cannot be confirmed"."""
+    clause = units[begin_of_clause(units, at) : at]
+    end = next((unit for unit in reversed(clause) if unit.kind == "ended"), None)
+    if end is None or end.cue is None or end.cue.direction != "behind":
+        return
+    end.become(_IMPROVED if units[at].kind == "partial before" else UNKNOWN)
+    end.has_spoken = units[at].has_spoken = True
+
+
+def _as_hedge(modifier: TaggedToken, end: TaggedToken) -> Cue | None:
     direction = "behind" if end.cue is None else end.cue.direction
     update = {"category": "hedged", "direction": direction}
     return None if modifier.cue is None else modifier.cue.model_copy(update=update)
@@ -551,15 +566,20 @@ def _begins_statement(
     if is_hedge and joint.kind == "and":
         # "May represent edema and small effusion": the size is on the list.
         return False
+    return _states_something(statement, is_hedge=is_hedge) and not (
+        _has_or_ahead(units, behind)
+    )
+
+
+def _states_something(statement: list[TaggedToken], *, is_hedge: bool) -> bool:
+    """Whether the first word is one of size or course, or a hedge of its own."""
     first = first_beyond(statement, ("place", "other")) or statement[-1]
-    if first.kind == "hedged":
-        # "No fracture, findings compatible with emphysema"
-        return True
     begins = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
     is_described = first.kind in ("word", "abnormal") and first.code in begins
     # "No effusion, calcified granulomas": what is hardly ever denied.
     is_stated = not is_hedge and first.form in WORDS["stated"]
-    return (is_described or is_stated) and not _has_or_ahead(units, behind)
+    # "No fracture, findings compatible with emphysema"
+    return is_described or is_stated or first.kind == "hedged"
 
 
 def _has_or_ahead(units: list[TaggedToken], at: int) -> bool:
@@ -601,6 +621,7 @@ def _list_before(
     cue = units[at]
     is_plural = cue.form in WORDS["plural_verbs"] or form_at(units, at - 1) == "are"
     is_list = is_plural or (is_or and cue.form == "or")
+    reaches_one = cue.reaches_next and not is_or and not is_plural
     is_joined = True
     members: list[TaggedToken] = []
     for position in range(at - 1, -1, -1):
@@ -616,23 +637,36 @@ def _list_before(
                 break
             members.append(unit)
             is_joined = False
-            if cue.reaches_next and not is_or and not is_plural:
-                break
         elif unit.kind == "comma":
             is_joined = is_joined or (is_list and bool(members))
         elif unit.kind in JOINTS:
-            is_parted = kind_at(units, position - 1) == "comma" and not is_plural
-            if unit.form == "either" or (is_hedge and is_parted):
-                break
-            # "Effusion and edema or pneumonia": the effusion is there. What stands
-            # before another "or" is that one's.
-            if is_or and unit.form != "/" and (unit.kind == "and" or members):
+            is_of_last = is_hedge and not is_plural
+            if _parts_list(units, position, is_of_last) or (
+                is_or and _is_of_other_list(unit, members)
+            ):
                 break
             is_joined = is_list = True
         elif members and unit.kind in ("copula", "link", "seen"):
             # "The effusion is small, edema is absent": a verb ends the list.
             break
+        if members and reaches_one:
+            break
     return members
+
+
+def _parts_list(units: list[TaggedToken], at: int, is_of_last: bool) -> bool:
+    """ "A, and B cannot be excluded" is of B, "either A or B" begins at "either"."""
+    is_parted = is_of_last and kind_at(units, at - 1) == "comma"
+    return is_parted or units[at].form == "either"
+
+
+def _is_of_other_list(joint: TaggedToken, members: list[TaggedToken]) -> bool:
+    """Whether a joint before "or" joins another list.
+
+    "Effusion and edema or pneumonia": the effusion is there. What stands before another
+    "or" is that one's.
+    """
+    return joint.form != "/" and (joint.kind == "and" or bool(members))
 
 
 def _stands_between(units: list[TaggedToken], position: int, at: int) -> bool:
@@ -672,22 +706,8 @@ def _hedges(units: list[TaggedToken], at: int) -> Iterator[Claim]:
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what a hedge leaves open: the list behind it, or what it is said of."""
     hedge = units[at]
-    if hedge.name == SETTING and has_kind(
-        units[:at] + units[at + 1 :], "hedged", "hedged before"
-    ):
-        # "Possible pneumonia in the right setting": another hedge stands already.
-        hedge.has_spoken = True
-        return []
     if hedge.kind == "hedged before":
-        # "Atelectasis, scarring, or both".
-        if hedge.is_cue("hedged.by_technique"):
-            return _due_to_technique(units, at)
-        if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
-            hedge.become(LIMITATION)
-            return []
-        is_or = hedge.form == "or"
-        reached = _list_before(units, at, is_hedge=True, is_or=is_or)
-        return reached or _finding_behind(units, at)
+        return _hedged_before(units, at)
     if _is_of_attribute(units, at):
         hedge.has_spoken = True
         return []
@@ -701,6 +721,25 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     reached = _list_before(units, at, is_hedge=True)
     # "Edema, pneumonia?": the sign asks about the nearest one.
     return reached[:1] if hedge.form == "?" else reached
+
+
+def _hedged_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """Find what a hedge leaves open that looks before it: "cannot be excluded"."""
+    hedge = units[at]
+    elsewhere = units[:at] + units[at + 1 :] if hedge.name == SETTING else []
+    if has_kind(elsewhere, "hedged", "hedged before"):
+        # "Possible pneumonia in the right setting": another hedge stands already.
+        hedge.has_spoken = True
+        return []
+    if hedge.is_cue("hedged.by_technique"):
+        return _due_to_technique(units, at)
+    if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
+        hedge.become(LIMITATION)
+        return []
+    # "Atelectasis, scarring, or both".
+    is_or = hedge.form == "or"
+    reached = _list_before(units, at, is_hedge=True, is_or=is_or)
+    return reached or _finding_behind(units, at)
 
 
 def _is_of_dim_place(units: list[TaggedToken], at: int) -> bool:
@@ -912,41 +951,40 @@ def _denied_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what an earlier examination showed: "was seen on the prior film"."""
     examination = units[at]
+    examination.has_spoken = True
     begin = begin_of_clause(units, at)
     clause = [*units[begin:at], examination, *rest_of_clause(units, at)]
     is_there_was = begin > 0 and units[begin - 1].code == "there was"
-    # "The CT of May showed", "the prior film, which showed"
-    verb = next(
-        (
-            unit
-            for unit in units[at + 1 : at + 2 * _NEAR]
-            if unit.form in WORDS["told"] or unit.kind in ("finding", "negated")
-        ),
-        None,
-    )
-    # "The prior film did not show an effusion"
-    is_shown = verb is not None and verb.form in (*WORDS["told"], "did")
-    if verb is not None and is_shown and verb not in clause:
+    verb = _verb_of_examination(units, at)
+    if verb is not None and verb not in clause:
         clause = rest_of_clause(units, units.index(verb))
-    is_told = (
-        is_there_was
-        or is_shown
-        or any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
+    is_told = is_there_was or verb is not None
+    if not is_told and not any(_is_then(unit) for unit in clause):
+        return []
+    tells_time = is_told or examination.is_cue("examination.then")
+    if not tells_time and has_kind(clause, "negated", "negated before"):
+        # "Was not seen on the prior film" is about now: it is new.
+        return []
+    behind = takewhile(
+        lambda unit: unit.begin <= examination.begin or not examination.stops_at(unit),
+        clause,
     )
-    tells_time = examination.is_cue("examination.then") or is_there_was
-    # "Was not seen on the prior film" is about now: it is new.
-    denies_now = not is_shown and not tells_time
-    examination.has_spoken = True
-    reached: list[TaggedToken] = []
-    for unit in clause if is_told else []:
-        if unit.begin > examination.begin and examination.stops_at(unit):
-            break
-        if unit.kind not in ("finding", "anatomy"):
-            continue
-        if denies_now and has_kind(clause, "negated", "negated before"):
-            continue
-        reached.append(unit)
-    return reached
+    return [unit for unit in behind if unit.kind in ("finding", "anatomy")]
+
+
+def _verb_of_examination(units: list[TaggedToken], at: int) -> TaggedToken | None:
+    """Find "showed" of "the CT of May showed", "the prior film, which showed"."""
+    for unit in units[at + 1 : at + 2 * _NEAR]:
+        # "The prior film did not show an effusion"
+        if unit.form in WORDS["told"] or unit.form == "did":
+            return unit
+        if unit.kind in ("finding", "negated"):
+            return None
+    return None
+
+
+def _is_then(unit: TaggedToken) -> bool:
+    return unit.kind == "copula" and unit.form in WORDS["then"]
 
 
 def _is_past(units: list[TaggedToken], at: int) -> list[TaggedToken]:

@@ -126,21 +126,26 @@ def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
     for at, following in reversed(list(pairwise(findings))):
         first = units[at]
         second = units[following]
-        predicates = [edge for edge in second.edges if edge.begin > second.begin]
-        between = [unit.kind for unit in units[at + 1 : following]]
-        is_bare = "comma" in between and not {*between} - _IN_LISTS
-        own_words = takewhile(lambda unit: unit.kind in OWN_WORDS, reversed(units[:at]))
-        # "Mild edema, pneumonia possible" states the first by its size, "opacity,
-        # pneumonia possible" as a sign of the second.
-        is_sign = first.name in WORDS["explained_signs"]
-        is_stated = is_sign or any(word.code in STATEMENT_BEGINS for word in own_words)
-        if (predicates or second.unanswered) and is_bare and not is_stated:
-            cue = next(
-                (u for u in units if predicates and u.begin == predicates[0].begin),
-                None,
-            )
-            words = (cue,) if cue is not None else second.unanswered
-            first.unanswered = first.unanswered if first.edges else words
+        begins = {edge.begin for edge in second.edges if edge.begin > second.begin}
+        if first.edges or not (begins or second.unanswered):
+            continue
+        if _is_bare_list(units, at, following):
+            predicates = tuple(unit for unit in units if unit.begin in begins)
+            first.unanswered = predicates[:1] or second.unanswered
+
+
+def _is_bare_list(units: list[TaggedToken], at: int, following: int) -> bool:
+    """Whether commas alone join two findings, and the first is stated by nothing.
+
+    "Mild edema, pneumonia possible" states it by its size, "opacity, pneumonia
+    possible" as a sign of the second.
+    """
+    between = {unit.kind for unit in units[at + 1 : following]}
+    if "comma" not in between or between - _IN_LISTS:
+        return False
+    own_words = takewhile(lambda unit: unit.kind in OWN_WORDS, reversed(units[:at]))
+    is_sign = units[at].name in WORDS["explained_signs"]
+    return not is_sign and all(word.code not in STATEMENT_BEGINS for word in own_words)
 
 
 def _is_listed(unit: TaggedToken, text: str) -> bool:

@@ -40,13 +40,13 @@ class Edge(NamedTuple):
     Attributes:
         cue: id.
         begin, end: characters of the cue in the sentence.
-        category: of the cue.
+        category: of the cue; whoever asks may call it otherwise (`named.py`).
     """
 
     cue: str
     begin: int
     end: int
-    category: Category
+    category: Category | str
 
 
 @dataclass(eq=False, slots=True)

@@ -6,6 +6,8 @@ counted, too.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 
 from lunguage_assets.structuring.contract import UNANSWERED
@@ -57,6 +59,5 @@ def rows_by_unread_word(findings: pd.DataFrame, texts: pd.DataFrame) -> pd.DataF
             for use in uses
         }
         words += of_row
-    counts = pd.Series(words, dtype=object).value_counts()
-    rows = [(*word, count) for word, count in counts.items()]
+    rows = [(*word, count) for word, count in Counter(words).most_common()]
     return pd.DataFrame(rows, columns=["word", "why", "rows"])
