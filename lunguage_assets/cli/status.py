@@ -20,6 +20,7 @@ from lunguage_assets.cli.options import (
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.orchestration.current import Current
@@ -156,11 +157,7 @@ def _ranker_lines(
     version = current_version(configuration.releases / ranker)
     asked = spent.keys() & {judges.structurer, judges.extractor, *members}
     if version is not None or current.exists("reference_ranking", ranker):
-        release = "no release"
-        if version is not None:
-            assets = ("release_inputs", "release")
-            is_stale = any(current.reasons(asset, ranker) for asset in assets)
-            release = f"release {version.name}, {'stale' if is_stale else 'current'}"
+        release = _release_words(current, ranker, version)
         complete = len(current.complete_batches(ranker))
         yield f"{title} {complete} of {len(current.batches)} batches; {release}"
     elif asked:
@@ -186,6 +183,14 @@ def _ranker_lines(
             f"{_INDENT}new phrases wait: `lunguage run --rebuild-ranking` ranks them, "
             "and asks every judge again"
         )
+
+
+def _release_words(current: Current, ranker: str, version: Path | None) -> str:
+    if version is None:
+        return "no release"
+    assets = ("release_inputs", "release")
+    is_stale = any(current.reasons(asset, ranker) for asset in assets)
+    return f"release {version.name}, {'stale' if is_stale else 'current'}"
 
 
 def _dollars_by_judge(
