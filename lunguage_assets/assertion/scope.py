@@ -630,43 +630,57 @@ def _list_before(
             continue
         if unit.kind in _ENDS_BEFORE or cue.stops_at(unit):
             break
+        has_member = bool(members)
+        if is_or and _ends_alternatives(unit, has_member=has_member):
+            break
+        if _parts_list(units, position, is_hedge and not is_plural, has_member):
+            break
+        if unit.kind == "finding" and not is_joined:
+            break
         if unit.kind == "finding":
-            # "Opacity, atelectasis or pneumonia": the sign is there.
-            is_sign = is_or and bool(members) and unit.name in WORDS["signs"]
-            if not is_joined or is_sign:
-                break
             members.append(unit)
             is_joined = False
         elif unit.kind == "comma":
-            is_joined = is_joined or (is_list and bool(members))
+            is_joined = is_joined or (is_list and has_member)
         elif unit.kind in JOINTS:
-            is_of_last = is_hedge and not is_plural
-            if _parts_list(units, position, is_of_last) or (
-                is_or and _is_of_other_list(unit, members)
-            ):
-                break
             is_joined = is_list = True
-        elif members and unit.kind in ("copula", "link", "seen"):
-            # "The effusion is small, edema is absent": a verb ends the list.
-            break
         if members and reaches_one:
             break
     return members
 
 
-def _parts_list(units: list[TaggedToken], at: int, is_of_last: bool) -> bool:
-    """ "A, and B cannot be excluded" is of B, "either A or B" begins at "either"."""
-    is_parted = is_of_last and kind_at(units, at - 1) == "comma"
-    return is_parted or units[at].form == "either"
+def _parts_list(
+    units: list[TaggedToken], at: int, is_of_last: bool, has_member: bool
+) -> bool:
+    """Whether a unit parts the list behind it from what stands before.
 
-
-def _is_of_other_list(joint: TaggedToken, members: list[TaggedToken]) -> bool:
-    """Whether a joint before "or" joins another list.
-
-    "Effusion and edema or pneumonia": the effusion is there. What stands before another
-    "or" is that one's.
+    Args:
+        units: of the sentence.
+        at: position of the unit.
+        is_of_last: "A, and B cannot be excluded" is of B.
+        has_member: whether the list has a member already.
     """
-    return joint.form != "/" and (joint.kind == "and" or bool(members))
+    unit = units[at]
+    if unit.kind in ("copula", "link", "seen"):
+        # "The effusion is small, edema is absent": a verb ends the list.
+        return has_member
+    if unit.kind not in ("and", "alternative"):
+        return False
+    # "Scarring, either atelectasis or pneumonia": the list begins here.
+    is_parted = is_of_last and kind_at(units, at - 1) == "comma"
+    return is_parted or unit.form == "either"
+
+
+def _ends_alternatives(unit: TaggedToken, *, has_member: bool) -> bool:
+    """Whether the alternatives of an "or" end at a unit before it."""
+    if unit.kind == "finding":
+        # "Opacity, atelectasis or pneumonia": the sign is there.
+        return has_member and unit.name in WORDS["signs"]
+    if unit.kind not in ("and", "alternative") or unit.form == "/":
+        return False
+    # "Effusion and edema or pneumonia": the effusion is there. What stands before
+    # another "or" is that one's.
+    return unit.kind == "and" or has_member
 
 
 def _stands_between(units: list[TaggedToken], position: int, at: int) -> bool:
