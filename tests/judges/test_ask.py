@@ -8,7 +8,6 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +30,6 @@ from lunguage_assets.judges.ask import (
     Limiter,
     WrongModel,
     estimated_input_tokens,
-    output_limit,
     shown_usd,
 )
 from lunguage_assets.judges.judge_config import Limits, Price
@@ -39,7 +37,6 @@ from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
 from lunguage_assets.judges.progress import Meter
 from lunguage_assets.judges.requests import (
     FailureKind,
-    ModelBinding,
     Prompt,
     ProviderFailure,
     Reply,
@@ -283,17 +280,6 @@ def test_sums_are_shown_with_the_digits_that_they_need() -> None:
     assert shown == ["$0.00", "$0.0060", "$0.012", "$0.50", "$0.000012", "$1,234.50"]
 
 
-def test_the_most_a_judge_may_write_is_read_from_its_parameters() -> None:
-    parameters: list[tuple[tuple[str, object], ...]] = [
-        (("max_completion_tokens", 64), ("temperature", 1)),
-        (("config", {"max_output_tokens": 1100}),),
-        (("temperature", 1),),
-        (("max_tokens", True),),
-    ]
-    limits = [output_limit(ModelBinding("p", "p", "m", each)) for each in parameters]
-    assert limits == [64, 1100, None, None]
-
-
 def test_a_deployment_sets_the_daily_budget_by_a_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,40 +334,7 @@ def test_concurrency_falls_where_answers_time_out_before_questions_fail(
     assert model.sent["timed out"] < 60
 
 
-def test_the_backoff_grows_and_a_question_is_given_up() -> None:
-    limiter = Limiter(Limits(backoff_s=2.0, failures_per_request=5))
-    failure = ProviderFailure("overloaded", retry_after=3.0)
-    waits = [limiter.backoff(failures, failure) for failures in range(1, 6)]
-    assert waits[-1] is None
-    for failures, wait_s in enumerate(waits[:-1]):
-        assert wait_s is not None
-        assert 3.0 <= wait_s <= 3.0 + 2.0 * 2**failures
-    assert limiter.backoff(1, ProviderFailure("rejected")) is None
-    assert limiter.backoff(1, ProviderFailure("overloaded", retry_after=301)) is None
-
-
 # --- interruption
-
-
-def test_interrupting_one_keeps_what_it_was_answered(ledger: Ledger) -> None:
-    slow = FakeModel(latency=0.02)
-    interrupted = Asker("one", slow, ledger, Limits(in_flight=4))
-    ended: list[str] = []
-
-    def work() -> None:
-        try:
-            interrupted.ask(questions(500), read_label)
-        except JudgeIncomplete as error:
-            ended.append(str(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    while slow.calls < 4:
-        time.sleep(0.005)
-    interrupted.interrupt()
-    thread.join(20)
-    assert "interrupted" in ended[0]
-    assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
 
 
 def _ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:

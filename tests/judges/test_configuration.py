@@ -24,7 +24,6 @@ from lunguage_assets.judges.judge_config import (
     checked_base_url,
     on_this_machine,
 )
-from lunguage_assets.judges.providers.endpoints import variables_of
 
 HEAD = """
 preset = "offline"
@@ -61,7 +60,6 @@ allowed_data = ["synthetic", "credentialed"]
 zero_retention_attested_on = 2026-10-01
 zero_retention_attested_by = "Data office"
 """
-LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
 
 
 def read(
@@ -176,26 +174,6 @@ def test_which_addresses_are_this_machine(address: str, is_local: bool) -> None:
     assert on_this_machine(address) == is_local
 
 
-def test_a_model_in_this_process_is_free_and_keeps_text_here(tmp_path: Path) -> None:
-    slot = gpt_of(read(tmp_path, LOCAL + "batch_size = 24\n"))
-    assert (slot.leaves_machine({}), variables_of(slot), slot.limits.in_flight) == (
-        False,
-        {},
-        48,
-    )
-    assert slot.price is not None
-    assert slot.price.cost(1e6, 1e6) == 0
-    assert dict(slot.binding.parameters) == {
-        "max_new_tokens": 9,
-        "revision": "main",
-        "dtype": "auto",
-    }
-    price = "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\n"
-    changed = gpt_of(read(tmp_path, LOCAL + price + "limits = { in_flight = 5 }\n"))
-    assert changed.price is not None
-    assert (changed.price.output, changed.limits.in_flight) == (0.2, 5)
-
-
 def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
     assert (load_judges().structurer, load_judges().structurers) == (
         "rules",
@@ -212,7 +190,7 @@ def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
         load_judges(structurer="lexicon")
 
 
-def test_the_bundled_file_stays_offline_and_has_the_papers_panel() -> None:
+def test_the_bundled_file_stays_offline() -> None:
     judges = load_judges()
     assert (judges.preset, judges.active_judges, judges.models) == (
         "offline",
@@ -223,25 +201,6 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel() -> None:
         "lexicon",
         ("panel", "lexicon", "cues"),
     )
-    paper = load_judges(preset="models-2025")
-    models = {
-        key: (paper.models[key].model, paper.models[key].price)
-        for key in paper.panel_members
-    }
-    assert {key: (name, price and (price.input, price.output)) for key, (name, price) in models.items()} == {
-        "gemini-2.5-flash": ("gemini-2.5-flash", (0.30, 2.50)), "gpt-4o": ("gpt-4o", (2.75, 11.0)),
-        "claude-sonnet-4": ("claude-sonnet-4-20250514", (3.0, 15.0)),
-        "medgemma-27b": ("google/medgemma-27b-text-it", (0.0, 0.0)),
-    }  # fmt: skip
-    extractor = paper.models[paper.extractor]
-    assert extractor.params["thinking_config"] == {"thinking_budget": 1000}
-    assert (extractor.model, extractor.params["max_output_tokens"]) == (
-        "gemini-2.5-flash",
-        1100,
-    )
-    ends = {key: str(slot.retires_on) for key, slot in paper.models.items()}
-    assert (ends["claude-sonnet-4"], ends["gpt-4o"]) == ("2026-06-15", "2027-01-14")
-    assert ends["gemini-2.5-flash"] == ends["gemini-2.5-flash-thinking"] == "2026-12-01"
 
 
 # --- policy

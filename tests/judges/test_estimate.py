@@ -24,7 +24,6 @@ from lunguage_assets.judges.estimate import (
     answers_per_judge,
     estimate_line,
     exactly,
-    expected_reasoning,
     record_of,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -228,26 +227,6 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> No
     assert figures["minutes"] == pytest.approx(200 * 3.0 / 60)
     assert figures["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
     assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
-
-
-@pytest.mark.parametrize(
-    ("params", "tokens"),
-    [
-        (
-            {"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 1000}},
-            100,
-        ),
-        ({"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 0}}, 0),
-        ({"max_completion_tokens": 500, "reasoning_effort": "none"}, 0),
-        ({"max_output_tokens": 100}, 0),
-    ],
-)
-def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
-    params: dict[str, Any], tokens: float
-) -> None:
-    assert expected_reasoning(
-        LLMJudgeConfig(provider="gemini", model="m", params=params)
-    ) == pytest.approx(tokens)
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:

@@ -103,15 +103,6 @@ def test_a_prompt_that_is_too_long_is_refused_and_its_neighbours_answered(
     assert reply.text in LABELS
 
 
-def test_judges_of_the_same_weights_share_a_loaded_model(
-    folders: dict[str, Path],
-) -> None:
-    before = local.loaded_model.cache_info().misses
-    for _ in range(2):
-        answers(made(folders["gemma"], {"max_new_tokens": 3}), question(1, "enum"))
-    assert local.loaded_model.cache_info().misses <= before + 1
-
-
 def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     bare = tiny_model.save(tmp_path / "bare", template=None)
     (tmp_path / "empty").mkdir()

@@ -139,15 +139,6 @@ def own_templates(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
-def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
-    prompt = (
-        load_prompts()
-        .extraction(ExtractionQuestion("mass", "Maybe a mass."))
-        .prompt.user
-    )
-    assert prompt.endswith("finding: mass\nsentence: Maybe a mass.\nanswer:")
-
-
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
 @settings(deadline=None)
 def test_any_sentence_is_put_into_its_place_and_fills_no_other(

@@ -12,9 +12,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.scoring import Scorer, ScorerJudge
+from lunguage_assets.judges.scoring import ScorerJudge
 
 SENTENCES = (
     "Possible <finding>.",
@@ -43,31 +41,6 @@ class ByLength:
         return mu, np.ones(len(mu))
 
 
-@pytest.mark.parametrize(
-    "judge",
-    [LexiconJudge.bundled("a"), CuesJudge.bundled("a")],
-    ids=["lexicon", "cues"],
-)
-def test_a_rule_judge_chooses_as_its_scores_say(
-    judge: LexiconJudge | CuesJudge,
-) -> None:
-    scorer: Scorer = judge
-    mu, sd = scorer.scores(SENTENCES)
-    assert np.isnan(mu).tolist() == [False, False, True, False]
-    assert np.isnan(sd).all()
-    mu_of_sentence = dict(zip(SENTENCES, mu.tolist(), strict=True))
-    pairs = [
-        (sentence_1, sentence_2)
-        for sentence_1 in SENTENCES
-        for sentence_2 in SENTENCES
-        if mu_of_sentence[sentence_1] != mu_of_sentence[sentence_2]
-        and sentence_1 != sentence_2
-    ]
-    questions = [ComparisonQuestion(*pair) for pair in pairs]
-    assert ScorerJudge("b", scorer).compare(questions) == judge.compare(questions)
-    assert len(questions) >= 6
-
-
 def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> (
     None
 ):
@@ -88,23 +61,6 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
         judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid
         is False
     )
-
-
-def test_equal_scores_are_a_coin_whichever_sentence_comes_first() -> None:
-    judge = ScorerJudge("mine", ByLength())
-    sentence_1 = "Maybe <finding>, A."
-    sentence_2 = "Maybe <finding>, B."
-    first, turned = judge.compare(
-        [
-            ComparisonQuestion(sentence_1, sentence_2),
-            ComparisonQuestion(sentence_2, sentence_1),
-        ]
-    )
-    assert {first, turned} == {"sentence_1", "sentence_2"}
-    same_sentence = judge.compare(
-        [ComparisonQuestion(sentence_1, sentence_1, number) for number in range(32)]
-    )
-    assert set(same_sentence) == {"sentence_1", "sentence_2"}
 
 
 DISTILLED = """

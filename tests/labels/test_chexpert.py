@@ -9,10 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from generated_reports import reports as reported
-from hypothesis import given
 from invented_reports import StatedFinding, frames, run, stated
-from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.labels.chexpert_files import (
@@ -133,33 +130,3 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
     assert targets["Pneumonia"].tolist() == [1, 0]
     assert targets["Edema"].tolist() == [0, 1]
     assert probability["Pneumonia"].iloc[0] == 0.7
-
-
-@examples(15)
-@given(reported)
-def test_a_cell_follows_the_label_where_the_report_decides(
-    rows: list[StatedFinding],
-) -> None:
-    outcome = run(rows)
-    delivered = frames(rows)[2]
-    matches = outcome.expansion.matches
-    log = outcome.resolution.log
-    frame = study_labels(outcome.rows, matches, delivered, listed(), log)
-    labels, p = both(rows)
-    order = np.random.default_rng(7).permutation(len(delivered))
-    evidence = label_evidence(outcome.rows.iloc[::-1], matches, listed(), log)
-    in_another_order = chexpert_labels(evidence, delivered.iloc[order], listed())
-    pd.testing.assert_frame_equal(in_another_order, labels)
-    is_original = outcome.rows["source"] == "original"
-    stated_ids = set(outcome.rows.loc[is_original, "finding_id"])
-    expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}
-    for name in set(CHEXPERT) - {"No Finding"}:
-        rows_of_label = frame[frame["chexpert"] == name].reset_index(drop=True)
-        np.testing.assert_array_equal(p[name], rows_of_label["p"])
-        # A cell has a probability.
-        assert (labels[name].isna() | rows_of_label["p"].notna()).all()
-        is_stated = rows_of_label["finding_id"].isin(stated_ids)
-        cells_of_label = labels.loc[is_stated, name].tolist()
-        statuses = rows_of_label.loc[is_stated, "status"]
-        assert cells_of_label == statuses.map(expected).tolist()
-    assert set(labels["No Finding"].dropna()) <= {1.0}

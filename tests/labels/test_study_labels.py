@@ -14,20 +14,13 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import StatedFinding, dictionary, frames, in_mode, run, stated
+from invented_reports import StatedFinding, frames, in_mode, run, stated
 from profiles import examples
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.labels.study_labels import study_labels
 from lunguage_assets.labels.targets import targets
 from lunguage_assets.tables.released import LABELS
-
-CHEXPERT = {
-    "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema",
-    "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion", "Pleural Other",
-    "Fracture", "Support Devices",
-}  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -189,12 +182,6 @@ def test_what_rows_say_of_a_label() -> None:
         if (said := label(name, *rows)["source"]) != source
     ]
     assert wrong == []
-
-
-def test_the_list_has_the_14_diagnoses_and_the_14_chexpert_names() -> None:
-    assert set(dictionary().diagnoses) <= set(listed().names)
-    assert {entry.chexpert for entry in listed().labels if entry.chexpert} == CHEXPERT
-    assert len(listed().names) == 21
 
 
 def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
@@ -384,23 +371,3 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(
         log=outcome.resolution.log.iloc[::-1],
     )
     pd.testing.assert_frame_equal(in_another_order, frame)
-
-
-A = "  - {name: a, diagnoses: [copd]}\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "line", "field"),
-    [
-        ("  - name: a\n", 2, "labels.0"),
-        (A + A, 3, "labels.1.name"),
-        (A.replace("}", ", denied_by: [b]}"), 2, "labels.0.denied_by"),
-    ],
-)
-def test_an_error_in_the_list_names_line_and_field(
-    content: str, line: int, field: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "labels.yaml"
-    file.write_text(f"labels:\n{content}")
-    with pytest.raises(ConfigurationError, match=f"line {line}, field {field}"):
-        load_label_list(file)

@@ -179,13 +179,6 @@ def test_a_folder_without_labels_or_with_damaged_ones_is_refused(
         lunguage_assets.targets(tmp_path)
 
 
-def test_what_annotate_returns_gives_the_targets_of_its_labels() -> None:
-    annotation = lunguage_assets.annotate(list(REPORTS.values()))
-    whole = lunguage_assets.targets(annotation)
-    of_labels = lunguage_assets.targets(annotation.labels)
-    assert np.array_equal(whole.p, of_labels.p, equal_nan=True)
-
-
 def with_p(labels: pd.DataFrame, p: float) -> pd.DataFrame:
     wrong = labels["p"].astype("float64")
     wrong.iloc[3] = p

@@ -7,13 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from commands import lunguage
 
 import lunguage_assets
-from lunguage_assets.sample import sample_studies
-from lunguage_assets.structuring.text.languages import foreign_sentences
-from lunguage_assets.structuring.text.report import cut_report
 
 FOREIGN = [
     "Kein Pneumothorax.",
@@ -76,13 +72,6 @@ def is_foreign(text: str) -> bool:
 def test_reports_in_another_language_are_told_from_english_ones() -> None:
     assert [text for text in FOREIGN if not is_foreign(text)] == []
     assert [text for text in ENGLISH if is_foreign(text)] == []
-
-
-@pytest.mark.parametrize("prose", ["plain", "varied"])
-def test_no_sentence_of_the_sample_is_taken_for_another_language(prose: str) -> None:
-    for text in sample_studies(200, 0, prose)["report"]:
-        sentences = [sentence.text for sentence in cut_report("1", text).sentences]
-        assert not any(foreign_sentences(sentences))
 
 
 def test_of_a_mixed_report_the_english_sentences_are_read() -> None:

@@ -4,18 +4,13 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from profiles import examples
 
 from lunguage_assets.structuring.agreement import GOLD, gold_rows, structuring_agreement
 from lunguage_assets.tables import ATTRIBUTES
-from lunguage_assets.tables.corpus import AGREEMENT_FIELDS, STRUCTURED_FINDINGS
+from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 SENTENCE = "Small opacity in the left base and an opacity at the right apex."
 
@@ -136,39 +131,3 @@ def test_delivered_findings_are_gold_with_their_references_by_section_and_number
     assert delivered["evidence"].tolist()[1] == ["s00000001:4", "~fever"]
     agreement = compared(gold, gold)
     assert (agreement.loc[["finding", "evidence", "associate"], "f1"] == 1.0).all()
-
-
-_WORDS = st.sampled_from(["opacity", "effusion", "left base", "right apex", "mass"])
-_STATUSES = st.sampled_from(["dp", "tp", "dn"])
-_ROWS = st.lists(
-    st.tuples(st.integers(1, 3), st.integers(0, 2), _WORDS, _WORDS, _STATUSES, _WORDS),
-    max_size=8,
-    unique_by=lambda values: values[:4],
-)
-
-
-def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
-    cells = [
-        row(n, ent, study_id=f"s{study:08d}", sent=f"Sentence {sent}.", location=location, status=status,
-            severity=word)
-        for n, (study, sent, ent, location, status, word) in enumerate(rows, start=1)
-    ]  # fmt: skip
-    return frame(*cells)
-
-
-@examples(40)
-@given(_ROWS, _ROWS)
-def test_a_reading_agrees_with_itself_and_counts_fit_each_other(
-    mine: list[Any], theirs: list[Any]
-) -> None:
-    agreement = compared(read(mine), read(theirs))
-    turned = compared(read(theirs), read(mine))
-    assert list(agreement.index) == list(AGREEMENT_FIELDS)
-    assert (agreement["agreed"] <= agreement[["first", "second"]].min(axis=1)).all()
-    assert set(agreement["rows"]) == {agreement.loc["finding", "agreed"]}
-    with_itself = compared(read(mine), read(mine))
-    for name in ("finding", "status", "location", "severity"):
-        assert len(set(counts(with_itself, name))) == 1
-    assert counts(agreement, "finding")[:2] == counts(turned, "finding")[1::-1]
-    recall = turned["recall"].iloc[0]
-    assert agreement["precision"].iloc[0] == pytest.approx(recall, nan_ok=True)

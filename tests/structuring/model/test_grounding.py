@@ -4,7 +4,6 @@ is left is kept.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from profiles import examples
 from lunguage_assets.structuring.contract import SectionedReport, Span
 from lunguage_assets.structuring.model.claims import (
     ACCOUNTS,
-    ANSWER_SCHEMA,
     REASONS,
     parse_answer,
 )
@@ -256,13 +254,6 @@ def test_a_refused_value_leaves_its_finding(
     assert words(*mention.location) in (["left base"], [])
 
 
-def test_the_way_back_of_an_evidence_is_an_associate() -> None:
-    sign = finding(2, "impr:1", "opacity")
-    answered = read([finding(1, "impr:1", "pneumonia", evidence=[2]), sign])
-    opacity, pneumonia = answered.report.mentions
-    assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
-
-
 def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
     grounded = read(
         [finding(1, "find:1", "opacity"), finding(2, "find:2", "wound")],
@@ -311,17 +302,3 @@ def test_only_an_answer_is_readable_with_one_fence_at_most(
     assert parse_answer(text) is None
     plain = answer_text([finding(1, "find:1", "opacity")])
     assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain) is not None
-
-
-def test_the_schema_names_every_code_and_requires_everything() -> None:
-    schema = json.loads(ANSWER_SCHEMA)
-    finding, sentence = (
-        schema["properties"][name]["items"] for name in ("findings", "sentences")
-    )
-    attribute = finding["properties"]["attributes"]["items"]
-    assert finding["properties"]["category"]["enum"] == list(CATEGORIES)
-    assert attribute["properties"]["column"]["enum"] == list(ATTRIBUTES)
-    assert {*ACCOUNTS, "findings", "unreadable"} == {*TABLE_ACCOUNTS}
-    for form in (schema, finding, attribute, sentence):
-        assert form["required"] == list(form["properties"])
-        assert form["additionalProperties"] is False

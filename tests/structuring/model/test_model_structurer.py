@@ -29,13 +29,11 @@ from loopback import Act, Call, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
-from lunguage_assets.judges.ask import NothingReadable
 from lunguage_assets.judges.data_policy import PolicyRefused
 from lunguage_assets.judges.examination import examine_judges
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import (
-    LONGEST_REPORT,
     ModelStructurer,
     structurer_identity,
 )
@@ -170,18 +168,6 @@ def test_a_report_cannot_end_its_own_quotation(ledger: Path) -> None:
     assert len(answer.mentions) == 1
 
 
-def test_a_report_that_is_far_too_long_is_not_sent(ledger: Path) -> None:
-    endless = report_of(
-        "s00000004", find=["opacity " * (LONGEST_REPORT // 8), "Opacity."]
-    )
-    with asking(ledger) as (server, structurer):
-        (answer,) = structurer.structure([endless])
-    assert server.calls == []
-    assert {(r.account, r.reason) for r in answer.readings} == {
-        ("unreadable", "too long")
-    }
-
-
 # --- one question of repair
 
 
@@ -223,17 +209,6 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
     (row,) = ledger_read.statistics().to_dict("records")
     assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
     assert row["cost_usd"] > 0
-
-
-def test_a_model_without_any_readable_answer_ends_with_an_error_naming_it(
-    ledger: Path,
-) -> None:
-    message = "none of its 1 answers can be read, and none was before"
-    with (
-        asking(ledger, cannot_say) as (_, structurer),
-        pytest.raises(NothingReadable, match=message),
-    ):
-        structurer.structure(reports(1))
 
 
 def test_one_odd_answer_ends_nothing_when_the_model_was_read_before(
@@ -332,19 +307,3 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
         assert structurer.identity == identities[0]
     with pytest.raises(ConfigurationError, match="reads hedges, not reports"):
         structurer_identity("lexicon", plain_)
-
-
-def test_only_own_templates_for_structuring_change_the_identity(
-    tmp_path: Path,
-) -> None:
-    plain_ = configured("openai", "http://127.0.0.1:1")
-    bundled = structurer_identity("one", plain_)
-    assert structurer_identity("one", plain_, tmp_path) == bundled
-    templates = tmp_path / "structuring"
-    templates.mkdir()
-    with pytest.raises(ConfigurationError, match=r"structuring/system\.txt"):
-        structurer_identity("one", plain_, tmp_path)
-    (templates / "system.txt").write_text("S")
-    (templates / "user.txt").write_text("$sentences")
-    (templates / "repair.txt").write_text("$question $answer $refused")
-    assert structurer_identity("one", plain_, tmp_path) != bundled

