@@ -29,13 +29,7 @@ from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.similarity import close_pairs
 from lunguage_assets.settings import ImplicitSettings
 
-PHRASES = (
-    "pleural effusion",
-    "small nodule 5 mm right upper lobe",
-    "opacity",
-    "unheard of",
-    "mass left",
-)
+PHRASES = ("pleural effusion", "nodule 5 mm", "opacity", "unheard of", "mass left")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _MISSING = tiny_encoder.missing()
 needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
@@ -70,14 +64,7 @@ def test_spellings_are_alike_and_findings_are_told_apart_by_their_words(
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        np.ones((1, 3)),
-        np.full((2, 3), np.nan),
-        np.ones(2),
-        np.full((2, 3), 2.0),
-        np.zeros((2, 3)),
-    ],
+    "answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.zeros((2, 3))]
 )
 def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
     wrong = AlikeEmbedder()
@@ -121,20 +108,14 @@ def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
 def test_a_model_of_the_hub_is_recorded_by_its_commit(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     folder = tmp_path / "hub" / "models--invented--tiny"
     shutil.copytree(model, folder / "snapshots" / COMMIT)
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text(COMMIT)
-    encoder = embedder("invented/tiny")
-    assert encoder.identity == f"invented/tiny@{COMMIT}"
-    plain = tiny_encoder.plain_vector(model, "opacity")
-    np.testing.assert_allclose(encoder.encode(["opacity"])[0], plain, atol=2e-6)
-    with pytest.raises(
-        ConfigurationError, match=r"invented/tiny.*v2.*cannot be fetched.*hf download"
-    ):
+    assert embedder("invented/tiny").identity == f"invented/tiny@{COMMIT}"
+    missing = r"invented/tiny.*v2.*cannot be fetched.*hf download"
+    with pytest.raises(ConfigurationError, match=missing):
         embedder("invented/tiny", "v2")
     with pytest.raises(ConfigurationError, match=BIOLORD_REVISION):
         embedder(BIOLORD)
@@ -145,44 +126,33 @@ def test_a_missing_library_is_named_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hub, "find_spec", lambda name: None)
+    settings = ImplicitSettings(encoder="sentence")
     with pytest.raises(
-        ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"
+        ConfigurationError, match=r"pip install 'lunguage-assets\[models"
     ):
-        make_embedder(ImplicitSettings(encoder="sentence"), vocabulary(), Path())
+        make_embedder(settings, vocabulary(), Path())
 
 
 @needs_model
-def test_only_sentence_encoders_in_safetensors_are_read(
+def test_only_safetensors_are_read_and_no_code_of_a_model_is_run(
     model: Path, tmp_path: Path
 ) -> None:
-    complete = tmp_path / "whole"
-    pickled = tmp_path / "pickled"
-    shutil.copytree(model, complete)
-    shutil.copytree(model, pickled)
+    complete, pickled, coded = (tmp_path / name for name in ("whole", "pickled", "own"))
+    for folder in (complete, pickled, coded):
+        shutil.copytree(model, folder)
     (complete / "modules.json").unlink()
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
     for folder in (complete, pickled, tmp_path / "none"):
-        with pytest.raises(
-            ConfigurationError, match="found no sentence encoder in safetensors"
-        ):
+        with pytest.raises(ConfigurationError, match="no sentence encoder in safetens"):
             embedder(folder)
-
-
-@needs_model
-def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "own"
+    modules = (coded / "modules.json").read_text()
+    pooling = "sentence_transformers.sentence_transformer.modules.pooling.Pooling"
+    assert pooling in modules
+    (coded / "modules.json").write_text(modules.replace(pooling, "own.Own"))
     ran = tmp_path / "ran"
-    shutil.copytree(model, folder)
-    modules = (folder / "modules.json").read_text()
-    (folder / "modules.json").write_text(
-        modules.replace(
-            "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
-            "own.Own",
-        )
-    )
-    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
+    (coded / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
     with pytest.raises(ConfigurationError, match="without code of its own"):
-        embedder(folder).encode(["opacity"])
+        embedder(coded).encode(["opacity"])
     assert not ran.exists()
 
 
@@ -268,13 +238,9 @@ def test_many_phrases_give_the_pairs_that_every_two_would_give(
     phrases: list[str], threshold: float
 ) -> None:
     embedder = LexicalEmbedder(vocabulary())
-    every_two = {
-        (min(phrase_1, phrase_2), max(phrase_1, phrase_2)): cosine_of(
-            embedder, phrase_1, phrase_2
-        )
-        for phrase_1, phrase_2 in combinations(phrases, 2)
-    }
-    expected = {
-        pair: cosine for pair, cosine in every_two.items() if cosine >= threshold
-    }
+    expected = {}
+    for phrase_1, phrase_2 in combinations(sorted(phrases), 2):
+        similarity = cosine_of(embedder, phrase_1, phrase_2)
+        if similarity >= threshold:
+            expected[phrase_1, phrase_2] = similarity
     assert close_pairs(embedder, [phrases], threshold) == [expected]

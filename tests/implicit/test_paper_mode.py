@@ -96,15 +96,9 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     outcome = in_mode(rows, "paper")
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     key = ["study_id", "currency", "name", "places"]
-    kept = kept.assign(
-        places=["|".join(location_parts) for location_parts in kept["location_parts"]]
-    )
-    result = outcome.rows.assign(
-        places=[
-            "|".join(location_parts)
-            for location_parts in outcome.rows["location_parts"]
-        ]
-    ).set_index(key)["prob"]
+    kept = kept.assign(places=kept["location_parts"].str.join("|"))
+    places = outcome.rows["location_parts"].str.join("|")
+    result = outcome.rows.assign(places=places).set_index(key)["prob"]
     for values, group in kept.groupby(key):
         if set(group["status"]) != {"dp", "dn"}:
             assert result.loc[[values]].tolist() == [group["prob"].max()]
@@ -116,15 +110,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
         ([stated("CHF", location="right"), stated("pulmonary edema", "dn")], "0/1", ["paper"]),
         ([stated("lung cancer"), stated("opacity", location="RUL")], "0/0", ["method"]),
         ([stated("consolidation", improved="resolved")], "0/0", ["paper"]),
-        (
-            [
-                stated("scar", location="RUL"),
-                stated("scar", "dn", location="upper lobe, right"),
-                stated("fever"),
-            ],
-            "1",
-            ["paper"],
-        ),
+        ([stated("scar", location="RUL"), stated("scar", "dn", location="upper lobe, right")], "1", ["paper"]),
     ],
     ids=["spoken against", "already stated", "resolved", "same place"],
 )  # fmt: skip
@@ -138,38 +124,23 @@ def test_a_departure_decides_in_which_mode_a_row_is(
     ] == expected_modes
 
 
-@pytest.mark.parametrize(
-    ("mode", "severity", "course"), [("method", "", ""), ("paper", "mild", "stable")]
-)
-def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
-    mode: str, severity: str, course: str
-) -> None:
-    row = stated(
-        "pneumothorax", location="right apex", severity="mild", no_change="stable"
-    )
-    marking = in_mode([row], mode).row(identity(0) + "/1")
-    assert (marking["name"], marking["status"]) == ("marking", "dn")
-    assert (marking["severity"], marking["no_change"]) == (severity, course)
-
-
-def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
-    rows = [
-        stated("mass", severity="mild"),
-        stated("mass", "tp", p=0.4, severity="dense"),
-    ]
-    row_1, row_2 = (
-        in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
-    )
-    assert row_1 == "mild" != row_2
+def test_attributes_of_a_denied_sign_and_such_as_exclude_each_other() -> None:
+    denied = stated("pneumothorax", severity="mild", no_change="stable")
+    excluding = stated("mass", severity="mild"), stated("mass", "tp", severity="dense")
+    for mode, course, united in (
+        ("method", ("", ""), False),
+        ("paper", ("mild", "stable"), True),
+    ):
+        marking = in_mode([denied], mode).row(identity(0) + "/1")
+        assert (marking["severity"], marking["no_change"]) == course
+        severity = in_mode(excluding, mode).row(identity(0))["severity"]
+        assert (severity != "mild") is united
 
 
 @pytest.mark.parametrize(("mode", "counted"), [("method", 1), ("paper", 0)])
 def test_a_suppressed_child_is_a_conflict_in_the_method_only(
     mode: str, counted: int
 ) -> None:
-    rows = [
-        stated("consolidation"),
-        stated("opacity", "tp", p=0.3, location="airspace"),
-    ]
-    conflicts = in_mode(rows, mode).resolution.conflicts
+    opacity = stated("opacity", "tp", p=0.3, location="airspace")
+    conflicts = in_mode([stated("consolidation"), opacity], mode).resolution.conflicts
     assert (conflicts["conflict_type"] == "certainty_pos").sum() == counted

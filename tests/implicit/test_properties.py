@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pandas as pd
 from any_cosines import AnyCosines
-from derived_beliefs import wrong_beliefs
 from generated_reports import reports
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,6 @@ from invented_reports import (
     StatedFinding,
     dictionary,
     frames,
-    in_mode,
     run,
 )
 from profiles import examples
@@ -24,6 +23,7 @@ from resolution_oracle import oracle_violations
 from resolved_again import resolve_again
 
 from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.quality.rules import belief_rules
 from lunguage_assets.tables import (
     ACCOUNTING,
     CONFLICTS,
@@ -79,7 +79,10 @@ def test_the_guarantees_hold_and_every_row_is_accounted_for(
     assert sorted(outcome.accounting["study_id"]) == sorted({row.study for row in rows})
     assert_everything_is_explained(outcome)
     assert mode == "paper" or oracle_violations(outcome) == []
-    assert_every_table_fits_its_schema(outcome)
+    rules = belief_rules(outcome.rows)
+    assert [rule.words for rule in rules if rule.is_broken.any()] == []
+    for schema, frame in tables_of(outcome).values():
+        schema.to_arrow(frame)
     assert_resolving_again_changes_nothing(outcome)
 
 
@@ -105,17 +108,17 @@ def assert_everything_is_explained(outcome: Outcome) -> None:
     assert survivors <= outcome.ids()
 
 
-def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
-    for table, frame in (
-        (DEDUPLICATED_FINDINGS, outcome.deduplicated),
-        (PATHWAY_MATCHES, outcome.expansion.matches),
-        (EXPANSIONS, outcome.expansion.expansions),
-        (LUNGUAGE_PLUS_PLUS, outcome.rows),
-        (RESOLUTION_LOG, outcome.resolution.log),
-        (CONFLICTS, outcome.resolution.conflicts),
-        (ACCOUNTING, outcome.accounting),
-    ):
-        table.to_arrow(frame)
+def tables_of(outcome: Outcome) -> dict[str, tuple[Any, pd.DataFrame]]:
+    """Schema and rows of every table of the implicit stage."""
+    return {
+        "deduplicated": (DEDUPLICATED_FINDINGS, outcome.deduplicated),
+        "matches": (PATHWAY_MATCHES, outcome.expansion.matches),
+        "expansions": (EXPANSIONS, outcome.expansion.expansions),
+        "rows": (LUNGUAGE_PLUS_PLUS, outcome.rows),
+        "log": (RESOLUTION_LOG, outcome.resolution.log),
+        "conflicts": (CONFLICTS, outcome.resolution.conflicts),
+        "accounting": (ACCOUNTING, outcome.accounting),
+    }
 
 
 @examples(12)
@@ -127,28 +130,11 @@ def test_the_result_does_not_depend_on_the_order_of_any_input(
         run(rows, mode=mode, embedder=embedder, shuffle=shuffle)
         for shuffle in (None, seed)
     )
-    for first, second in (
-        (result.deduplicated, reordered_result.deduplicated),
-        (result.expansion.matches, reordered_result.expansion.matches),
-        (result.expansion.expansions, reordered_result.expansion.expansions),
-        (result.rows, reordered_result.rows),
-        (result.resolution.log, reordered_result.resolution.log),
-        (result.resolution.conflicts, reordered_result.resolution.conflicts),
-        (result.accounting, reordered_result.accounting),
-    ):
-        pd.testing.assert_frame_equal(first, second)
+    for name, (_, frame) in tables_of(result).items():
+        pd.testing.assert_frame_equal(frame, tables_of(reordered_result)[name][1])
 
 
 def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
     again = resolve_again(outcome.rows.sample(frac=1.0, random_state=3), dictionary())
     pd.testing.assert_frame_equal(again.rows, outcome.rows)
     assert len(again.log) == len(again.conflicts) == 0
-
-
-@examples(10)
-@given(reports, st.sampled_from(["method", "paper"]))
-def test_every_probability_is_what_a_second_computation_says(
-    rows: list[StatedFinding], mode: str
-) -> None:
-    _, fitted, _ = frames(rows)
-    assert wrong_beliefs(in_mode(rows, mode).rows, fitted) == {}

@@ -39,7 +39,11 @@ CLAIMS = (
     ("dp", None),
     ("dp", None),
     ("dn", None),
-    *((status, p) for status in ("tp", "tn") for p in (None, 0.0, 0.3, 0.5, 0.7, 1.0)),
+    *(
+        (status, p)
+        for status in ("tp", "tn")
+        for p in (None, 0.01, 0.3, 0.5, 0.7, 0.99)
+    ),
 )
 VIEWS = ("", "ap", "pa, lateral", "lateral", "erect, supine, recumbent")
 

@@ -96,16 +96,6 @@ def test_the_interval_holds_95_percent_under_assumed_and_other_noise(
     assert 0.92 <= coverage(adverse) <= 0.995
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("judges", [1, 4])
-def test_where_judges_read_sentences_their_own_way_it_holds_for_any_panel(
-    judges: int,
-) -> None:
-    done = trials(Noise(reading=5.0), judges)
-    assert 0.92 <= coverage(done) <= 0.99
-    assert coverage(done, reading_sd=1.0) < coverage(done)
-
-
 def test_without_one_of_its_sources_it_would_not(
     assumed: list[Trial], adverse: list[Trial]
 ) -> None:

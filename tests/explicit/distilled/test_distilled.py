@@ -49,16 +49,6 @@ def model(world: World, encoder: SentenceEmbedder, tmp_path: Path) -> Path:
     return scorer_file(tmp_path / "model")
 
 
-def test_either_half_of_the_answers_says_about_what_all_of_them_say(
-    world: World,
-) -> None:
-    scores = world.panel_scores()
-    errors = scores[["half_0", "half_1"]].sub(scores["mu"], axis=0).abs()
-    assert (errors.mean() > 0.0).all()
-    assert (errors.mean() < 3.0).all()
-    assert not scores["half_0"].equals(scores["half_1"])
-
-
 def test_too_few_sentences_or_fits_of_another_ranking_are_refused(
     world: World,
 ) -> None:

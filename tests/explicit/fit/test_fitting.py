@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -26,10 +27,9 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit import fitting
 from lunguage_assets.explicit.fit.algorithm import Round, fit_sentences
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fitting import fit_pairs, log_table
+from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs, log_table
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.explicit.fit.reference import (
-    EXAMPLES_DRAWN_FROM,
     ReferenceScale,
 )
 from lunguage_assets.explicit.hedges.phrases import hedge_phrases
@@ -95,9 +95,7 @@ class PlainFit:
     log: list[LoggedStep] = field(default_factory=list)
 
     def hashes(self, judge: Judge, *, is_scorers: bool) -> np.ndarray:
-        """A scorer's draws do not depend on the sentence: words without meaning move
-        no p.
-        """
+        """A scorer's draws do not depend on the sentence."""
         seed = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
         if not is_scorers:
             seed = mix(seed, text_hashes([self.sentence]))
@@ -216,12 +214,7 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
 
 
 SHORT = ExplicitSettings(
-    seed=3,
-    position="fixed",
-    opponent_limit=2,
-    panel_steps=0,
-    patience=4,
-    step_limit=12,
+    seed=3, position="fixed", opponent_limit=2, panel_steps=0, patience=4, step_limit=12
 )
 LONG = ExplicitSettings(
     seed=9, opponent_limit=1, panel_steps=100, patience=30, step_limit=100
@@ -245,29 +238,36 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     logged = log.to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
-        for name, value in expected.items():
-            assert getattr(fits, name)[i] == (
-                pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
-            )
+        numbers = {name: getattr(fits, name)[i] for name in expected}
+        assert numbers.pop("stop") == expected.pop("stop")
+        assert numbers == pytest.approx(expected, abs=1e-9)
         rows = logged.get_group(sentence)
         assert rows["step"].tolist() == list(range(len(plays)))
-        names = ("opponent", "draw_probability", "answers", "mu", "sigma", "rank")
-        for name, values in zip(names, zip(*plays, strict=True), strict=True):
-            expected_values = list(values)
-            exact = name in ("opponent", "answers", "rank")
-            assert rows[name].tolist() == (
-                expected_values if exact else pytest.approx(expected_values, abs=1e-9)
-            )
+        names = ["opponent", "draw_probability", "answers", "mu", "sigma", "rank"]
+        pd.testing.assert_frame_equal(
+            rows[names].reset_index(drop=True),
+            pd.DataFrame(plays, columns=names),
+            check_dtype=False,
+            rtol=0.0,
+            atol=1e-9,
+        )
+
+
+def fit(
+    findings: pd.DataFrame,
+    stick: Stick,
+    panel: Sequence[Judge] = PANEL,
+    anchors: Sequence[Anchor] = tuple(published_anchors()),
+    options: ExplicitSettings = PUBLISHED,
+) -> FitTables:
+    hedges = hedge_phrases(findings, PANEL[0])
+    return fit_pairs(findings, hedges, *stick, panel, anchors, options)
 
 
 def fitted(
     rows: list[dict[str, object]], stick: Stick, panel: Sequence[Judge] = PANEL
 ) -> pd.DataFrame:
-    findings = findings_frame(rows)
-    hedges = hedge_phrases(findings, PANEL[0])
-    frame = fit_pairs(
-        findings, hedges, *stick, panel, published_anchors(), PUBLISHED
-    ).probabilities
+    frame = fit(findings_frame(rows), stick, panel).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     return frame
 
@@ -298,52 +298,28 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
 
 def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> None:
     ents = ["edema", "pneumonia", "edema", "mass"]
-    findings = findings_frame(
-        [finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)]
-    )
+    rows = [finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)]
     judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0])
-    hedges = hedge_phrases(findings, PANEL[0])
-    tables = fit_pairs(
-        findings, hedges, *stick, [judge], published_anchors(), PUBLISHED
-    )
-    assert (
-        tables.probabilities["sentence_key"].nunique()
-        == tables.probabilities["mu"].nunique()
-        == 1
-    )
-    assert (
-        len(judge.compared)
-        == judge.calls
-        == len(tables.log)
-        == tables.probabilities["answers"].iloc[0]
-    )
+    tables = fit(findings_frame(rows), stick, [judge])
+    fits = tables.probabilities
+    assert fits["sentence_key"].nunique() == fits["mu"].nunique() == 1
+    assert {len(judge.compared), judge.calls, len(tables.log)} == set(fits["answers"])
 
 
 def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
     stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    findings = pd.concat(
-        [
-            invented_findings(8),
-            findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")]),
-        ]
-    )
-    arguments = (
-        findings,
-        hedge_phrases(findings, PANEL[0]),
-        *stick,
-        PANEL,
-        published_anchors(),
-    )
-    unchunked = fit_pairs(*arguments, PUBLISHED)
+    marked = findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")])
+    findings = pd.concat([invented_findings(8), marked])
+    unchunked = fit(findings, stick)
     monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", 3)
-    in_chunks = fit_pairs(*arguments, PUBLISHED)
-    assert set(unchunked.log["sentence_key"]) == set(
-        unchunked.probabilities["sentence_key"]
-    )
+    in_chunks = fit(findings, stick)
+    unlogged = PUBLISHED.model_copy(update={"fit_log": False})
+    without_log = fit(findings, stick, options=unlogged)
+    keys = set(unchunked.probabilities["sentence_key"])
+    assert set(unchunked.log["sentence_key"]) == keys
     assert not any("quokka" in str(value) for value in unchunked.log.to_numpy().ravel())
     FIT_LOG.to_arrow(unchunked.log)
-    without_log = fit_pairs(*arguments, PUBLISHED.model_copy(update={"fit_log": False}))
     assert without_log.log.empty
     for tables in (in_chunks, without_log):
         pd.testing.assert_frame_equal(
@@ -378,38 +354,18 @@ def test_an_unmaskable_pair_takes_p_of_its_phrases(
 
 def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) -> None:
     frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
-    row = (
-        frame[["stop", "steps", "answers", "invalid_answers", "p_source"]]
-        .iloc[0]
-        .tolist()
-    )
-    assert row == ["no valid answers", 10, 0, 10, "phrase"]
+    columns = ["stop", "steps", "answers", "invalid_answers", "p_source"]
+    row = ["no valid answers", 10, 0, 10, "phrase"]
+    assert frame[columns].to_numpy().tolist() == [row]
     assert frame[["mu", "sigma", "rank", "mu_centre", "mu_sd"]].isna().all(axis=None)
 
 
 def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
     findings = findings_frame([finding(0)])
-    other_findings = findings_frame([finding(1, study_id="s59999999")])
+    other = findings_frame([finding(1, study_id="s59999999")])
+    of_others = hedge_phrases(other, PANEL[0])
     with pytest.raises(MethodError, match="not the same"):
-        fit_pairs(
-            findings,
-            hedge_phrases(other_findings, PANEL[0]),
-            *stick,
-            PANEL,
-            published_anchors(),
-            PUBLISHED,
-        )
-
-
-def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
-    sentences = (("A <finding>.",), ("B <finding>.",))
-    hashes = tuple(text_hashes(texts) for texts in sentences)
-    reference = ReferenceScale(np.array([30.0, 20.0]), np.ones(2), sentences, hashes)
-    judge = ScriptedJudge(lambda question: "invalid")
-    fit_sentences(
-        ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed")
-    )
-    assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
+        fit_pairs(findings, of_others, *stick, PANEL, published_anchors(), PUBLISHED)
 
 
 def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
@@ -422,75 +378,35 @@ def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> None:
-    findings = findings_frame([finding(0)])
     judge = ScriptedJudge()
     anchors = [Anchor("surely", 0.9, 0.8, 0.95)]
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
-        fit_pairs(
-            findings,
-            hedge_phrases(findings, PANEL[0]),
-            *stick,
-            [judge],
-            anchors,
-            PUBLISHED,
-        )
+        fit(findings_frame([finding(0)]), stick, [judge], anchors)
     assert judge.calls == 0
 
 
 def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
     own_ranking = stick[1].assign(ruler="own", n_matches=100)
-    silent = own_ranking.loc[own_ranking["rank"] == 20, "phrase"].item()
-    own_ranking.loc[own_ranking["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [
-        0,
-        25.0,
-        8.333,
-    ]
+    is_silent = own_ranking["rank"] == 20
+    own_ranking.loc[is_silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
     scale = ReferenceScale.from_tables(own_ranking, stick[0])
-    assert silent not in scale.phrases
+    assert own_ranking.loc[is_silent, "phrase"].item() not in scale.phrases
     assert len(scale.phrases) == len(own_ranking) - 1
-
-
-def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
-    stick: Stick,
-) -> None:
-    def drawn_from(size: int) -> set[str]:
-        vocabulary = stick[0].copy()
-        vocabulary.at[0, "example_sentences"] = [
-            f"Example {i} of <finding>." for i in range(size)
-        ]
-        row = stick[1]["phrase"].tolist().index(vocabulary["phrase"].iloc[0])
-        return set(ReferenceScale.from_tables(stick[1], vocabulary).sentences[row])
-
-    assert len(drawn_from(373)) == 373
-    assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM
-    assert len(drawn_from(600) - drawn_from(601)) <= 1
 
 
 def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
     stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fitted_sentences = []
-    original = fitting.fit_sentences
-
-    def counted(sentences: list[str], *arguments: object) -> object:
-        fitted_sentences.extend(sentences)
-        return original(sentences, *arguments)  # type: ignore[arg-type]
-
+    counted = mock.Mock(wraps=fitting.fit_sentences)
     monkeypatch.setattr(fitting, "fit_sentences", counted)
     rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
-    findings = findings_frame(
-        [
-            *rows,
-            finding(
-                4,
-                sent="Pneumonia is unlikely.",
-                masked_sentence="<finding> is unlikely.",
-            ),
-        ]
+    tables = fit(
+        findings_frame(
+            [*rows, finding(4, sent="Pneumonia is unlikely.", ent="Pneumonia")]
+        ),
+        stick,
     )
-    hedges = hedge_phrases(findings, PANEL[0])
-    tables = fit_pairs(findings, hedges, *stick, PANEL, published_anchors(), PUBLISHED)
-    assert len(fitted_sentences) == 2
+    assert sum(len(call.args[0]) for call in counted.call_args_list) == 2
     assert tables.probabilities["sentence_key"].nunique() == 5
     plays = tables.log.groupby("sentence_key").size()
     steps = tables.probabilities.set_index("sentence_key")["steps"]

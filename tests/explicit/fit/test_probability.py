@@ -53,12 +53,12 @@ def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
 
 
 def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
+    line = calibrate(PUBLISHED, published_anchors())
     for anchor in published_anchors():
-        mu = dict(zip(PUBLISHED["phrase"], PUBLISHED["mu"], strict=True))[anchor.phrase]
-        _, low, high = probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))
-        assert (low, high) == (
-            pytest.approx(anchor.low, abs=2e-3),
-            pytest.approx(anchor.high, abs=2e-3),
+        mu = PUBLISHED.loc[PUBLISHED["phrase"] == anchor.phrase, "mu"].item()
+        _, low, high = probability(mu, 0.0, line)
+        assert [float(low), float(high)] == pytest.approx(
+            [anchor.low, anchor.high], abs=2e-3
         )
 
 
@@ -117,22 +117,11 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
 
 
 def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
-    mu = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 45.0}
-    p = {
-        name: 1 / (1 + math.exp(-0.1 * (mu_of_phrase - 25.0)))
-        for name, mu_of_phrase in mu.items()
-    }
-    calibration = calibrate(
-        ranking(mu), [Anchor(name, value, value, value) for name, value in p.items()]
-    )
-    assert calibration.alpha == pytest.approx(0.1)
-    assert calibration.mu_half == pytest.approx(25.0)
-    bent = [
-        Anchor(name, value, value, value) for name, value in (p | {"b": 0.45}).items()
-    ]
-    slope, level = np.polyfit(list(mu.values()), [anchor.logit for anchor in bent], 1)
-    assert calibrate(ranking(mu), bent).alpha == pytest.approx(slope)
-    assert calibrate(ranking(mu), bent).mu_half == pytest.approx(-level / slope)
+    p_by_mu = {10.0: 0.18, 20.0: 0.45, 30.0: 0.62, 45.0: 0.88}
+    anchors = [Anchor(f"a{mu}", p, p, p) for mu, p in p_by_mu.items()]
+    slope, level = np.polyfit(list(p_by_mu), [anchor.logit for anchor in anchors], 1)
+    line = calibrate(ranking({f"a{mu}": mu for mu in p_by_mu}), anchors)
+    assert (line.alpha, line.mu_half) == pytest.approx((slope, -level / slope))
 
 
 @pytest.mark.parametrize(("mu", "played", "reason"), [

@@ -11,7 +11,6 @@ from simulation import ASSUMED, Noise, simulated_corpus
 
 from lunguage_assets.explicit.rating.intervals import (
     ASSUMED_DEVIATION,
-    judge_sentence_deviation,
 )
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -41,11 +40,6 @@ def estimated(matches: dict[str, pd.DataFrame]) -> tuple[float, float]:
     )
 
 
-@pytest.fixture(scope="module")
-def noisy() -> dict[str, pd.DataFrame]:
-    return matches_of(Noise(reading=3.0), judges=3, repetitions=4)
-
-
 @pytest.mark.parametrize(("noise", "judges"), [
     (Noise(reading=5.0), 2),
     (Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0), 3),
@@ -63,21 +57,3 @@ def test_judges_that_read_alike_are_seen_and_noise_is_no_reading() -> None:
 
 def test_nothing_is_learnt_from_a_single_judge() -> None:
     assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == ASSUMED_DEVIATION
-
-
-def test_a_match_with_an_invalid_answer_says_nothing(
-    noisy: dict[str, pd.DataFrame],
-) -> None:
-    judge_key = sorted(noisy)[0]
-    blank = noisy[judge_key]["match_id"].isin(noisy[judge_key]["match_id"].head(100))
-    answer = noisy[judge_key]["answer"].mask(blank, "invalid")
-    winner = noisy[judge_key]["winner"].mask(blank)
-    silent = {**noisy, judge_key: noisy[judge_key].assign(answer=answer, winner=winner)}
-    gone = noisy[judge_key]["match_id"][blank]
-    without = {
-        key: frame[~frame["match_id"].isin(gone)] for key, frame in noisy.items()
-    }
-    mu = CORPUS.phrase_mu
-    assert judge_sentence_deviation(PHRASES, mu, silent) == judge_sentence_deviation(
-        PHRASES, mu, without
-    )

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,11 +81,3 @@ def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:
         v, w = truncated_normal_moments(np.array([-x]))
         assert v[0] == pytest.approx(tail, rel=1e-12)
         assert w[0] == pytest.approx(tail * (tail - x), rel=1e-7)
-
-
-@given(st.floats(-1e9, 1e9))
-def test_corrections_are_finite_and_w_is_a_share(t: float) -> None:
-    v, w = truncated_normal_moments(np.array([t]))
-    assert math.isfinite(v[0])
-    assert v[0] >= 0.0
-    assert 0.0 <= w[0] <= 1.0

@@ -39,8 +39,10 @@ def test_heart_failure_expands_to_its_leaves() -> None:
     PATHWAY_MATCHES.to_arrow(outcome.expansion.matches)
 
 
+COURSE = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
+
+
 def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
-    course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
     row = stated(
         "consolidation",
         "tp",
@@ -48,31 +50,27 @@ def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
         location="RUL",
         section="impr",
         sent_idx=3,
-        **course,
+        **COURSE,
     )
     outcome = run([stated("filler", "dn"), row])
     opacity = outcome.child(identity(1) + "/0")
     expected = {
         "section": "impr", "sent_idx": 3, "sent": "", "sequence": 1, "ent": "opacity", "cat": "PF",
         "status": "tp", "currency": "current dx", "location": "RUL, airspace",
-        "location_parts": ["airspace", "right upper lobe"], "severity": "mild", "no_change": "stable",
-        "comparison": "prior", "associate": [identity(1)], "evidence": [], "parent_id": identity(1),
-        "root_id": identity(1), "edge": 0, "depth": 1, "parent_pathway_id": "consolidation_1",
+        "location_parts": ["airspace", "right upper lobe"], **COURSE, "associate": [identity(1)],
+        "evidence": [], "parent_id": identity(1), "root_id": identity(1), "edge": 0, "depth": 1,
+        "parent_pathway_id": "consolidation_1",
     }  # fmt: skip
     assert {name: opacity[name] for name in expected} == expected
 
 
 def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
-    course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
     outcome = run(
-        [stated("pneumothorax", "tp", p=0.7, location="right apex", **course)]
+        [stated("pneumothorax", "tp", p=0.7, location="right apex", **COURSE)]
     )
     marking = outcome.child(identity(0) + "/1")
-    denied = [
-        marking[name]
-        for name in ("status", "location", "severity", "no_change", "comparison")
-    ]
-    assert denied == ["tn", "right apex, pulmonary", "", "", ""]
+    assert (marking["status"], marking["location"]) == ("tn", "right apex, pulmonary")
+    assert [marking[name] for name in COURSE] == ["", "", ""]
 
 
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
@@ -140,14 +138,10 @@ def test_conditions_of_the_pathway_file(
     assert (sign in implied(*rows)) is holds
 
 
-PAPER_ONLY = [
-    ("COPD", "emphysema"),
-    ("COPD", "lucency"),
-    ("consolidation", "volume loss"),
-]
-
-
-@pytest.mark.parametrize(("diagnosis", "sign"), PAPER_ONLY)
+@pytest.mark.parametrize(
+    ("diagnosis", "sign"),
+    [("COPD", "emphysema"), ("COPD", "lucency"), ("consolidation", "volume loss")],
+)
 def test_what_readers_struck_out_is_implied_in_mode_paper_alone(
     diagnosis: str, sign: str
 ) -> None:
@@ -161,29 +155,15 @@ def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() ->
 
 
 def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
-    outcome = run(
-        [
-            stated(
-                "pulmonary edema",
-                location="left lung",
-                severity="severe",
-                worsened="worse",
-            )
-        ]
-    )
+    edema = stated("pulmonary edema", location="left lung", severity="severe")
+    outcome = run([edema])
     effusion, consolidation = (outcome.row(identity(0) + end) for end in ("/1", "/0"))
-    assert (effusion["location"], effusion["severity"], effusion["worsened"]) == (
-        "",
-        "",
-        "",
-    )
+    assert (effusion["location"], effusion["severity"]) == ("", "")
     assert (consolidation["location"], consolidation["severity"]) == (
         "left lung",
         "severe",
     )
-    paper = in_mode(
-        [stated("pulmonary edema", location="left lung", severity="mild")], "paper"
-    )
+    paper = in_mode([edema], "paper")
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
@@ -191,6 +171,8 @@ RUL = stated("consolidation", location="RUL")  # implies an opacity there
 PNEUMONIA = stated("pneumonia", location="RLL")
 CANCER = stated("lung cancer", location="RUL")  # a nodular opacity
 HEART = stated("cardiomegaly")  # a heart size that is increased
+LOBAR = stated("lobar pneumonia", location="RLL")
+CHEST = {"location": "cardiothoracic"}
 
 
 @pytest.mark.parametrize(
@@ -199,65 +181,33 @@ HEART = stated("cardiomegaly")  # a heart size that is increased
         # by its name, at a compatible place, now
         (RUL, stated("opacity", location="right upper lobe"), 0, ALREADY_STATED),  # contained in the child's
         (RUL, stated("opacity", location="RUL, airspace, posterior"), 0, ALREADY_STATED),  # contains the child's
-        (RUL, stated("opacity", "tp", p=0.3, location="right"), 0, ALREADY_STATED),
         (RUL, stated("opacity", location="left lung"), 0, GENERATED),
         (RUL, stated("opacity"), 0, GENERATED),  # a row without a place does not state the child's place
         (RUL, stated("opacity", location="RUL", past_hx="old"), 0, GENERATED),
         (PNEUMONIA, stated("opacity", location="medial right base"), 0, ALREADY_STATED),
         (PNEUMONIA, stated("opacity", location="right apex"), 0, GENERATED),
-        (
-            stated("COPD", location="upper lobes"),
-            stated("emphysema", section="impr"),
-            1,
-            ALREADY_STATED,
-        ),  # a diagnosis
+        (stated("COPD", location="upper lobes"), stated("emphysema", section="impr"), 1, ALREADY_STATED),
         (stated("pulmonary edema"), stated("effusion", location="pericardial"), 1, GENERATED),
         # in other words
-        (
-            stated("COPD", "tp", p=0.4),
-            stated("hyperinflation"),
-            0,
-            ALREADY_STATED,
-        ),  # of the lungs: of no narrower place
-        (stated("consolidation", location="RLL"), stated("airspace opacity", location="RLL"), 0, ALREADY_STATED),
+        (stated("COPD", "tp", p=0.4), stated("hyperinflation"), 0, ALREADY_STATED),  # of no narrower place
         (stated("pneumonia", location="left base"), stated("haziness", location="left base"), 0, ALREADY_STATED),
         (CANCER, stated("nodule", location="RUL"), 0, ALREADY_STATED),
         (stated("pulmonary edema"), stated("pleural fluid"), 1, ALREADY_STATED),
         (stated("bronchitis"), stated("peribronchial opacity", location="both lower lobes"), 0, ALREADY_STATED),
-        (
-            stated("pneumothorax", evidence=(identity(1),)),
-            stated("lucency", location="right apex"),
-            0,
-            ALREADY_STATED,
-        ),
+        (stated("pneumothorax", evidence=[1]), stated("lucency", location="right apex"), 0, ALREADY_STATED),
         (stated("effusion", view="supine"), stated("haziness", location="right lower lobe"), 0, GENERATED),
         # with the attributes that define it
         (CANCER, stated("opacity", location="RUL", morphology="nodular"), 0, ALREADY_STATED),
         (stated("tuberculosis"), stated("mass", location="bilateral upper lung"), 0, GENERATED),  # not calcified
-        (
-            HEART,
-            stated(
-                "heart size",
-                location="cardiothoracic",
-                measurement="normal to enlarged",
-            ),
-            0,
-            ALREADY_STATED,
-        ),
+        (HEART, stated("heart size", measurement="normal to enlarged", **CHEST), 0, ALREADY_STATED),
         (HEART, stated("heart size", location="cardiothoracic", measurement="not enlarged"), 0, SPOKEN_AGAINST),
         (HEART, stated("heart size", location="cardiothoracic"), 0, GENERATED),
-        (HEART, stated("heart size", location="cardiothoracic", measurement="normal"), 0, SPOKEN_AGAINST),
         (stated("consolidation"), stated("opacity", location="airspace"), 0, ALREADY_STATED),
         # against it, at a place that contains its
         (stated("CHF"), stated("pulmonary edema", "dn"), 1, SPOKEN_AGAINST),
         (stated("CHF"), stated("pulmonary edema", improved="resolved"), 1, SPOKEN_AGAINST),
         (stated("CHF"), stated("heart size", "dn", measurement="normal"), 0, SPOKEN_AGAINST),
-        (
-            stated("lobar pneumonia", location="RLL"),
-            stated("consolidation", "dn", location="right"),
-            0,
-            SPOKEN_AGAINST,
-        ),
+        (LOBAR, stated("consolidation", "dn", location="right"), 0, SPOKEN_AGAINST),
         (stated("pulmonary edema"), stated("pleural effusion", "dn"), 1, SPOKEN_AGAINST),
         (stated("pulmonary edema"), stated("pleural effusion", "dn", location="left"), 1, GENERATED),
         (stated("pulmonary edema"), stated("effusion", "dn", location="pericardial"), 1, GENERATED),
@@ -295,11 +245,7 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
 def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
     outcome = run([stated("CHF"), stated("pulmonary edema", "tp", p=0.5)])
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
-    parents = (
-        identity(0),
-        identity(0) + "/0",
-        identity(1),
-        identity(1) + "/0",
-        identity(1) + "/1",
-    )
-    assert set(tree(outcome)) == set(parents)
+    assert set(tree(outcome)) == {
+        *(identity(0) + end for end in ("", "/0")),
+        *(identity(1) + end for end in ("", "/0", "/1")),
+    }

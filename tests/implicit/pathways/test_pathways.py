@@ -44,11 +44,8 @@ def test_the_dictionary_has_the_published_structure() -> None:
 def test_every_spelling_is_recognised_in_every_wording_that_normalises_to_it() -> None:
     for name, diagnosis in dictionary().diagnoses.items():
         for spelling in diagnosis.variants:
-            assert dictionary().recognise(vocabulary().finding(spelling)) == name
-            assert (
-                dictionary().recognise(vocabulary().finding(f"  {spelling.upper()} "))
-                == name
-            )
+            for wording in (spelling, f"  {spelling.upper()} "):
+                assert dictionary().recognise(vocabulary().finding(wording)) == name
 
 
 @pytest.mark.parametrize(
@@ -87,25 +84,17 @@ def test_a_vocabulary_that_renames_a_spelling_does_not_hide_the_diagnosis() -> N
 
 
 def test_the_papers_notation_is_written_from_the_data() -> None:
-    notation = {
-        p.id: p.notation
-        for name in dictionary().diagnoses
-        for p in dictionary().pathways_of(name)
-    }
-    assert (
-        notation["consolidation_1"]
-        == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > "
-        "status: dn"
-    )
-    assert (
-        notation["cardiomegaly_1"]
-        == "view: ap, pa > ent: heart size > status: dp > loc: cardiothoracic > measurement: increased"
+    effusion = dictionary().pathways_of("pleural effusion")
+    consolidation = dictionary().pathways_of("consolidation")
+    notation = {pathway.id: pathway.notation for pathway in (*effusion, *consolidation)}
+    assert notation["consolidation_1"] == (
+        "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace "
+        "&& ent: volume loss > status: dn"
     )
     assert notation["pleural_effusion_2"] == (
-        "view: ap, pa, lateral, supine > ent: opacity > status: dp > loc: pleural space > "
-        "morphology: hazy > distribution: diffuse"
+        "view: ap, pa, lateral, supine > ent: opacity > status: dp > "
+        "loc: pleural space > morphology: hazy > distribution: diffuse"
     )
-    assert notation["pleural_effusion_8"].startswith("view: pa, lateral > ")
 
 
 MINIMAL = """diagnoses:
@@ -162,9 +151,8 @@ def test_an_error_names_the_line_and_the_field(
             tmp_path,
             MINIMAL.replace(before, after, 1) + "categories: {cough: PATIENT INFO.}\n",
         )
-    assert ("own.yaml: " if line == 0 else f"own.yaml, line {line}") in str(
-        raised.value
-    )
+    place = "own.yaml: " if line == 0 else f"own.yaml, line {line}"
+    assert place in str(raised.value)
     assert field in str(raised.value)
 
 
@@ -176,21 +164,6 @@ def test_a_missing_or_undecodable_file_is_an_error_with_a_remedy(
     (tmp_path / "latin.yaml").write_bytes(b"diagnoses: \xff")
     with pytest.raises(ConfigurationError, match="UnicodeDecodeError"):
         load_dictionary(tmp_path / "latin.yaml", vocabulary())
-
-
-def test_a_tree_has_every_pathway_with_every_sub_finding() -> None:
-    for diagnosis in dictionary().diagnoses:
-        lines = list(pathway_tree(dictionary(), diagnosis))
-        assert lines.pop(0) == diagnosis
-        for pathway in dictionary().pathways_of(diagnosis):
-            assert lines.pop(0).endswith(f"({pathway.id})")
-            for edge in pathway.edges:
-                line = lines.pop(0)
-                assert edge.ent in line
-                assert ("absent: " in line) == (edge.status == "dn")
-                assert (f"at: {edge.location}" in line) == bool(edge.location)
-                assert all(value in line for value in edge.attributes.values())
-        assert lines == []
 
 
 def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(

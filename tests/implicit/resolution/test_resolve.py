@@ -55,27 +55,14 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
     outcome = in_mode([stated("CHF"), stated("pulmonary edema", "tn", p=0.4)], "paper")
     assert identity(1) in outcome.ids()
     entry = logged(outcome, identity(0) + "/1")
-    assert (
-        entry["event"],
-        entry["rule"],
-        entry["conflict_type"],
-        entry["survivor_id"],
-    ) == (
-        "discarded",
-        "rule 1: originals outrank expansions",
-        "polarity",
-        None,
-    )
+    assert (entry["event"], entry["conflict_type"]) == ("discarded", "polarity")
+    assert entry["rule"] == "rule 1: originals outrank expansions"
+    assert entry["survivor_id"] is None
 
 
 def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
-    outcome = run(
-        [
-            stated("opacity", location="RUL"),
-            stated("opacity", "dn", location="right upper lobe"),
-            stated("scar"),
-        ]
-    )
+    denied = stated("opacity", "dn", location="right upper lobe")
+    outcome = run([stated("opacity", location="RUL"), denied, stated("scar")])
     assert outcome.names() == ["scar"]
     for number in (0, 1):
         entry = logged(outcome, identity(number))
@@ -105,81 +92,46 @@ def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
 def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     rows = [
         stated("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
-        stated(
-            "opacity",
-            "tp",
-            p=0.6,
-            measurement="8 mm",
-            severity="faint",
-            evidence=[3],
-            associate=["~a"],
-        ),
-        stated(
-            "opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]
-        ),
+        stated("opacity", "tp", p=0.6, measurement="8 mm", severity="faint", evidence=[3], associate=["~a"]),
+        stated("opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]),
         stated("nodule", evidence=[1, 2], associate=[1]),
-    ]
+    ]  # fmt: skip
     outcome = run(rows)
     survivor = outcome.row(identity(0))
-    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == (
-        "5 mm",
-        "mild",
-        0.8,
-    )
+    cells = [survivor[name] for name in ("measurement", "severity", "prob")]
+    assert cells == ["5 mm", "mild", 0.8]
+    assert (survivor["evidence"], survivor["associate"]) == ([identity(3)], ["~a"])
+    assert survivor["merged_ids"] == [identity(1)]
     log = outcome.resolution.log
     apart = log[log["event"] == "cell kept apart"]
     assert apart["reference"].tolist() == ["measurement: 8 mm", "severity: faint"]
     assert set(apart["finding_id"]) == {identity(1)}
-    assert set(apart["survivor_id"]) == {identity(0)}
-    assert (survivor["evidence"], survivor["associate"]) == ([identity(3)], ["~a"])
-    assert survivor["merged_ids"] == [identity(1)]
-    merged = logged(outcome, identity(1))
-    removed = logged(outcome, identity(2))
     columns = ("event", "survivor_id", "conflict_type")
-    assert [merged[name] for name in columns] == [
-        "merged",
-        identity(0),
-        "duplicate_pos",
-    ]
-    assert [removed[name] for name in columns] == ["removed", None, "polarity"]
+    for number, expected in (
+        (1, ["merged", identity(0), "duplicate_pos"]),
+        (2, ["removed", None, "polarity"]),
+    ):
+        entry = logged(outcome, identity(number))
+        assert [entry[name] for name in columns] == expected
     nodule = outcome.row(identity(3))
     assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
     assert lost_references(outcome) == {(identity(3), identity(2))}
 
 
 def test_the_children_of_a_merged_row_are_no_evidence_of_its_survivor() -> None:
-    outcome = run(
-        [
-            stated("pneumonia", "tp", p=0.8, measurement="5 mm"),
-            stated("pneumonia", "tp", p=0.6, measurement="8 mm"),
-        ]
-    )
-    assert logged(outcome, identity(1))["survivor_id"] == identity(0)
+    merged = stated("pneumonia", "tp", p=0.6, measurement="8 mm")
+    outcome = run([stated("pneumonia", "tp", p=0.8, measurement="5 mm"), merged])
     assert outcome.row(identity(0))["evidence"] == [identity(0) + "/0"]
     assert lost_references(outcome) == set()
 
 
-def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> (
-    None
-):
-    outcome = run(
-        [
-            stated("pleural effusion", "dn"),
-            stated("effusion", "tp", p=0.6, location="left"),
-        ]
-    )
+def test_stated_rows_that_contradict_by_containment_stay_and_are_listed() -> None:
+    present = stated("effusion", "tp", p=0.6, location="left")
+    outcome = run([stated("effusion", "dn"), present])
     assert outcome.rows["source"].tolist()[:2] == ["original", "original"]
-    assert (
-        "pleural effusion",
-        "stated_contradiction",
-        "original-original",
-    ) in conflicts(outcome)
-    apart = run(
-        [
-            stated("effusion", "dn", location="right"),
-            stated("effusion", "tp", p=0.6, location="left"),
-        ]
-    )
+    listed = ("pleural effusion", "stated_contradiction", "original-original")
+    assert listed in conflicts(outcome)
+    apart = run([stated("effusion", "dn", location="right"), present])
     assert conflicts(apart) == set()
 
 
@@ -187,19 +139,16 @@ def test_idx11_is_not_idx1() -> None:
     """Row 1 is removed; references to row 11 and the bare name `pleural effusion,
     idx11` stay whole.
     """
-    filler = [stated(f"filler{number}", "dn") for number in range(2, 11)]
+    references = [identity(11), "~pleural effusion, idx11"]
     rows = [
         stated("effusion", "dn"),
         stated("effusion", "tp", p=0.4),
-        *filler,
+        *(stated(f"filler{number}", "dn") for number in range(2, 11)),
         stated("pleural effusion", location="left", view=""),
-        stated("scar", evidence=[1, 11, "~pleural effusion, idx11"]),
+        stated("scar", evidence=[1, 11, references[1]]),
     ]
     outcome = run(rows)
-    assert outcome.row(identity(12))["evidence"] == [
-        identity(11),
-        "~pleural effusion, idx11",
-    ]
+    assert outcome.row(identity(12))["evidence"] == references
     assert lost_references(outcome) == {(identity(12), identity(1))}
 
 
@@ -223,14 +172,9 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
 
 
 def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
+    doubted = stated("opacity", "tp", p=0.3, location="airspace")
     denied = stated("volume loss", "tn", p=0.3)
-    outcome = run(
-        [
-            stated("consolidation"),
-            stated("opacity", "tp", p=0.3, location="airspace"),
-            denied,
-        ]
-    )
+    outcome = run([stated("consolidation"), doubted, denied])
     frame = outcome.resolution.conflicts
     assert frame["suppressed"].tolist() == [True, True]
     assert conflicts(outcome) == {
@@ -250,15 +194,10 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
     assert outcome.rows["idx"].tolist() == [*range(1, len(outcome.rows)), 1]
     first = outcome.rows[outcome.rows["study_id"] == STUDY]
     assert first["finding_id"].tolist()[:3] == [identity(2), identity(1), identity(0)]
-    assert first["source"].tolist() == ["original"] * 3 + ["expansion"] * (
-        len(first) - 3
-    )
-    position = dict(zip(first["finding_id"], first["idx"], strict=True))
-    assert all(
-        position[parent] < position[child]
-        for child, parent in zip(first["finding_id"], first["parent_id"], strict=True)
-        if isinstance(parent, str)
-    )
+    assert set(first["source"].iloc[3:]) == {"expansion"}
+    position = first.set_index("finding_id")["idx"]
+    children = first.iloc[3:]
+    assert (position[children["parent_id"]].to_numpy() < children["idx"]).all()
 
 
 @pytest.mark.parametrize(
@@ -293,41 +232,32 @@ def test_a_study_of_which_nothing_is_left_is_listed_and_explained() -> None:
     assert explained == ["s00000001", "s00000002"]
     studies = outcome.accounting["study_id"].tolist()
     assert violations(outcome.rows, studies, explained) == []
-    assert [
-        violation.study_id
-        for violation in violations(outcome.rows, studies)
-        if violation.guarantee == STUDY_PRESENT
-    ] == explained
+    broken = violations(outcome.rows, studies)
+    missing = [v.study_id for v in broken if v.guarantee == STUDY_PRESENT]
+    assert missing == explained
 
 
-def delivered(rows: int, rejected: int) -> pd.DataFrame:
-    """REPORTS of the one study."""
-    empty = dict.fromkeys(("report", "view_information"), "") | {
-        "view_source": "unknown",
-        "sequence": 1,
-    }
-    numbers = {"rows_delivered": rows, "rows_rejected": rejected}
-    return REPORTS.frame(
-        [{"study_id": STUDY, "subject_id": "p", "source_id": "", **empty, **numbers}]
-    )
+def accounts_of(
+    outcome: Outcome, rows: int, rejected: list[tuple[str, int]]
+) -> pd.DataFrame:
+    """The accounts of an outcome of the one study, of which so many rows came."""
+    in_study = [line for study, line in rejected if study == STUDY]
+    empty = dict.fromkeys(("report", "view_information", "source_id"), "")
+    study = {"study_id": STUDY, "subject_id": "p", "view_source": "unknown"}
+    numbers = {"sequence": 1, "rows_delivered": rows, "rows_rejected": len(in_study)}
+    reports = REPORTS.frame([{**empty, **study, **numbers}])
+    texts = ("column", "found", "expected", "remedy", "reason", "content")
+    refused = [
+        dict.fromkeys(texts, "") | {"file": "a.csv", "line": line, "study_id": study}
+        for study, line in rejected
+    ]
+    stages = outcome.deduplicated, outcome.expansion, outcome.resolution
+    return account(reports, REJECTED.frame(refused), *stages)
 
 
 def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
-    outcome = run([stated("scar")])
-    reports = delivered(3, rejected=2)
-    refused = [("s00000001", 1), ("s00000001", 2), ("s00000009", 3), ("", 4)]
-    texts = dict.fromkeys(
-        ("column", "found", "expected", "remedy", "reason", "content"), ""
-    )
-    rejected = REJECTED.frame(
-        [
-            {"file": "Lunguage.csv", "line": line, "study_id": study, **texts}
-            for study, line in refused
-        ]
-    )
-    accounts = account(
-        reports, rejected, outcome.deduplicated, outcome.expansion, outcome.resolution
-    )
+    refused = [(STUDY, 1), (STUDY, 2), ("s00000009", 3), ("", 4)]
+    accounts = accounts_of(run([stated("scar")]), 3, refused)
     ACCOUNTING.to_arrow(accounts)
     counted = accounts[["study_id", "rows_in", "rejected", "rows_out"]].values.tolist()
     assert counted == [["", 1, 1, 0], [STUDY, 3, 2, 1], ["s00000009", 1, 1, 0]]
@@ -335,15 +265,7 @@ def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
 
 
 def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
-    outcome = run([stated("scar"), stated("CHF")])
-    reports = delivered(3, rejected=0)
-    short = account(
-        reports,
-        REJECTED.frame(),
-        outcome.deduplicated,
-        outcome.expansion,
-        outcome.resolution,
-    )
+    short = accounts_of(run([stated("scar"), stated("CHF")]), 3, [])
     assert not short["balanced"].any()
     assert explained_studies(short) == []
 
@@ -362,21 +284,17 @@ def spoiled(finding_id: str, change: dict[str, Any]) -> set[str]:
         for row in good_records()
     ]
     return {
-        violation.guarantee
-        for violation in violations(LUNGUAGE_PLUS_PLUS.frame(records))
+        broken.guarantee for broken in violations(LUNGUAGE_PLUS_PLUS.frame(records))
     }
 
 
 def test_every_guarantee_is_really_checked() -> None:
     child = identity(0) + "/1/0"
+    denied = {"name": "cardiomegaly", "status": "dn"}
     normal = {"name": "heart size", "status": "dn", "measurement": "normal"}
     for finding_id, change, broken in (
         (identity(1), {"name": "cardiomegaly"}, {ONE_ROW_PER_KEY}),
-        (
-            identity(1),
-            {"name": "cardiomegaly", "status": "dn"},
-            {ONE_ROW_PER_KEY, NO_CLASH, NOT_AGAINST},
-        ),
+        (identity(1), denied, {ONE_ROW_PER_KEY, NO_CLASH, NOT_AGAINST}),
         (identity(1), normal, {NOT_AGAINST}),
         (identity(0), {"support": 0.6}, {NO_SURER}),
         (identity(0), {"status": "tp"}, {NO_SURER}),
@@ -391,8 +309,5 @@ def test_every_guarantee_is_really_checked() -> None:
         (identity(1), {"idx": 99}, {UNIQUE_NUMBERS}),
     ):
         assert spoiled(finding_id, change) == broken, change
-    orphaned = LUNGUAGE_PLUS_PLUS.frame(good_records()[1:])
-    assert {violation.guarantee for violation in violations(orphaned)} >= {
-        LIVING_PARENT,
-        WHOLE_REFERENCES,
-    }
+    orphaned = violations(LUNGUAGE_PLUS_PLUS.frame(good_records()[1:]))
+    assert {v.guarantee for v in orphaned} >= {LIVING_PARENT, WHOLE_REFERENCES}
