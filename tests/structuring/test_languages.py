@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from commands import lunguage
 
 import lunguage_assets
@@ -55,27 +56,33 @@ ENGLISH = [
 ]
 
 
-def read(text: str) -> lunguage_assets.Annotation:
-    return lunguage_assets.read(text)
-
-
-def is_foreign(text: str) -> bool:
-    """Whether a report is noted as one in another language, and nothing is read."""
-    annotation = read(text)
-    is_noted = "not-english" in annotation.reports["notes"].iloc[0]
-    assert is_noted == ("other language" in set(annotation.sentences["reason"]))
-    if is_noted:
-        assert (len(annotation.findings), len(annotation.labels)) == (0, 0)
-    return is_noted
+def noted_as_foreign(texts: list[str]) -> list[bool]:
+    """Whether each report is noted as one in another language, and nothing is read."""
+    annotation = lunguage_assets.annotate(texts)
+    is_noted = annotation.reports["notes"].astype(str).str.contains("not-english")
+    foreign = set(annotation.reports["study_id"][is_noted])
+    is_unread = annotation.sentences["reason"] == "other language"
+    assert set(annotation.sentences["study_id"][is_unread]) == foreign
+    assert foreign.isdisjoint(annotation.findings["study_id"])
+    assert foreign.isdisjoint(annotation.labels["study_id"])
+    return is_noted.tolist()
 
 
 def test_reports_in_another_language_are_told_from_english_ones() -> None:
-    assert [text for text in FOREIGN if not is_foreign(text)] == []
-    assert [text for text in ENGLISH if is_foreign(text)] == []
+    noted = noted_as_foreign([*FOREIGN, *ENGLISH])
+    expected = [True] * len(FOREIGN) + [False] * len(ENGLISH)
+    wrong = [
+        text
+        for text, is_noted, is_foreign in zip(
+            [*FOREIGN, *ENGLISH], noted, expected, strict=True
+        )
+        if is_noted != is_foreign
+    ]
+    assert wrong == []
 
 
 def test_of_a_mixed_report_the_english_sentences_are_read() -> None:
-    annotation = read(
+    annotation = lunguage_assets.read(
         "FINDINGS: Kein Pneumothorax. There is a small left effusion. Herz normal."
     )
     assert annotation.findings["name"].tolist() == ["pleural effusion"]
@@ -92,6 +99,7 @@ def test_annotating_a_table_says_how_many_reports_are_not_in_english(
     assert "\na," not in done.stdout
 
 
+@pytest.mark.lengthy  # a whole run
 def test_a_run_rejects_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
     rows = {
         "study_id": ["s50000001", "s50000002"],
