@@ -30,7 +30,6 @@ from lunguage_assets.judges.ask import (
     Limiter,
     WrongModel,
     estimated_input_tokens,
-    shown_usd,
 )
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
@@ -273,11 +272,6 @@ def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
         Price(input=value, output=1.0, as_of=date(2026, 1, 1))
     with pytest.raises(ConfigurationError):
         Budget(value)
-
-
-def test_sums_are_shown_with_the_digits_that_they_need() -> None:
-    shown = [shown_usd(usd) for usd in (0.0, 0.006, 0.0123, 0.5, 0.00001234, 1234.5)]
-    assert shown == ["$0.00", "$0.0060", "$0.012", "$0.50", "$0.000012", "$1,234.50"]
 
 
 def test_a_deployment_sets_the_daily_budget_by_a_variable(

@@ -144,11 +144,9 @@ def test_a_wrong_file_is_refused_by_file_and_field(
         read(tmp_path, (HEAD + GPT).replace(old, new, 1), head="")
     message = str(caught.value)
     assert str(tmp_path / "judges.toml") in message
-    assert (field in message, problem in message, "\n" in message) == (
-        True,
-        True,
-        False,
-    )
+    assert field in message
+    assert problem in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(("address", "why"), [
@@ -174,33 +172,11 @@ def test_which_addresses_are_this_machine(address: str, is_local: bool) -> None:
     assert on_this_machine(address) == is_local
 
 
-def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
-    assert (load_judges().structurer, load_judges().structurers) == (
-        "rules",
-        ("rules",),
-    )
-    chosen = load_judges(structurer="gpt-5.5")
-    assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", ("rules", "gpt-5.5"))
-    assert "gpt-5.5" in chosen.active_judges
-    assert chosen.members("panel") == load_judges().members("panel")
-    with pytest.raises(
-        ConfigurationError,
-        match=r"structurer 'lexicon' names no structurer of.*expected",
-    ):
-        load_judges(structurer="lexicon")
-
-
 def test_the_bundled_file_stays_offline() -> None:
     judges = load_judges()
-    assert (judges.preset, judges.active_judges, judges.models) == (
-        "offline",
-        ("lexicon", "cues"),
-        {},
-    )
-    assert (judges.extractor, judges.rankers) == (
-        "lexicon",
-        ("panel", "lexicon", "cues"),
-    )
+    assert judges.preset == "offline"
+    assert judges.active_judges == ("lexicon", "cues")
+    assert judges.models == {}
 
 
 # --- policy
@@ -227,16 +203,13 @@ def problems(
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"allowed_data": ("synthetic",)}, "allowed_data"),
-        ({"allowed_data": ()}, "allowed_data"),
-        ({"zero_retention_attested_on": None}, "attested"),
-        ({"zero_retention_attested_by": "  "}, "attested"),
-        ({"zero_retention_attested_on": TODAY + timedelta(days=1)}, "has not come"),
-    ],
-)
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"allowed_data": ("synthetic",)}, "allowed_data"),
+    ({"allowed_data": ()}, "allowed_data"),
+    ({"zero_retention_attested_on": None}, "attested"),
+    ({"zero_retention_attested_by": "  "}, "attested"),
+    ({"zero_retention_attested_on": TODAY + timedelta(days=1)}, "has not come"),
+])  # fmt: skip
 def test_without_permission_and_attestation_credentialed_text_is_refused_with_the_reason(
     change: dict[str, object], reason: str
 ) -> None:
@@ -254,29 +227,16 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
 def test_allowed_data_binds_servers_and_models_on_this_machine_too(
     values: dict[str, Any], allowed: tuple[str, ...] | None, refusals: int
 ) -> None:
-    problems_found = problems(
-        LLMJudgeConfig(
-            **values if allowed is None else values | {"allowed_data": allowed}
-        )
-    )
-    assert len(problems_found) == refusals
-    assert all(
-        "allowed_data does not list 'credentialed'" in message
-        for _, message in problems_found
-    )
+    changes = {} if allowed is None else {"allowed_data": allowed}
+    messages = [message for _, message in problems(LLMJudgeConfig(**values | changes))]
+    assert len(messages) == refusals
+    for message in messages:
+        assert "allowed_data does not list 'credentialed'" in message
 
 
-@pytest.mark.parametrize(
-    ("days", "severity"),
-    [
-        (-1, "refusal"),
-        (0, "refusal"),
-        (1, "warning"),
-        (30, "warning"),
-        (31, None),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize(("days", "severity"), [
+    (-1, "refusal"), (0, "refusal"), (1, "warning"), (30, "warning"), (31, None), (None, None),
+])  # fmt: skip
 def test_a_retired_model_is_refused_and_a_retiring_one_warned_of(
     days: int | None, severity: str | None
 ) -> None:

@@ -175,14 +175,11 @@ def test_between_fit_and_unfit_a_person_is_warned() -> None:
             "contrary": Progress("j", decided=200, first=100, pairs=100, agreed=59),
         }.items()
     }
+    fit, doubtful, unfit = (False, False), (False, True), (True, True)
     assert seen == {
-        "few": (False, False),
-        "even": (False, False),
-        "leaning": (False, True),
-        "one-sided": (True, True),
-        "wavering": (False, True),
-        "contrary": (True, True),
-    }
+        "few": fit, "even": fit, "leaning": doubtful, "one-sided": unfit,
+        "wavering": doubtful, "contrary": unfit,
+    }  # fmt: skip
 
 
 def test_local_models_are_asked_in_both_orders_unless_told_otherwise() -> None:
