@@ -5,8 +5,6 @@ which can fail.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +35,7 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
 SETTINGS = ExplicitSettings(bootstrap=0, orders=3)
+ONE_ORDER = ExplicitSettings(bootstrap=0, orders=1)
 
 FLEISS_1971_STYLE = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
@@ -64,9 +63,8 @@ def rated(codes: np.ndarray) -> pd.DataFrame:
 
 
 def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
-    kappa = fleiss_kappa(
-        rated(np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE]))
-    )
+    ratings = np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])
+    kappa = fleiss_kappa(rated(ratings))
     alpha = krippendorff_alpha(rated(KRIPPENDORFF_2011))
     assert (kappa.value, kappa.n) == (pytest.approx(0.20993070442195522), 10)
     assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
@@ -106,10 +104,7 @@ def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
         assert (kappa["value"], kappa["n"]) == (pytest.approx(plain_kappa(ratings)), 3)
         alpha = measured(frame, "krippendorff alpha", "all judges", coding=coding)
         assert (alpha["value"], alpha["n"]) == (pytest.approx(plain_alpha(ratings)), 4)
-    shuffled = {
-        judge: rows.sample(frac=1, random_state=1)
-        for judge, rows in reversed(HAND.items())
-    }
+    shuffled = {k: rows.sample(frac=1, random_state=1) for k, rows in HAND.items()}
     pd.testing.assert_frame_equal(judge_agreement(shuffled), frame)
 
 
@@ -127,26 +122,21 @@ def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
     without = judge_agreement(HAND)
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
-    pd.testing.assert_frame_equal(
-        frame[frame["first"] != "mute"].reset_index(drop=True),
-        without,
-        check_dtype=False,
-    )
-
-
-def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
-    swapped = np.random.default_rng(5).random(size) < 0.5
-    return matches_frame(
-        ("a", "b", r, bool(s), choose(bool(s))) for r, s in enumerate(swapped)
-    )
+    others = frame[frame["first"] != "mute"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, without, check_dtype=False)
 
 
 def test_position_bias_is_told_apart_from_content() -> None:
+    swapped = (np.random.default_rng(5).random(400) < 0.5).tolist()
+    by_content = [f"sentence_{1 + is_swapped}" for is_swapped in swapped]
     frames = {
-        "content": coin_matches(
-            lambda swapped: "sentence_2" if swapped else "sentence_1"
+        "content": matches_frame(
+            ("a", "b", r, swapped[r], answer) for r, answer in enumerate(by_content)
         ),
-        "stuck": coin_matches(lambda swapped: "sentence_1"),
+        "stuck": matches_frame(
+            ("a", "b", r, is_swapped, "sentence_1")
+            for r, is_swapped in enumerate(swapped)
+        ),
         "fixed": winners_frame([("a", "b", "a")] * 10),
     }
     agreement = judge_agreement(frames)
@@ -171,18 +161,15 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     assert frame["spearman"].between(0.5, 1.0).all()
     assert frame["n_phrases"].eq(8).all()
     assert (frame["second_order"] == AVERAGED).sum() == 6
-    alone = ExplicitSettings(bootstrap=0, orders=1)
     single = {
-        judge: reference_ranking(vocabulary, {judge: rows}, alone)
+        judge: reference_ranking(vocabulary, {judge: rows}, ONE_ORDER)
         for judge, rows in panel.items()
     }
     together = single["gemini"].merge(single["gpt"], on="phrase")
+    expected = spearmanr(together["mu_x"], together["mu_y"]).statistic
     published = ranking.assign(ruler="published")
-    assert ranking_correlations(panel, "panel", published, alone)[
-        "spearman"
-    ].tolist() == [
-        pytest.approx(spearmanr(together["mu_x"], together["mu_y"]).statistic)
-    ]
+    alone = ranking_correlations(panel, "panel", published, ONE_ORDER)
+    assert alone["spearman"].tolist() == [pytest.approx(expected)]
 
 
 WHOLE = ExplicitSettings(bootstrap=0)
@@ -190,35 +177,28 @@ RECORDED = recorded(8, ["one", "two"], noisy())
 VERIFIED = ranked(RECORDED, WHOLE)
 
 
-def test_a_sound_ranking_passes() -> None:
+def test_a_sound_ranking_passes_and_of_the_published_nothing_is_compared() -> None:
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.passed
     assert verification.matches == 28 * 10 * 2, "a small corpus is played whole"
-    assert 0 <= verification.order < WHOLE.orders
     assert verification.replay_difference == 0.0
+    verification = verify_with_package(VERIFIED.assign(ruler="published"), {}, WHOLE)
+    assert (verification.passed, verification.matches) == (True, 0)
 
 
-def test_a_changed_place_fails() -> None:
-    for column in ("mu", "sigma"):
-        changed = VERIFIED.copy()
-        changed.loc[3, column] += 1e-6
-        verification = verify_with_package(changed, RECORDED, WHOLE)
-        assert not verification.passed
-        assert verification.replay_difference == pytest.approx(1e-6)
+@pytest.mark.parametrize("column", ["mu", "sigma"])
+def test_a_changed_place_fails(column: str) -> None:
+    changed = VERIFIED.copy()
+    changed.loc[3, column] += 1e-6
+    verification = verify_with_package(changed, RECORDED, WHOLE)
+    assert not verification.passed
+    assert verification.replay_difference == pytest.approx(1e-6)
 
 
 def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     right = trueskill.truncated_normal_moments
-    monkeypatch.setattr(
-        trueskill,
-        "truncated_normal_moments",
-        lambda t: tuple(1.001 * value for value in right(t)),
-    )
+    wrong = lambda t: tuple(1.001 * value for value in right(t))  # noqa: E731
+    monkeypatch.setattr(trueskill, "truncated_normal_moments", wrong)
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.package_difference > 1e-5
     assert not verification.passed
-
-
-def test_of_the_published_ruler_nothing_is_compared() -> None:
-    verification = verify_with_package(VERIFIED.assign(ruler="published"), {}, WHOLE)
-    assert (verification.passed, verification.matches) == (True, 0)

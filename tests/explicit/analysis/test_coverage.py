@@ -32,22 +32,16 @@ class Trial(NamedTuple):
     fits: Fits
 
 
-def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
+def trials(noise: Noise) -> list[Trial]:
     done = []
     for seed in range(CORPORA):
         settings = ExplicitSettings(seed=seed, bootstrap=20)
         corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
-        panel = corpus.panel(judges, noise, seed)
+        panel = corpus.panel(JUDGES, noise, seed)
         ranking = corpus.ranking(panel, settings)
         reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
-        done.append(
-            Trial(
-                corpus,
-                ranking,
-                reference,
-                fit_sentences(corpus.targets, reference, panel, settings),
-            )
-        )
+        fits = fit_sentences(corpus.targets, reference, panel, settings)
+        done.append(Trial(corpus, ranking, reference, fits))
     return done
 
 
@@ -71,12 +65,9 @@ def coverage(
     """
     inside = []
     for corpus, ranking, reference, fits in done:
-        assumed = (
-            reference
-            if reading_sd is None
-            else replace(reference, reading_sd=reading_sd)
-        )
-        centre, mu_sd = panel_posterior(fits.won, fits.lost, assumed)
+        if reading_sd is not None:
+            reference = replace(reference, reading_sd=reading_sd)
+        centre, mu_sd = panel_posterior(fits.won, fits.lost, reference)
         ranking_used = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:

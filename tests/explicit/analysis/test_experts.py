@@ -43,12 +43,10 @@ STUDY = responses("ann bob cyd", {
 nothing.
 """
 
+LIKELY_OR_MAY = [("likely", "may", "likely")] * 6 + [("likely", "may", "may")] * 4
 JUDGES = {
     "gpt": winners_frame(
-        [("likely", "may", "likely")] * 6
-        + [("likely", "may", "may")] * 4
-        + [("may", "or", "or")] * 3
-        + [("if any", "likely", "")]
+        [*LIKELY_OR_MAY, *[("may", "or", "or")] * 3, ("if any", "likely", "")]
     ),
     "none": winners_frame([("likely", "may", "")]),
 }
@@ -73,73 +71,54 @@ def found(
 
 def test_agreement_with_ranking_and_judges_by_hand() -> None:
     frame = study()
-    ann, bob, cyd = (
-        found(frame, "with ranking", expert, "panel") for expert in STUDY.columns
-    )
-    assert (ann["value"], ann["n"]) == (1.0, 4)
-    assert bob["value"] == 3 / 4
-    assert (cyd["value"], cyd["n"]) == (pytest.approx(2 / 3), 3)
-    average = found(frame, "with ranking", "", "panel")
-    assert (average["value"], average["n"]) == (
-        pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3),
-        11,
-    )
-    shares = [
-        found(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns
+    ranking = [
+        found(frame, "with ranking", who, "panel") for who in ("ann", "bob", "cyd", "")
     ]
-    assert shares == [1 / 2, 1.0, 0.0]
+    shares = [1.0, 3 / 4, 2 / 3]
+    expected = [*shares, sum(shares) / 3]
+    assert [row["value"] for row in ranking] == pytest.approx(expected)
+    assert [row["n"] for row in ranking] == [4, 4, 3, 11]
+    judge = [found(frame, "with judge", who, "gpt")["value"] for who in STUDY.columns]
+    assert judge == [1 / 2, 1.0, 0.0]
     assert found(frame, "with judge", "ann", "none")["value"] is None
     assert found(frame, "with judge", "", "none")["n"] == 0
-    level = PLACES.assign(mu=25.0)
-    assert found(study(ranking=level), "with ranking", "ann", "panel")["n"] == 0, (
-        "equal places choose nothing"
-    )
+    # Equal places choose nothing.
+    level = study(ranking=PLACES.assign(mu=25.0))
+    assert found(level, "with ranking", "ann", "panel")["n"] == 0
 
 
 def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
-    tied = {
-        "even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])
-    }
-    answers = responses("ann", {("likely", "may"): [1]})
-    shares = [
-        found(
-            expert_agreement(answers, {}, "panel", PLACES, tied, seed),
-            "with judge",
-            "ann",
-            "even",
-        )["value"]
-        for seed in range(8)
+    answers = [("likely", "may", "likely"), ("likely", "may", "may")]
+    tied = {"even": winners_frame(answers)}
+    ann = responses("ann", {("likely", "may"): [1]})
+    frames = [
+        expert_agreement(ann, {}, "panel", PLACES, tied, seed) for seed in range(8)
     ]
-    assert set(shares) == {0.0, 1.0}
+    shares = {found(frame, "with judge", "ann", "even")["value"] for frame in frames}
+    assert shares == {0.0, 1.0}
 
 
 def test_agreement_among_experts_by_hand() -> None:
     frame = study()
-    assert found(frame, "with expert", "ann", "bob")["value"] == 4 / 5
-    assert found(frame, "with expert", "ann", "cyd")["value"] == 3 / 4
-    assert found(frame, "with expert", "bob", "cyd")["value"] == 2 / 4
-    assert found(frame, "with expert")["value"] == pytest.approx(
-        (4 / 5 + 3 / 4 + 2 / 4) / 3
-    )
-    # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them
-    # first.
+    shares = {("ann", "bob"): 4 / 5, ("ann", "cyd"): 3 / 4, ("bob", "cyd"): 2 / 4}
+    for pair, share in shares.items():
+        assert found(frame, "with expert", *pair)["value"] == share
+    mean = sum(shares.values()) / 3
+    assert found(frame, "with expert")["value"] == pytest.approx(mean)
+    # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half first.
     position = found(frame, "fleiss kappa", coding="position")
     assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
     chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
-    assert found(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
-        (2 / 3 - chance) / (1 - chance)
-    )
+    phrase = found(frame, "fleiss kappa", coding="phrase")["value"]
+    assert phrase == pytest.approx((2 / 3 - chance) / (1 - chance))
     assert found(frame, "krippendorff alpha", coding="phrase")["n"] == 5
 
 
 def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
     assert study(responses("ann", {("likely", "may"): [0]}))["value"].isna().all()
-    alone = study(responses("ann", {("likely", "may"): [1]}))
-    assert set(alone.loc[alone["value"].notna(), "measure"]) == {
-        "with ranking",
-        "with judge",
-    }
+    alone = study(responses("ann", {("likely", "may"): [1]})).dropna(subset="value")
+    assert set(alone["measure"]) == {"with ranking", "with judge"}
 
 
 def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -207,13 +186,12 @@ def test_a_file_that_cannot_be_used_is_refused_with_place_and_remedy(
 def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(
     tmp_path: Path,
 ) -> None:
-    text = "expert,role,occupation\nann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
+    people = "ann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
+    path = write(tmp_path / "e.csv", f"expert,role,occupation\n{people}")
     assert load_experts(None) == {}
-    frame = study(experts=load_experts(write(tmp_path / "e.csv", text)))
+    frame = study(experts=load_experts(path))
     assert found(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
     assert found(frame, "with expert", group="reader")["value"] == 2 / 4
-    assert not (
-        frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer"
-    ).any()
+    assert "writer" not in set(frame.loc[frame["measure"] == "fleiss kappa", "group"])
     both = found(frame, "with ranking", "", "panel", group="occupation: radiologist")
     assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)

@@ -36,7 +36,7 @@ from lunguage_assets.workspace.store import partition_path
 PUBLISHED = hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())
 RULER = reference_ranking(PUBLISHED, {"lexicon": pd.DataFrame()}, ExplicitSettings())
 ENDS = ["less likely", "most likely"]
-WORDS = [f"word{i:02d}" for i in range(42)]
+WORDS = [f"word{i:02d}" for i in range(5)]
 
 
 def own(vocabulary: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -62,28 +62,34 @@ def test_pairs_are_as_far_apart_as_all_pairs_are() -> None:
 
 
 def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
-    with pytest.raises(MethodError, match="1 phrases"):
-        pairs_template(*own(own_vocabulary({"likely": ["<finding>"]})))
-    with pytest.raises(MethodError, match="another version"):
-        pairs_template(PUBLISHED, RULER.assign(vocabulary_version="older"))
-    with pytest.raises(MethodError, match="two at least"):
-        ratings_template(PUBLISHED, ["likely"])
-    with pytest.raises(MethodError, match="no sentence with the phrase 'unheard of'"):
-        ratings_template(PUBLISHED, ["likely", "unheard of"])
+    single = own(own_vocabulary({"likely": ["<finding>"]}))
+    older = RULER.assign(vocabulary_version="older")
+    for make, arguments, problem in (
+        (pairs_template, single, "1 phrases"),
+        (pairs_template, (PUBLISHED, older), "another version"),
+        (ratings_template, (PUBLISHED, ["likely"]), "two at least"),
+        (ratings_template, (PUBLISHED, ["likely", "odd"]), "no sentence with the phr"),
+    ):
+        with pytest.raises(MethodError, match=problem):
+            make(*arguments)
 
 
-def home(
-    folder: Path, data_class: DataClass, vocabulary: pd.DataFrame, ranking: pd.DataFrame
-) -> Home:
-    workspace = Home(folder)
-    workspace.claim(Corpus("invented", data_class))
-    tables = workspace.tables
-    extracted = partition_path(tables, "hedge_vocabulary", load_judges().extractor)
-    store_table(HEDGE_VOCABULARY, vocabulary, extracted)
-    store_table(
-        REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel")
-    )
-    return workspace
+@pytest.fixture(autouse=True)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
+    return Home(tmp_path / "home")
+
+
+def fill(
+    home: Home, data_class: DataClass, vocabulary: pd.DataFrame, ranking: pd.DataFrame
+) -> None:
+    home.claim(Corpus("invented", data_class))
+    extractor = load_judges().extractor
+    for table, frame, key in (
+        (HEDGE_VOCABULARY, vocabulary, extractor),
+        (REFERENCE_RANKING, ranking, "panel"),
+    ):
+        store_table(table, frame, partition_path(home.tables, table.name, key))
 
 
 def lunguage(*arguments: object) -> str:
@@ -106,20 +112,12 @@ def lunguage(*arguments: object) -> str:
     ],
 )
 def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    data_class: DataClass,
-    ruler: str,
-    restricted: bool,
+    tmp_path: Path, workspace: Home, data_class: DataClass, ruler: str, restricted: bool
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     before = os.umask(0o022)  # as it is before a command closes its files
-    words = own_vocabulary({word: [f"{word} <finding>."] for word in WORDS[:5]})
-    home(
-        tmp_path / "home",
-        data_class,
-        *((PUBLISHED, RULER) if ruler == "published" else own(words)),
-    )
+    words = own_vocabulary({word: [f"{word} <finding>."] for word in WORDS})
+    tables = (PUBLISHED, RULER) if ruler == "published" else own(words)
+    fill(workspace, data_class, *tables)
     path = tmp_path / "responses.csv"
     output = lunguage("survey", "make", "--pairs", 3, "--out", path)
     os.umask(before)
@@ -129,12 +127,11 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
 
 
 def test_a_template_is_filled_in_read_back_and_never_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workspace: Home
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     # What a spreadsheet would run is escaped, and read back.
     words = own_vocabulary({"=likely": ["@sum: <finding>."], "-may be": ["<finding>"]})
-    home(tmp_path / "home", "credentialed", *own(words))
+    fill(workspace, "credentialed", *own(words))
     path = tmp_path / "responses.csv"
     lunguage("survey", "make", "--experts", 2, "--out", path)
     filled = pd.read_csv(path, dtype=str)
@@ -150,10 +147,8 @@ def test_a_template_is_filled_in_read_back_and_never_overwritten(
 
 
 def test_import_stores_answers_and_an_empty_file_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workspace: Home
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    workspace = Home(tmp_path / "home")
     workspace.claim(Corpus("invented", "credentialed"))
     filled = tmp_path / "filled.csv"
     described = tmp_path / "who.csv"
@@ -161,9 +156,8 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
         "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n"
     )
     described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
-    output = lunguage(
-        "survey", "import", "--responses", filled, "--experts", described
-    ).splitlines()
+    files = ("--responses", filled, "--experts", described)
+    output = lunguage("survey", "import", *files).splitlines()
     assert output[0] == "2 experts, 2 phrase pairs, 3 answers"
     assert "no answer in column: cyd" in output
     assert "not described as writer or reader: bob" in output
@@ -188,14 +182,10 @@ def test_sentences_to_rate_are_mixed_alike_for_every_rater() -> None:
 
 
 def test_from_the_template_to_the_anchors_of_a_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workspace: Home
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    workspace = home(
-        tmp_path / "home",
-        "credentialed",
-        *own(own_vocabulary({w: [f"{w} <finding>."] for w in ENDS})),
-    )
+    words = own_vocabulary({word: [f"{word} <finding>."] for word in ENDS})
+    fill(workspace, "credentialed", *own(words))
     path = tmp_path / "ratings.csv"
     output = lunguage("survey", "make-ratings", "--out", path)
     assert "4 rows" in output
@@ -207,11 +197,9 @@ def test_from_the_template_to_the_anchors_of_a_home(
         ("rater_2", "less likely"): "20 %",
         ("rater_1", "most likely"): "85",
     }
-    form["rating"] = [
-        ratings.get(key) for key in zip(form["rater"], form["phrase"], strict=True)
-    ]
+    keys = pd.MultiIndex.from_frame(form[["rater", "phrase"]])
+    form["rating"] = [ratings.get(key) for key in keys]
     form.to_csv(workspace.anchor_ratings, index=False)
     chosen = chosen_anchors("", workspace.anchor_ratings, workspace.root)
-    assert [anchor.probability for anchor in chosen.anchors] == pytest.approx(
-        [0.15, 0.85]
-    )
+    probabilities = [anchor.probability for anchor in chosen.anchors]
+    assert probabilities == pytest.approx([0.15, 0.85])

@@ -4,8 +4,6 @@ by the product's rules, from the right answers, measured against the right rank.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,6 @@ from tentative_findings import ScriptedJudge
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis import validation
 from lunguage_assets.explicit.analysis.robustness import (
-    kept_answers,
     ranking_robustness,
 )
 from lunguage_assets.explicit.analysis.validation import (
@@ -27,9 +24,8 @@ from lunguage_assets.explicit.analysis.validation import (
 )
 from lunguage_assets.explicit.fit.algorithm import fit_sentences
 from lunguage_assets.explicit.fit.reference import ReferenceScale
-from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
-from lunguage_assets.randomness import mix, text_hashes
+from lunguage_assets.randomness import text_hashes
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
@@ -40,25 +36,6 @@ PRODUCT = Configuration("draw probability", "all", 5, 10)
 AT_RANDOM = PRODUCT._replace(strategy="random")
 MATCHES = recorded(10, PANEL, noisy())
 RANKING = ranked(MATCHES, SETTINGS)
-
-
-def test_half_of_the_comparisons_are_kept_with_all_judges_answers() -> None:
-    def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:
-        return None if repetition < 3 else noisy()(a, b, repetition, judge)
-
-    answers = collect_answers(sorted(RANKING["phrase"]), MATCHES)
-    kept = kept_answers(answers, 5, mix(7))
-    sides = np.sort([answers.winner[kept], answers.loser[kept]], axis=0)
-    assert list(Counter(map(tuple, sides.T)).values()) == [5 * 3] * 45
-    assert set(Counter(answers.match[kept].tolist()).values()) == {3}
-    assert set(answers.match[kept].tolist()) != set(
-        answers.match[kept_answers(answers, 5, mix(8))].tolist()
-    )
-    assert len(kept_answers(answers, 10, mix(7))) == len(answers.winner)
-    some = collect_answers(["p00", "p01"], recorded(2, ["one"], decide))
-    assert len(kept_answers(some, 9, mix(1))) == 7, (
-        "invalid answers are not chosen from"
-    )
 
 
 def test_half_of_the_comparisons_change_more_than_the_order_of_play_alone() -> None:
@@ -89,24 +66,17 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
     """
 
     def choose(question: ComparisonQuestion) -> Choice:
-        phrase_1 = question.sentence_1[:3]
-        phrase_2 = question.sentence_2[:3]
-        first_wins = (
-            decide(phrase_1, phrase_2, 0, key)
-            if phrase_1 < phrase_2
-            else not decide(phrase_2, phrase_1, 0, key)
-        )
-        return "sentence_1" if first_wins else "sentence_2"
+        phrases = question.sentence_1[:3], question.sentence_2[:3]
+        lower_wins = bool(decide(min(phrases), max(phrases), 0, key))
+        is_lower_first = phrases[0] < phrases[1]
+        return "sentence_1" if lower_wins == is_lower_first else "sentence_2"
 
     return ScriptedJudge(choose, key=key)
 
 
 @pytest.mark.parametrize(
     ("judges", "limit", "panel_steps", "patience"),
-    [
-        ("two", 5, 10, 10),
-        ("all", 2, 100, 10**6),
-    ],
+    [("two", 5, 10, 10), ("all", 2, 100, 10**6)],
 )
 def test_a_fit_proceeds_as_the_product_s(
     judges: str, limit: int, panel_steps: int, patience: int
@@ -125,21 +95,14 @@ def test_a_fit_proceeds_as_the_product_s(
     ranking = ranked(matches, settings)
     configuration = Configuration("draw probability", judges, limit, panel_steps)
     distance, ended = fitted_back(matches, [configuration], settings, 1, ranking)
-    panel = [
-        answering_as(decide, key) for key in (PANEL if judges == "all" else [judges])
-    ]
+    keys = PANEL if judges == "all" else [judges]
+    panel = [answering_as(decide, key) for key in keys]
     for row, phrase in enumerate(ranking["phrase"]):
         opponents = ranking[ranking["phrase"] != phrase]
-        sentences = tuple(
-            (f"{opponent} <finding>.",) for opponent in opponents["phrase"]
-        )
+        sentences = tuple((f"{name} <finding>.",) for name in opponents["phrase"])
         hashes = tuple(text_hashes(texts) for texts in sentences)
-        reference = ReferenceScale(
-            opponents["mu"].to_numpy(),
-            opponents["sigma"].to_numpy() ** 2,
-            sentences,
-            hashes,
-        )
+        mu, sigma = opponents[["mu", "sigma"]].to_numpy().T
+        reference = ReferenceScale(mu, sigma**2, sentences, hashes)
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)
         stopped = int(ended[0, row, 0])
         assert stopped == fits.steps[0]
@@ -161,21 +124,18 @@ def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     fitted = stopped > 0
     assert not fitted[0].any(), "the first phrase has no valid answer"
     assert fitted[6:].all(), "those that come to rest before they meet it are fitted"
-    for step in (1, 10, 33, 100):
-        distances = [int(value) for value in distance[fitted][:, step - 1]]
-        until = [
-            distance[index][min(step, stopped[index]) - 1]
-            for index in zip(*np.nonzero(fitted), strict=True)
-        ]
-        by_seed = [
-            distance[fitted[:, seed], seed, step - 1].mean() for seed in range(2)
-        ]
-        assert rows.loc[step, "mean_distance"] == pytest.approx(np.mean(distances))
-        assert rows.loc[step, "sd_distance"] == pytest.approx(np.std(distances, ddof=1))
-        assert rows.loc[step, "sd_between_seeds"] == pytest.approx(
-            np.std(by_seed, ddof=1)
-        )
-        assert rows.loc[step, "mean_distance_stopped"] == pytest.approx(np.mean(until))
+    for step in (1, 33, 100):
+        at_step = distance[..., step - 1]
+        stops = np.minimum(stopped, step)[..., None] - 1
+        until = np.take_along_axis(distance, stops, axis=-1)[..., 0][fitted]
+        by_seed = [at_step[fitted[:, seed], seed].mean() for seed in range(2)]
+        expected = {
+            "mean_distance": at_step[fitted].mean(),
+            "sd_distance": np.std(at_step[fitted], ddof=1),
+            "sd_between_seeds": np.std(by_seed, ddof=1),
+            "mean_distance_stopped": until.mean(),
+        }
+        assert rows.loc[step, list(expected)].to_dict() == pytest.approx(expected)
     assert set(rows["unfitted"]) == {(~fitted).sum()}
     assert (rows[["phrases", "seeds"]] == [10, 2]).all(axis=None)
 
@@ -186,26 +146,20 @@ def test_the_grid_is_the_paper_s_and_contains_the_product_s_options() -> None:
     by_k = {("all", 5, k) for k in (0, 1, 5, 10, 20, 50, 100)}
     by_n = {(judge, n, 10) for judge in ("all", *PANEL) for n in (2, 3, 5, 10, 20)}
     for strategy in ("draw probability", "random"):
-        assert {
-            configuration[1:]
-            for configuration in configurations
-            if configuration.strategy == strategy
-        } == by_k | by_n
-    other_grid = grid(
-        PANEL, SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12})
-    )
-    assert Configuration("draw probability", "all", 7, 12) in other_grid
+        chosen = {c[1:] for c in configurations if c.strategy == strategy}
+        assert chosen == by_k | by_n
+    settings = SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12})
+    assert Configuration("draw probability", "all", 7, 12) in grid(PANEL, settings)
     assert {c.judges for c in grid(["one"], SETTINGS)} == {"one"}
 
 
 def test_matches_other_than_the_ranking_s_are_refused() -> None:
+    two = MATCHES["two"]
+    older = two.assign(vocabulary_version="older")
     for broken, message in (
         ({"one": MATCHES["one"]}, "'two': 450 are missing"),
-        ({**MATCHES, "two": MATCHES["two"].iloc[1:]}, "1 are missing"),
-        (
-            {**MATCHES, "two": MATCHES["two"].assign(vocabulary_version="older")},
-            "another vocabulary",
-        ),
+        ({**MATCHES, "two": two.iloc[1:]}, "1 are missing"),
+        ({**MATCHES, "two": older}, "another vocabulary"),
         (recorded(11, PANEL, noisy()), "another vocabulary"),
         ({**MATCHES, "one": COMPARISON_MATCHES.frame()}, "judge 'one'"),
     ):

@@ -49,66 +49,40 @@ def extracted(
     return frame
 
 
+LIKELY = ["likely"]
+
+
 @pytest.mark.parametrize(("text", "expected"), [
-    ('["likely"]', ["likely"]),
-    ("[]", []),
-    ('  ["may represent", "or"]\n', ["may represent", "or"]),
-    ('Answer: ["likely"]', ["likely"]),
-    ('Uncertainty phrases: ["likely"]', ["likely"]),
-    ('```json\n["likely"]\n```', ["likely"]),
-    ('Output:\n```\n["likely"]\n```', ["likely"]),
-    ('```json\nAnswer: ["likely"]\n```', ["likely"]),
-    ('["a: b"]', ["a: b"]),
-])  # fmt: skip
-def test_a_json_list_is_read_with_a_label_or_a_fence(
-    text: str, expected: list[str]
+    ('["likely"]', LIKELY), ("[]", []), ('  ["may represent", "or"]\n', ["may represent", "or"]),
+    ('Uncertainty phrases: ["likely"]', LIKELY), ('```json\n["likely"]\n```', LIKELY),
+    ('```json\nAnswer: ["likely"]\n```', LIKELY), ('["a: b"]', ["a: b"]),
+    *((text, None) for text in (
+        "", "likely", "['likely']", '["likely"', '["likely"] because', '{"phrases": ["likely"]}',
+        '["likely", 1]', '"likely"', "null", "[null]", '["likely"]["or"]', "__import__('os').getcwd()",
+        "[" * 100_000,
+    )),
+], ids=lambda value: str(value)[:30])  # fmt: skip
+def test_a_json_list_is_read_with_a_label_or_a_fence_and_nothing_else(
+    text: str, expected: list[str] | None
 ) -> None:
     assert parse_phrase_list(text) == expected
 
 
-@pytest.mark.parametrize("text", [
-    "", "likely", "['likely']", '["likely"', '["likely"] because', '{"phrases": ["likely"]}', '["likely", 1]',
-    '"likely"', "null", "[null]",
-    '["likely"]["or"]', "__import__('os').getcwd()", "[" * 100_000,
+@pytest.mark.parametrize(("said", "row", "phrases", "dropped"), [
+    *((["mild", "possible"], {"sent": "Possible mild pneumonia.", cell: "Mild, stable"}, ["possible"], ["mild"])
+      for cell in ("measurement", "severity", "onset")),
+    (["mild"], {"sent": "Mild pneumonia.", "severity": "mildly increased"}, ["mild"], []),  # whole words
+    (["or", "to", "Difficult to  assess"],
+     {"sent": "One or two to three cm pneumonia.", "measurement": "one or two to three cm"},
+     ["or", "to"], ["difficult to assess"]),
+    (["Or", "LIKELY", "likely.", "may"], {"sent": "May be edema, likely, or pneumonia."},
+     ["may", "likely", "or"], []),
 ])  # fmt: skip
-def test_anything_else_is_an_invalid_answer(text: str) -> None:
-    assert parse_phrase_list(text) is None
-
-
-@pytest.mark.parametrize("cell", ["measurement", "severity", "onset"])
-def test_a_phrase_that_the_row_states_otherwise_is_dropped(cell: str) -> None:
-    frame = extracted(
-        saying("Possible", "mild"),
-        finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"}),
-    )
-    assert frame[["phrases", "dropped"]].to_numpy().tolist() == [
-        [["possible"], ["mild"]]
-    ]
-    whole_words = extracted(
-        saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased")
-    )
-    assert whole_words["phrases"].tolist() == [["mild"]]
-
-
-def test_or_and_to_are_never_dropped_and_difficult_to_assess_always() -> None:
-    frame = extracted(
-        saying("or", "to", "Difficult to  assess"),
-        finding(
-            0,
-            sent="One or two to three cm pneumonia.",
-            measurement="one or two to three cm",
-        ),
-    )
-    assert frame["phrases"].tolist() == [["or", "to"]]
-    assert frame["dropped"].tolist() == [["difficult to assess"]]
-
-
-def test_phrases_are_lower_case_distinct_and_in_order_of_appearance() -> None:
-    frame = extracted(
-        saying("Or", "LIKELY", "likely.", "may"),
-        finding(0, sent="May be edema, likely, or pneumonia."),
-    )
-    assert frame["phrases"].tolist() == [["may", "likely", "or"]]
+def test_phrases_are_distinct_in_order_without_what_the_row_states_otherwise(
+    said: list[str], row: dict[str, str], phrases: list[str], dropped: list[str]
+) -> None:
+    frame = extracted(saying(*said), finding(0, **row))
+    assert frame[["phrases", "dropped"]].to_numpy().tolist() == [[phrases, dropped]]
 
 
 @pytest.mark.parametrize(("judge", "row", "reason"), [
@@ -130,11 +104,9 @@ def test_error_prone_pairs_are_flagged_with_the_reason(
 
 def test_definite_and_history_rows_are_not_asked_about() -> None:
     judge = saying("likely")
+    tentative = finding(2, status="tn", section="impr")
     frame = extracted(
-        judge,
-        finding(0, status="dp"),
-        finding(1, section="hist"),
-        finding(2, status="tn", section="impr"),
+        judge, finding(0, status="dp"), finding(1, section="hist"), tentative
     )
     assert len(frame) == len(judge.extracted) == 1
 
@@ -149,10 +121,11 @@ def test_a_correction_overrides_needs_no_review_and_may_be_empty(
     tmp_path: Path,
 ) -> None:
     rows = [finding(0, severity="mild"), finding(1)]
-    corrections_csv = f"{rows[0]['finding_id']},May Represent; mild,by me\n{rows[1]['finding_id']},,\ns1:9,or,\n"
-    corrections = load_corrections(
-        corrections_file(tmp_path, "finding_id,phrases,remark\n" + corrections_csv)
+    ids = [row["finding_id"] for row in rows]
+    text = (
+        f"finding_id,phrases,remark\n{ids[0]},May Represent; mild,by me\n{ids[1]},,\n"
     )
+    corrections = load_corrections(corrections_file(tmp_path, f"{text}s1:9,or,\n"))
     frame = extracted(saying("likely", "or"), *rows, corrections=corrections)
     assert frame["phrases"].tolist() == [["may represent", "mild"], []]
     assert frame["corrected"].tolist() == [True, True]
@@ -177,19 +150,13 @@ def test_a_wrong_corrections_file_is_refused(
 
 
 def test_the_review_queue_has_the_pairs_with_a_reason() -> None:
+    rows = [finding(0), finding(1, sent="Pneumonia.", masked_sentence="<finding>.")]
     judge = ScriptedJudge(
-        phrases=lambda q: ExtractionAnswer(
-            ("likely", "or") if "while" in q.sentence else ("likely",)
-        )
+        phrases=lambda q: ExtractionAnswer(("likely", "or")[: len(q.sentence.split())])
     )
-    rows = [
-        finding(0, sent="Likely or edema, while pneumonia."),
-        finding(1, sent="Likely pneumonia."),
-    ]
     queue = review_queue(extracted(judge, *rows))
-    assert queue[["phrases", "review_reason"]].to_numpy().tolist() == [
-        ["likely;or", "several phrases"]
-    ]
+    shown = queue[["phrases", "review_reason"]].to_numpy().tolist()
+    assert shown == [["likely;or", "several phrases"]]
 
 
 OWN = ExplicitSettings(reference_scale_minimum=2)
@@ -215,40 +182,27 @@ def vocabulary(frame: pd.DataFrame, settings: ExplicitSettings = OWN) -> pd.Data
 
 
 def test_phrases_with_ten_examples_are_retained_and_others_have_a_reason() -> None:
-    result = vocabulary(hedges({"likely": 12, "possible": 10, "probable": 9}))
-    assert result["retained"].to_dict() == {
-        "likely": True,
-        "possible": True,
-        "probable": False,
-    }
-    assert result["n_examples"].to_dict() == {
-        "likely": 12,
-        "possible": 10,
-        "probable": 9,
-    }
+    counts = {"likely": 12, "possible": 10, "probable": 9}
+    result = vocabulary(hedges(counts))
+    assert result["retained"].tolist() == [True, True, False]
+    assert result["n_examples"].to_dict() == counts
     assert result.loc["probable", "reason"] == TOO_FEW
     for column in ("example_sentences", "example_ids"):
         assert result[column].map(len).tolist() == [12, 10, 9]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"masked_sentence": None, "mask_state": "not located"},
-        {"same_name_in_sentence": True},
-    ],
-)
+@pytest.mark.parametrize("values", [
+    {"masked_sentence": None, "mask_state": "not located"}, {"same_name_in_sentence": True},
+])  # fmt: skip
 def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(
     values: dict[str, object],
 ) -> None:
     unusable = hedges({"probable": 10}, **values)
     unusable["finding_id"] = "u" + unusable["finding_id"]
-    result = vocabulary(
-        pd.concat([hedges({"likely": 10, "possible": 10}), unusable], ignore_index=True)
-    )
-    assert result.loc["probable", "reason"] == NO_EXAMPLE
-    assert not result.loc["probable", "retained"]
-    assert result.loc["probable", "n_examples"] == 10
+    usable = hedges({"likely": 10, "possible": 10})
+    row = vocabulary(pd.concat([usable, unusable], ignore_index=True)).loc["probable"]
+    cells = [row[name] for name in ("reason", "retained", "n_examples")]
+    assert cells == [NO_EXAMPLE, False, 10]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +216,8 @@ def test_a_vocabulary_of_few_phrases_falls_back_to_the_published_scale(
     assert result["ruler"].eq("published").all()
     assert result.loc["likely", "n_examples"] == counts.get("likely", 0)
     enough = sum(n >= 10 for n in counts.values())
-    assert set(result["ruler_reason"]) == {
-        f"{enough} phrases of its own; 20 are the least"
-    }
+    reason = f"{enough} phrases of its own; 20 are the least"
+    assert set(result["ruler_reason"]) == {reason}
 
 
 @pytest.mark.parametrize(("counts", "reason"), [
@@ -314,11 +267,9 @@ def test_the_newest_rows_of_a_study_that_came_again_count() -> None:
 
 
 def test_the_version_follows_the_retained_examples_only() -> None:
-    def version(likely: int, probable: int) -> str:
-        return str(
-            vocabulary(
-                hedges({"likely": likely, "possible": 10, "probable": probable})
-            )["vocabulary_version"].iloc[0]
-        )
-
-    assert version(10, 0) == version(10, 3) != version(11, 0)
+    counts = {"likely": 10, "possible": 10}
+    first, same, other = (
+        vocabulary(hedges(counts | more))["vocabulary_version"].iloc[0]
+        for more in ({}, {"probable": 3}, {"likely": 11})
+    )
+    assert first == same != other

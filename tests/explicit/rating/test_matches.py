@@ -14,9 +14,11 @@ from tentative_findings import SMALL, ScriptedJudge, invented_findings, own_voca
 from lunguage_assets.explicit.hedges.phrases import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import (
+    ScheduledMatch,
     comparison_matches,
     schedule,
 )
+from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
@@ -39,50 +41,33 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
     COMPARISON_MATCHES.to_arrow(matches)
     assert len(matches) == 8610
     assert (matches["phrase_a"] < matches["phrase_b"]).all()
-    assert (
-        matches.groupby(["phrase_a", "phrase_b"])["repetition"].nunique().eq(10).all()
-    )
-    phrase_by_sentence = dict(
-        zip(
-            corpus_vocabulary["phrase"],
-            map(set, corpus_vocabulary["example_sentences"]),
-            strict=True,
-        )
-    )
+    pairs = matches.groupby(["phrase_a", "phrase_b"])
+    assert pairs["repetition"].nunique().eq(10).all()
+    examples_by_phrase = corpus_vocabulary.set_index("phrase")["example_sentences"]
     for side in "ab":
         drawn = matches[[f"phrase_{side}", f"sentence_{side}"]].itertuples(index=False)
-        assert all(sentence in phrase_by_sentence[phrase] for phrase, sentence in drawn)
-    assert 0.47 < matches["swapped"].mean() < 0.53, "the position is a coin"
-    assert 0.47 < (matches["winner"] == matches["phrase_a"]).mean() < 0.53, (
-        "always sentence_1 is no preference"
-    )
+        assert all(sentence in examples_by_phrase[phrase] for phrase, sentence in drawn)
+    # The position is a coin: always sentence_1 is no preference.
+    assert 0.47 < matches["swapped"].mean() < 0.53
+    assert 0.47 < (matches["winner"] == matches["phrase_a"]).mean() < 0.53
     fixed = schedule(SMALL, ExplicitSettings(position="fixed"))
     assert not any(match.swapped for match in fixed)
 
 
 def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
-    judges = (LexiconJudge.bundled("a"), ScriptedJudge())
-    first_matches, second_matches = (
-        comparison_matches(SMALL, judge, SETTINGS) for judge in judges
+    first_questions, second_questions = (
+        comparison_matches(SMALL, judge, SETTINGS).drop(columns=["answer", "winner"])
+        for judge in (LexiconJudge.bundled("a"), ScriptedJudge())
     )
-    pd.testing.assert_frame_equal(
-        *(
-            frame.drop(columns=["answer", "winner"])
-            for frame in (first_matches, second_matches)
-        )
-    )
+    pd.testing.assert_frame_equal(first_questions, second_questions)
 
 
 def test_the_winner_is_the_phrase_whose_sentence_was_chosen_on_either_side() -> None:
-    judge = ScriptedJudge(
-        lambda question: (
-            "sentence_1" if "likely" in question.sentence_1 else "sentence_2"
-        )
-    )
-    matches = comparison_matches(SMALL, judge, SETTINGS)
-    about = matches[
-        (matches["phrase_a"] == "likely") | (matches["phrase_b"] == "likely")
-    ]
+    def choose(question: ComparisonQuestion) -> Choice:
+        return "sentence_1" if "likely" in question.sentence_1 else "sentence_2"
+
+    matches = comparison_matches(SMALL, ScriptedJudge(choose), SETTINGS)
+    about = matches[(matches[["phrase_a", "phrase_b"]] == "likely").any(axis=1)]
     assert about["winner"].eq("likely").all()
     assert about["answer"].nunique() == 2
 
@@ -94,21 +79,14 @@ def test_the_winner_is_the_phrase_whose_sentence_was_chosen_on_either_side() -> 
 def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
     kept: list[int], added: int
 ) -> None:
-    few_examples = own_vocabulary(
-        {"likely": [f"likely <finding> {i}." for i in kept], "may": ["may <finding>."]}
-    )
-    more = own_vocabulary(
-        {
-            "likely": [f"likely <finding> {i}." for i in [*kept, added]],
-            "may": ["may <finding>."],
-        }
-    )
-    for before, after in zip(
-        schedule(few_examples, SETTINGS), schedule(more, SETTINGS), strict=True
-    ):
+    def scheduled(numbers: list[int]) -> list[ScheduledMatch]:
+        likely = [f"likely <finding> {i}." for i in numbers]
+        vocabulary = own_vocabulary({"likely": likely, "may": ["may <finding>."]})
+        return schedule(vocabulary, SETTINGS)
+
+    for before, after in zip(scheduled(kept), scheduled([*kept, added]), strict=True):
         assert before.match_id == after.match_id
-        drawn = (before.sentence_a, f"likely <finding> {added}.")
-        assert after.sentence_a in drawn
+        assert after.sentence_a in (before.sentence_a, f"likely <finding> {added}.")
 
 
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:

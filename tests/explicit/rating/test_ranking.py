@@ -21,7 +21,7 @@ from lunguage_assets.explicit.rating.ranking import (
     random_orders,
     reference_ranking,
 )
-from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
@@ -36,21 +36,13 @@ def noisy(strength: float) -> ScriptedJudge:
     pairs.
     """
 
-    def choose(question: ComparisonQuestion) -> str:
-        ranks = [
-            next(i for i, phrase in enumerate(ORDER) if sentence.startswith(phrase))
-            for sentence in (question.sentence_1, question.sentence_2)
-        ]
-        right = ranks[0] < ranks[1]
-        errs = (
-            random.Random(
-                f"{sorted((question.sentence_1, question.sentence_2))}"
-            ).random()
-            > strength
-        )
-        return "sentence_1" if right != errs else "sentence_2"
+    def choose(question: ComparisonQuestion) -> Choice:
+        pair = question.sentence_1, question.sentence_2
+        first, second = (ORDER.index(text.split(" <")[0]) for text in pair)
+        errs = random.Random(f"{sorted(pair)}").random() > strength
+        return "sentence_1" if (first < second) != errs else "sentence_2"
 
-    return ScriptedJudge(choose)  # type: ignore[arg-type]
+    return ScriptedJudge(choose)
 
 
 def played(*judges: tuple[str, object]) -> dict[str, pd.DataFrame]:
@@ -112,35 +104,27 @@ def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
         ranked({})
     vocabulary = own_vocabulary({"likely": ["likely <finding>."]})
     for phrases in (vocabulary, vocabulary.iloc[:0]):
+        matches = {"one": comparison_matches(phrases, noisy(1.0), SETTINGS)}
         with pytest.raises(MethodError, match="fewer than two phrases"):
-            reference_ranking(
-                phrases,
-                {"one": comparison_matches(phrases, noisy(1.0), SETTINGS)},
-                SETTINGS,
-            )
+            reference_ranking(phrases, matches, SETTINGS)
 
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
     ranking = ranked(played(("one", noisy(0.8))))
     for name in ("mu", "rank"):
-        assert (
-            ranking[name].between(ranking[f"{name}_low"], ranking[f"{name}_high"]).all()
-        )
-    many_repetitions = SETTINGS.model_copy(update={"repetitions": 80})
+        low, high = ranking[f"{name}_low"], ranking[f"{name}_high"]
+        assert ranking[name].between(low, high).all()
+    settings = SETTINGS.model_copy(update={"repetitions": 80})
     vocabulary = own_vocabulary(
         {phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER}
     )
-    more = reference_ranking(
-        vocabulary,
-        {"one": comparison_matches(vocabulary, noisy(0.8), many_repetitions)},
-        many_repetitions,
-    )
+    matches = {"one": comparison_matches(vocabulary, noisy(0.8), settings)}
+    more = reference_ranking(vocabulary, matches, settings)
     assert more["mu_sd"].mean() < ranking["mu_sd"].mean()
 
 
 def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
-    # all judges see the same sentence pairs: an agreeing second judge brings no second
-    # sample of sentences
+    # All judges see the same sentence pairs: a second one brings no second sample.
     settings = SETTINGS.model_copy(update={"bootstrap": 200})
     alone = ranked(played(("one", noisy(0.8))), settings)
     twice = ranked(played(("one", noisy(0.8)), ("two", noisy(0.8))), settings)
@@ -157,14 +141,11 @@ def test_the_version_follows_answers_judges_and_settings() -> None:
         {"one": other_answers},
         {**base, "two": base["one"]},
     ]
-    versions = [
-        ranked(matches, quick)["ranking_version"].iloc[0] for matches in changed
-    ]
-    assert versions[0] == ranked(dict(base), quick)["ranking_version"].iloc[0]
-    for name, value in (("seed", 1), ("orders", 2), ("bootstrap", 1)):
-        settings = quick.model_copy(update={name: value})
-        versions.append(ranked(base, settings)["ranking_version"].iloc[0])
-    assert len(set(versions)) == 7
+    runs = [(matches, quick) for matches in changed]
+    for update in ({"seed": 1}, {"orders": 2}, {"bootstrap": 1}):
+        runs.append((base, quick.model_copy(update=update)))
+    versions = {ranked(*run)["ranking_version"].iloc[0] for run in runs}
+    assert len(versions) == 7
 
 
 def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> None:
@@ -206,12 +187,10 @@ def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None
 
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
-    judge = ScriptedJudge(
-        lambda q: (
-            "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
-        )
-    )
-    frame = ranked(played(("one", judge))).set_index("phrase")
-    assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
-    assert frame.loc["or", "n_matches"] == 0
-    assert np.isnan(frame.loc["or", "win_rate"])
+    matches = played(("one", noisy(1.0)))["one"]
+    is_or = (matches["phrase_a"] == "or") | (matches["phrase_b"] == "or")
+    matches.loc[is_or, ["answer", "winner"]] = ["invalid", None]
+    row = ranked({"one": matches}).set_index("phrase").loc["or"]
+    assert row[["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
+    assert row["n_matches"] == 0
+    assert np.isnan(row["win_rate"])
