@@ -203,7 +203,8 @@ class Budget:
 
     def end(self, worst_usd: float, cost_usd: float | None) -> None:
         """End a call that was begun; of unknown cost, at its worst."""
-        self._in_flight_usd -= worst_usd
+        # The sum of many begun and ended calls is nothing only but for its last digit.
+        self._in_flight_usd = max(0.0, self._in_flight_usd - worst_usd)
         self.spent_usd += worst_usd if cost_usd is None else cost_usd
 
 

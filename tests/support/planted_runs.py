@@ -10,6 +10,7 @@ that is copied before, and to where. Pictures are blank: nobody searches them.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import logging
 import os
@@ -96,6 +97,9 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
         replaced(scenario["crash"], burst),
         replaced(scenario.get("idle", []), nothing),
         blank_pictures(),
+        # Where torch is loaded the command ends its process, which here is the tests'.
+        mock.patch.object(os, "_exit", sys.exit),
+        mock.patch.object(atexit, "_run_exitfuncs"),
     ):
         try:
             cli()
