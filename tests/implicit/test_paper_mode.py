@@ -135,12 +135,3 @@ def test_attributes_of_a_denied_sign_and_such_as_exclude_each_other() -> None:
         assert (marking["severity"], marking["no_change"]) == course
         severity = in_mode(excluding, mode).row(identity(0))["severity"]
         assert (severity != "mild") is united
-
-
-@pytest.mark.parametrize(("mode", "counted"), [("method", 1), ("paper", 0)])
-def test_a_suppressed_child_is_a_conflict_in_the_method_only(
-    mode: str, counted: int
-) -> None:
-    opacity = stated("opacity", "tp", p=0.3, location="airspace")
-    conflicts = in_mode([stated("consolidation"), opacity], mode).resolution.conflicts
-    assert (conflicts["conflict_type"] == "certainty_pos").sum() == counted

@@ -171,16 +171,6 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
     assert workspace.expert_responses.read_bytes() == filled.read_bytes()
 
 
-def test_sentences_to_rate_are_mixed_alike_for_every_rater() -> None:
-    template = ratings_template(PUBLISHED, ENDS)
-    assert template.columns.tolist() == ["rater", "phrase", "sentence", "rating"]
-    first, second = (rows for _, rows in template.groupby("rater"))
-    questions = ["phrase", "sentence"]
-    assert first[questions].to_numpy().tolist() == second[questions].to_numpy().tolist()
-    assert not first["phrase"].is_monotonic_increasing
-    assert not first["phrase"].is_monotonic_decreasing
-
-
 def test_from_the_template_to_the_anchors_of_a_home(
     tmp_path: Path, workspace: Home
 ) -> None:

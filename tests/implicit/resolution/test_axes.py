@@ -55,12 +55,6 @@ def test_a_label_asks_for_its_own_axis(sentence: str, label: str, source: str) -
     assert labels.loc[labels["label"] == label, "source"].tolist() == [source]
 
 
-def test_both_rows_of_two_sentences_stay() -> None:
-    text = "FINDINGS: The aorta is tortuous. No effusion.\n\nIMPRESSION: The aorta is not dilated."
-    rows = lunguage_assets.read(text).findings
-    assert rows.loc[rows["name"] == "aorta", "status"].tolist() == ["dp", "dn"]
-
-
 def test_a_denied_kind_contradicts_the_same_kind_and_no_other() -> None:
     denied = "IMPRESSION: No loculated effusion."
     kind = f"FINDINGS: A loculated effusion is seen.\n\n{denied}"

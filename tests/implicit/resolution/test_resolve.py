@@ -174,7 +174,8 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
 def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
     doubted = stated("opacity", "tp", p=0.3, location="airspace")
     denied = stated("volume loss", "tn", p=0.3)
-    outcome = run([stated("consolidation"), doubted, denied])
+    rows = [stated("consolidation"), doubted, denied]
+    outcome = run(rows)
     frame = outcome.resolution.conflicts
     assert frame["suppressed"].tolist() == [True, True]
     assert conflicts(outcome) == {
@@ -182,6 +183,8 @@ def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
         ("volume loss", "certainty_neg", "original-expansion"),
     }
     assert frame["finding_ids"].tolist()[0] == [identity(0) + "/0", identity(1)]
+    paper = {kind for _, kind, _ in conflicts(in_mode(rows, "paper"))}
+    assert "certainty_pos" not in paper
 
 
 def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> None:
