@@ -38,12 +38,9 @@ def test_the_page_lists_exactly_the_points_at_which_the_modes_differ() -> None:
 def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(
     mode: str, kept: str
 ) -> None:
-    outcome = in_mode(
-        [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)], mode
-    )
-    assert outcome.rows.loc[
-        outcome.rows["source"] == "original", "status"
-    ].tolist() == [kept]
+    rows = [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)]
+    by_source = in_mode(rows, mode).rows.set_index("source")
+    assert by_source.loc[["original"], "status"].tolist() == [kept]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +114,9 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
 def test_a_departure_decides_in_which_mode_a_row_is(
     rows: list[StatedFinding], row_id: str, expected_modes: list[str]
 ) -> None:
-    assert [
-        mode
-        for mode in ("method", "paper")
-        if f"{STUDY}:{row_id}" in in_mode(rows, mode).ids()
-    ] == expected_modes
+    for mode in ("method", "paper"):
+        is_there = f"{STUDY}:{row_id}" in in_mode(rows, mode).ids()
+        assert is_there is (mode in expected_modes)
 
 
 def test_attributes_of_a_denied_sign_and_such_as_exclude_each_other() -> None:

@@ -163,15 +163,11 @@ OWN = ExplicitSettings(reference_scale_minimum=2)
 
 
 def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
-    sentences = [
-        f"Patchy opacity, {phrase} pneumonia, film {i}."
-        for phrase, n in counts.items()
-        for i in range(n)
-    ]
-    rows = [
-        finding(i, study_id="s50000000", sent=sent, **values)
-        for i, sent in enumerate(sentences)
-    ]
+    rows = []
+    for phrase, n in counts.items():
+        for i in range(n):
+            sent = f"Patchy opacity, {phrase} pneumonia, film {i}."
+            rows.append(finding(len(rows), study_id="s5", sent=sent, **values))
     return hedge_phrases(findings_frame(rows), LEXICON)
 
 

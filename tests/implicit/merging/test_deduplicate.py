@@ -66,16 +66,10 @@ def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
 
 def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
     rows = [stated("opacity"), stated("shadow")]
-    for cosine, threshold, merged in (
-        (0.8999996, 0.9, 1),
-        (0.8999994, 0.9, 0),
-        (0.94, 0.95, 0),
-    ):
+    for cosine, merged in ((0.8999996, 1), (0.8999994, 0)):
         embedder = TableEmbedder({("opacity", "shadow"): cosine})
-        assert (
-            len(groups(deduplicated(rows, embedder=embedder, threshold=threshold)))
-            == merged
-        )
+        frame = deduplicated(rows, embedder=embedder, threshold=0.9)
+        assert len(groups(frame)) == merged
 
 
 @pytest.mark.parametrize(
