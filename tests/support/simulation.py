@@ -73,16 +73,12 @@ stray from their phrase.
 
 @dataclass
 class SimulatedJudge:
-    """A judge that knows the true certainty of every sentence and errs by `noise`.
-
-    `asked` counts its questions.
-    """
+    """A judge that knows the true certainty of every sentence and errs by `noise`."""
 
     key: str
     truth: Mapping[str, float]
     noise: Noise = ASSUMED
     seed: int = 0
-    asked: int = 0
     _known: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)
 
     @property
@@ -100,7 +96,6 @@ class SimulatedJudge:
 
         Raises KeyError for an unknown sentence.
         """
-        self.asked += len(questions)
         first = [self._read(question.sentence_1) for question in questions]
         second = [self._read(question.sentence_2) for question in questions]
         hashes = [
