@@ -87,16 +87,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def estimate(delivery: Path, scratch: Path, *options: str) -> dict[str, Any]:
     file = scratch / "estimate.json"
-    command = [
-        "estimate",
-        "--data",
-        str(delivery),
-        "--batch",
-        "b",
-        "--json",
-        str(file),
-        *options,
-    ]
+    command = ["estimate", "--data", str(delivery), "--batch", "b", "--json", str(file)]
+    command += options
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
     figures: dict[str, Any] = json.loads(file.read_text())
     return figures
@@ -118,15 +110,8 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 def test_an_estimate_needs_no_home_no_key_no_sdk(
     delivery: Path, tmp_path: Path
 ) -> None:
-    command = [
-        "estimate",
-        "--data",
-        str(delivery),
-        "--preset",
-        "models-2025",
-        "--json",
-        "e.json",
-    ]
+    command = ["estimate", "--data", str(delivery), "--preset", "models-2025"]
+    command += ["--json", "e.json"]
     code = (
         f"import sys; from lunguage_assets.cli.main import commands\n"
         f"commands({command}, standalone_mode=False)\n"
@@ -138,16 +123,11 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(
         for key, value in os.environ.items()
         if not key.startswith(hidden) and "KEY" not in key
     }
-    variables = {**kept, "LUNGUAGE_HOME": str(tmp_path / "none")}
-    command = [sys.executable, "-c", code]
     done = subprocess.run(
-        command,
-        env=variables,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-c", code],
+        env={**kept, "LUNGUAGE_HOME": str(tmp_path / "none")},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["e.json"]
     figures = json.loads((tmp_path / "e.json").read_text())
@@ -216,11 +196,8 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> No
     answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
     answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
     figures = estimated(ledger, limits={"in_flight": 1})
-    assert (guess["basis"], guess["calls"], guess["output_tokens"]) == (
-        "assumed",
-        100,
-        500,
-    )
+    assumed = [guess[name] for name in ("basis", "calls", "output_tokens")]
+    assert assumed == ["assumed", 100, 500]
     assert (figures["basis"], figures["calls"], figures["input_tokens"], figures["output_tokens"]) == (
         "ledger", 200, 75_000, 3_000,
     )  # fmt: skip

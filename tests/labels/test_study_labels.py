@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -334,22 +333,6 @@ def test_a_shadow_outside_the_lung_is_no_opacity_or_lesion(
     assert label("no finding", *rows, NORMAL)["p"] == 1.0
     explained = stated("pneumonia", "tp", p=0.4, evidence=[0])
     assert label(name, *rows, explained)["source"] == "stated"
-
-
-def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
-    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a
-    label asks for the presence of the sign.
-    """
-    file = tmp_path / "labels.yaml"
-    file.write_text(
-        "labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n"
-    )
-    rows = [stated("consolidation", "tp", p=0.6)]
-    outcome = in_mode(rows, "paper")
-    row = labelled(outcome, frames(rows)[2], listed=load_label_list(file)).iloc[0]
-    is_sign = outcome.rows["name"] == "volume loss"
-    assert outcome.rows.loc[is_sign, "prob"].tolist() == [0.6]
-    assert (row["source"], row["p"], row["p_high"]) == ("denied", 0.2, 0.4)
 
 
 @examples(15)

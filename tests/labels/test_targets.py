@@ -93,15 +93,12 @@ def test_columns_stand_in_the_order_of_the_library(labels: pd.DataFrame) -> None
     assert set(ORDERS["chexpert"]) == set(CHEXPERT)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"order": ["pneumonia", "Pneumonia"]}, "name it once"),
-        ({"order": ["pnuemonia"]}, "Did you mean 'pneumonia'"),
-        ({"order": "nih"}, "expected torchxrayvision, chexpert"),
-        ({"policy": "u-one"}, "expected one of soft, U-Ones"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"order": ["pneumonia", "Pneumonia"]}, "name it once"),
+    ({"order": ["pnuemonia"]}, "Did you mean 'pneumonia'"),
+    ({"order": "nih"}, "expected torchxrayvision, chexpert"),
+    ({"policy": "u-one"}, "expected one of soft, U-Ones"),
+])  # fmt: skip
 def test_what_is_unknown_is_named(
     labels: pd.DataFrame, options: dict[str, Any], message: str
 ) -> None:

@@ -99,7 +99,20 @@ def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> No
 
 @pytest.mark.parametrize(
     "piece",
-    ["\n", ":", "a. ", "_", "(1) ", "\n - ", "AP:\n", "\n\n a", "IMPRESSION ", "a.a."],
+    [
+        "\n",
+        ":",
+        "a. ",
+        "_",
+        "(1) ",
+        "\n - ",
+        "AP:\n",
+        "\n\n a",
+        "IMPRESSION ",
+        "a.a.",
+        "?",
+        "!?",
+    ],
 )
 def test_a_long_text_of_one_piece_is_cut_to_the_end(piece: str) -> None:
     """A pattern that looks back over the whole text at every character would not come
@@ -107,16 +120,6 @@ def test_a_long_text_of_one_piece_is_cut_to_the_end(piece: str) -> None:
     """
     text = piece * (100_000 // len(piece))
     assert all(sentence.text.strip() for sentence in cut_report("1", text).sentences)
-
-
-@pytest.mark.parametrize("stop", ["?", "!", "?!", '?"'])
-def test_a_long_run_of_stops_before_a_small_letter_ends_no_sentence(stop: str) -> None:
-    """A pattern that tries every part of the run again would not come back from
-    this.
-    """
-    run = "Is it" + stop * (100_000 // len(stop)) + "no."
-    (sentence,) = cut_report("1", f"FINDINGS: {run}").sentences
-    assert sentence.text == run
 
 
 # --- sections
@@ -263,7 +266,7 @@ def test_text_under_a_title_is_findings_when_no_heading_names_them() -> None:
         ("INDICATION: Pain.", "no-findings-section"),
         ("Seen by phone.\nFINDINGS: Clear.", "text-before-headings"),
         (
-            "Der Befund: Das Herz ist normal und die Lunge ist frei, kein Erguss.",
+            "Der Befund: Das Herz ist normal, die Lunge frei, kein Erguss.",
             "not-english",
         ),
         ("EXAMINATION: Right knee, 3 views.\nFINDINGS: Joint effusion.", "not-chest"),

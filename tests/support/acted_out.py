@@ -111,10 +111,6 @@ class Acted:
             if partitions
         }
 
-    def forget_cursor(self) -> None:
-        """As after the sensor's state was lost."""
-        self._cursor = None
-
     def start(self, tables: Iterable[str], partition: str) -> dg.DagsterRun:
         """Create a run that sets out to make these tables of a partition."""
         chosen = frozenset(tables)

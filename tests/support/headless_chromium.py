@@ -136,13 +136,6 @@ class Page:
             f"nothing to click says {words!r}",
         )
 
-    def hover(self, words: str) -> None:
-        """Move the mouse onto what shows exactly these words."""
-        self.wait_until(_PLACE % json.dumps(words), f"nothing says {words!r}")
-        x, y = self.evaluate(_PLACE % json.dumps(words))
-        for aside in (-60, 0):
-            self._tell("Input.dispatchMouseEvent", type="mouseMoved", x=x + aside, y=y)
-
     def wait_for_picture(self) -> None:
         """Wait until the page shows a PNG that came with its text, as pictures in
         Dagster's metadata do, decoded and of a size to read.

@@ -40,16 +40,16 @@ from lunguage_assets.judges.trust import swapped, trial_questions
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
-    "garbage", "wrong_shape", "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model",
-    "nonsense", "unauthorized", "forbidden", "bad_request", "missing_model", "content_filter", "no_quota",
-    "trickle", "redirect", "no_usage", "many_tokens",
+    "garbage", "wrong_shape", "empty", "refusal", "blocked", "cut_off", "wrong_model",
+    "nonsense", "unauthorized", "forbidden", "bad_request", "missing_model", "no_quota",
+    "trickle", "redirect",
 ]  # fmt: skip
 _STATUS: dict[str, int] = {
     "rate_limited": 429, "server_error": 500, "unavailable": 503, "overloaded": 529, "unauthorized": 401,
-    "forbidden": 403, "bad_request": 400, "missing_model": 404, "content_filter": 400, "no_quota": 429,
+    "forbidden": 403, "bad_request": 400, "missing_model": 404, "no_quota": 429,
     "redirect": 307,
 }  # fmt: skip
-_CODES = {"content_filter": "content_filter", "no_quota": "insufficient_quota"}
+_CODES = {"no_quota": "insufficient_quota"}
 WRONG_MODEL = "another-model-2031"
 
 
@@ -59,13 +59,12 @@ class Act:
 
     `slow` sleeps `delay` seconds, then answers; `dropped`: half a body, then the
     connection closes; `reset`: it closes without a byte; `garbage`: 200, not JSON;
-    `wrong_shape`: JSON of another shape; `empty`: no text; `no_choice`: an empty list
-    of answers; `refusal` and `blocked`: safety, during and before the answer;
+    `wrong_shape`: JSON of another shape; `empty`: no text; `refusal` and
+    `blocked`: safety, during and before the answer;
     `cut_off`: stopped at the token limit with nothing said; `nonsense`: no label;
-    `content_filter`: 400 with that code, as Azure refuses a prompt; `no_quota`: 429
-    with the code of an empty account; `redirect`: 307 to the same place; `trickle`: a
-    body in drops, one every `delay` seconds; `no_usage`: no token counts;
-    `many_tokens`: 10^30 of them. The others are HTTP errors (`_STATUS`), with
+    `no_quota`: 429 with the code of an empty account; `redirect`: 307 to the same
+    place; `trickle`: a body in drops, one every `delay` seconds. The others are HTTP
+    errors (`_STATUS`), with
     `retry_after` as header when given.
     """
 

@@ -112,23 +112,19 @@ def body_of(
 ) -> bytes:
     """The body of a 200 for this kind of act."""
     model = wrong_model if kind == "wrong_model" else call.model
-    silent = kind in {"empty", "no_choice", "refusal", "blocked", "cut_off"}
+    silent = kind in {"empty", "refusal", "blocked", "cut_off"}
     text = (
         "" if silent else "I would rather not choose." if kind == "nonsense" else text
     )
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
-    if kind == "many_tokens":
-        tokens = (10**30, 10**30)
     builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(
         call.wire, _openai
     )
     body = builder(model, text, kind, tokens, reasoning)
     if call.body.get("logprobs"):
         body = _openai(model, text, kind, tokens, reasoning, logprobs=True)
-    if kind == "no_usage":
-        body.pop("usage" if "usage" in body else "usageMetadata")
     return json.dumps(body).encode()
 
 
@@ -163,7 +159,7 @@ def _openai(
         "object": "chat.completion",
         "created": 1,
         "model": model,
-        "choices": [] if kind == "no_choice" else [choice],
+        "choices": [choice],
         "usage": {
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
@@ -190,7 +186,7 @@ def _anthropic(
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [] if kind in {"no_choice", "refusal", "blocked"} else blocks,
+        "content": [] if kind in {"refusal", "blocked"} else blocks,
         "stop_reason": stops.get(kind, "end_turn"),
         "stop_sequence": None,
         "usage": {
@@ -214,7 +210,7 @@ def _gemini(
     if kind != "refusal":
         candidate["content"] = {"role": "model", "parts": texts}
     body: dict[str, Any] = {
-        "candidates": [] if kind in {"no_choice", "blocked"} else [candidate],
+        "candidates": [] if kind == "blocked" else [candidate],
         "modelVersion": model,
         "usageMetadata": {
             "promptTokenCount": tokens[0],

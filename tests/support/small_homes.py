@@ -13,8 +13,6 @@ from unittest import mock
 
 import dagster as dg
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
@@ -27,7 +25,6 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH, keys_of
 from lunguage_assets.orchestration.run import Runner, RunSummary
 from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.sample import write_sample
-from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.home import Home
 
 BATCHES = ("first", "second", "third")
@@ -57,19 +54,6 @@ def write_deliveries(
         mine, studies = studies[:size], studies[size:]
         rows[rows["study_id"].isin(mine)].to_csv(target / "Lunguage.csv", index=False)
     return folder_by_batch
-
-
-def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
-    """A Parquet file of the table's types whatever its rows say, as another program
-    could put it there.
-    """
-    path = Path(str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns = [
-        pa.array(frame[column.name], type=column.arrow.type, from_pandas=True)
-        for column in table.columns
-    ]
-    pq.write_table(pa.Table.from_arrays(columns, schema=table.arrow), path)
 
 
 def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,6 @@ os.environ["HF_HUB_OFFLINE"] = (
 )
 
 LABELS = ("sentence_1", "sentence_2")
-FAMILIES = ("llama", "gpt2", "gemma")
 SPECIALS = ("<pad>", "<bos>", "<end>", "<system>", "<user>", "<model>")
 CORPUS = [
     "sentence_1: There may be an invented <finding> in zone 7. sentence_2: The <finding> is "
@@ -103,11 +102,6 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
 
     common = {"vocab_size": vocabulary, "initializer_range": 0.35}
     common |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    if (
-        family == "gpt2"
-    ):  # positions are counted from the first token, so that padding would move them
-        size = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": positions}
-        return tf.GPT2LMHeadModel(tf.GPT2Config(**size, **common))
     layers = {
         "hidden_size": 32,
         "intermediate_size": 64,
@@ -189,10 +183,6 @@ def answers(provider: Provider, *requests: Request) -> list[Reply]:
         return list(await asyncio.gather(*map(provider.answer, requests)))
 
     return asyncio.run(ask())
-
-
-def one_by_one(provider: Provider, requests: list[Request]) -> list[Reply]:
-    return [answers(provider, request)[0] for request in requests]
 
 
 @cache

@@ -99,23 +99,17 @@ def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
 
 
 def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
-    rows = [
-        ("PF", "", "snowstorm pattern", "snowstorm"),
-        ("location", "", "ostiomeatal pit", "ostiomeatal pit"),
-        ("morphology", "", "frilly", "frilly"),
-        ("CF", "", "effusion", "something else"),
-    ]
-    columns = ("category", "subcategory", "target_term", "normed_term")
-    wider = RuleStructurer(
-        TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
-    )
+    words = {
+        "category": ["PF", "location", "morphology", "CF"],
+        "subcategory": [""] * 4,
+        "target_term": ["snowstorm pattern", "ostiomeatal pit", "frilly", "effusion"],
+        "normed_term": ["snowstorm", "ostiomeatal pit", "frilly", "something else"],
+    }
+    wider = RuleStructurer(TERMS.frame(words))
     text = "Frilly snowstorm pattern in the ostiomeatal pit."
     (mention,) = wider.read_sentence(text, "find").mentions
-    assert (mention.normed_ent, mention.cat, mention.status) == (
-        "snowstorm",
-        "PF",
-        "dp",
-    )
+    stated = (mention.normed_ent, mention.cat, mention.status)
+    assert stated == ("snowstorm", "PF", "dp")
     assert [span.of(text) for span in mention.location] == ["ostiomeatal pit"]
     assert [span.of(text) for span in mention.attributes["morphology"]] == ["Frilly"]
     assert (
