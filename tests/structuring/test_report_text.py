@@ -282,7 +282,7 @@ def test_what_is_odd_is_noted(text: str, note: str) -> None:
     assert note in cut_report("1", text).notes
 
 
-def test_another_part_of_the_body_is_notcut() -> None:
+def test_another_part_of_the_body_is_not_the_chest() -> None:
     text = "FINDINGS: Lungs clear. Left knee: Narrow joint. Effusion. Chest: No edema.\nIMPRESSION: Foot. Ulcer."
     assert cut(text) == [
         ("find", "Lungs clear."), ("other", "Left knee: Narrow joint."), ("other", "Effusion."),
@@ -293,9 +293,6 @@ def test_another_part_of_the_body_is_notcut() -> None:
         for section, _ in cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")
     } == {"other"}
     assert cut_report("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
-
-
-def test_a_heading_that_names_the_chest_keeps_it_beside_another_part() -> None:
     text = "CHEST: No effusion. KNEE: No fracture."
     assert cut(text) == [("find", "No effusion."), ("other", "KNEE: No fracture.")]
 

@@ -211,16 +211,6 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
     assert row["cost_usd"] > 0
 
 
-def test_one_odd_answer_ends_nothing_when_the_model_was_read_before(
-    ledger: Path,
-) -> None:
-    with asking(ledger) as (_, structurer):
-        structurer.structure(reports(1))
-    with asking(ledger, cannot_say) as (_, structurer):
-        (answer,) = structurer.structure(reports(2)[1:])
-    assert answer.mentions == ()
-
-
 def invented(call: Call) -> str:
     """Three findings of four are not in the report."""
     return answer_text(
