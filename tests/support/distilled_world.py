@@ -40,11 +40,10 @@ class World:
         made_of = (self.findings, self.hedges, self.vocabulary, self.ranking)
         self.tables = fit_pairs(*made_of, panel, corpus.anchors, SETTINGS)
 
-    def panel_scores(self, times: int = 1) -> pd.DataFrame:
-        """Those of the panel, as if so many batches had the same sentences."""
+    def panel_scores(self) -> pd.DataFrame:
+        """The panel's scores of all sentences."""
         tables = self.findings, self.tables.probabilities, self.tables.log
-        frames = [pd.concat([table] * times, ignore_index=True) for table in tables]
-        return panel_scores(*frames, self.ranking, self.vocabulary)
+        return panel_scores(*tables, self.ranking, self.vocabulary)
 
 
 def hedge(row: dict[str, object], phrases: list[str]) -> dict[str, object]:

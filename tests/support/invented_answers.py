@@ -21,7 +21,7 @@ Answer = tuple[str, str, int, bool, str]
 """phrase_a, phrase_b, repetition, swapped, answer."""
 
 
-def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame:
+def matches_frame(answers: Iterable[Answer]) -> pd.DataFrame:
     """A `COMPARISON_MATCHES` frame; each repetition of a phrase pair has sentences of
     its own.
     """
@@ -35,13 +35,13 @@ def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame
         rows.append({
             "match_id": f"{a}|{b}|{repetition}", "phrase_a": a, "phrase_b": b, "repetition": repetition,
             "sentence_a": f"{a} <finding> {repetition}.", "sentence_b": f"{b} <finding> {repetition}.",
-            "swapped": swapped, "answer": answer, "winner": winner, "vocabulary_version": version,
+            "swapped": swapped, "answer": answer, "winner": winner, "vocabulary_version": "v",
         })  # fmt: skip
     return COMPARISON_MATCHES.frame(rows)
 
 
 def winners_frame(
-    winners: Iterable[tuple[str, str, str]], version: str = "v"
+    winners: Iterable[tuple[str, str, str]],
 ) -> pd.DataFrame:
     """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an
     invalid answer. Repetitions are numbered.
@@ -51,16 +51,9 @@ def winners_frame(
     for a, b, winner in winners:
         repetition = seen.setdefault((a, b), 0)
         seen[a, b] += 1
-        answers.append(
-            (
-                a,
-                b,
-                repetition,
-                False,
-                {"": "invalid", a: "sentence_1", b: "sentence_2"}[winner],
-            )
-        )
-    return matches_frame(answers, version)
+        answer = {"": "invalid", a: "sentence_1", b: "sentence_2"}[winner]
+        answers.append((a, b, repetition, False, answer))
+    return matches_frame(answers)
 
 
 Decide = Callable[[str, str, int, str], bool | None]
@@ -144,16 +137,9 @@ def ranked(
     matches: dict[str, pd.DataFrame], settings: ExplicitSettings
 ) -> pd.DataFrame:
     """The ranking of those matches."""
-    phrases = sorted(
-        {
-            phrase
-            for frame in matches.values()
-            for phrase in [*frame["phrase_a"], *frame["phrase_b"]]
-        }
-    )
-    vocabulary = own_vocabulary(
-        {phrase: [f"{phrase} <finding>."] for phrase in phrases}
-    )
+    pairs = pd.concat(matches)[["phrase_a", "phrase_b"]]
+    phrases = sorted(set(pairs.to_numpy().ravel()))
+    vocabulary = own_vocabulary({name: [f"{name} <finding>."] for name in phrases})
     return reference_ranking(vocabulary, matches, settings)
 
 
