@@ -257,6 +257,9 @@ def ranking_correlations(
         played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
         mu_by_ranking[ranker, AVERAGED] = played.reindex(phrases).to_numpy()
     rankings = list(mu_by_ranking)
+    # Under the published scale nothing is compared, and pandas correlates no columns.
+    if len(rankings) < 2:
+        return RANKING_CORRELATIONS.frame([])
     mu_of_rankings = pd.DataFrame(dict(enumerate(mu_by_ranking.values())))
     correlation = mu_of_rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
     is_known = mu_of_rankings.notna().astype(int)

@@ -170,6 +170,8 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     published = ranking.assign(ruler="published")
     alone = ranking_correlations(panel, "panel", published, ONE_ORDER)
     assert alone["spearman"].tolist() == [pytest.approx(expected)]
+    nothing = {judge: rows.head(0) for judge, rows in panel.items()}
+    assert ranking_correlations(nothing, "panel", published, SETTINGS).empty
 
 
 WHOLE = ExplicitSettings(bootstrap=0)
