@@ -96,6 +96,7 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     )
 
 
+@pytest.mark.lengthy
 def test_the_implicit_steps_in_processes_store_the_same_bytes(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

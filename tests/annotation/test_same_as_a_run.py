@@ -59,6 +59,7 @@ def _by_study(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(["study_id", "idx"], kind="stable", ignore_index=True)
 
 
+@pytest.mark.lengthy
 def test_the_rows_and_their_numbers_are_those_of_the_run(run: Path) -> None:
     path = partition_path(run, "lunguage_plus_plus", "panel", "texts")
     stored = _by_study(read_table(LUNGUAGE_PLUS_PLUS, path))

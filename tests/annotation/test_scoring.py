@@ -41,6 +41,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.lengthy
 def test_the_tables_of_the_page_are_what_the_script_prints(
     benchmark: ModuleType,
 ) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import pytest
 from finished_homes import Finished
 from invented_reports import StatedFinding, dictionary, run, stated
-from pathway_audit import EDGE, audit, mentions_of_edges, mentions_of_home
+from pathway_audit import audit, mentions_of_edges, mentions_of_home
 
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
@@ -58,24 +56,6 @@ def test_a_sign_is_mentioned_as_implied_otherwise_or_not_at_all(
     edge = edges[edges["sub_finding"] == sub_finding]
     found = edge[["mentioned", "as_implied"]].to_numpy().tolist()
     assert found == ([] if counts is None else [counts])
-
-
-@pytest.mark.parametrize(
-    ("hits", "n", "verdict"), [(10, 40, "below"), (97, 100, "above"), (8, 10, "open")]
-)
-def test_the_interval_is_wilsons_and_is_set_beside_the_experts(
-    hits: int, n: int, verdict: str
-) -> None:
-    edge: dict[str, Any] = dict.fromkeys(EDGE, "x") | {"expected": "present"}
-    studies = pd.DataFrame({"study_id": range(n)}).assign(**edge)
-    mentions = studies.assign(present=studies.index < hits)
-    # A study that says both is in no share.
-    both = studies.tail(1).assign(study_id="both", present=True, absent=True)
-    mentions = pd.concat([mentions.assign(absent=~mentions["present"]), both])
-    (row,) = audit(mentions).to_dict("records")
-    assert (row["studies"], row["mentioned"], row["as_implied"]) == (n + 1, n, hits)
-    assert row["verdict"] == verdict
-    assert row["low"] < row["share"] < row["high"]
 
 
 def test_a_home_is_audited_over_all_its_batches(finished: Finished) -> None:

@@ -15,7 +15,7 @@ from finished_homes import Finished
 
 from lunguage_assets.cli import run_display
 from lunguage_assets.cli.analyse import print_analyses
-from lunguage_assets.judges.progress import Progress, steps_of
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.orchestration.run import RunSummary
 from lunguage_assets.workspace.home import Home
 
@@ -108,17 +108,6 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     display.note(progress)
     (total,) = display.total.totals()
     assert (total.judge, total.settled) == ("gpt", 2)
-
-
-def test_lines_say_how_far_the_learning_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = list[str]()
-    monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
-    monkeypatch.setattr(run_display.click, "echo", printed.append)
-    with run_display.run_display():
-        step = steps_of("reading sentences", 1_200)
-        step(600)
-        step(600)
-    assert "    reading sentences: 600 of 1,200" in printed
 
 
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(

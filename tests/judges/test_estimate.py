@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,35 +103,6 @@ def contents(folder: Path) -> dict[str, bytes | None]:
         else None
         for name, path in files.items()
     }
-
-
-def test_an_estimate_needs_no_home_no_key_no_sdk(
-    delivery: Path, tmp_path: Path
-) -> None:
-    command = ["estimate", "--data", str(delivery), "--preset", "models-2025"]
-    command += ["--json", "e.json"]
-    code = (
-        f"import sys; from lunguage_assets.cli.main import commands\n"
-        f"commands({command}, standalone_mode=False)\n"
-        "assert not {'openai', 'anthropic', 'google.genai', 'transformers', 'torch'} & set(sys.modules)"
-    )
-    hidden = ("LUNGUAGE", "DAGSTER")
-    kept = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(hidden) and "KEY" not in key
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**kept, "LUNGUAGE_HOME": str(tmp_path / "none")},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["e.json"]
-    figures = json.loads((tmp_path / "e.json").read_text())
-    assert figures["total"]["usd"] > 0
-    assert figures["prices_as_of"] == ["2025-11-01"]
-    assert "as of 2025-11-01" in done.stdout
 
 
 def test_without_files_an_estimate_is_of_what_is_registered(

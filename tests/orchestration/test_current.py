@@ -139,6 +139,7 @@ def test_rows_that_come_out_the_same_make_nothing_after_them(small: SmallHome) -
     assert small.run() == []
 
 
+@pytest.mark.lengthy
 def test_new_phrases_do_not_renew_the_scale(small: SmallHome) -> None:
     correction(small)
     small.run()

@@ -19,7 +19,6 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
-    SHOWN,
     counts,
     markdown,
 )
@@ -127,23 +126,6 @@ def test_what_asks_judges_says_how_to_estimate_its_cost(
     for table, is_paid in (("hedge_phrases", True), ("findings", False)):
         description = graph.get(dg.AssetKey(table)).description or ""
         assert ("`lunguage estimate`" in description) == is_paid
-
-
-def test_counts_are_a_table_with_shares_of_all() -> None:
-    table = str(counts({"kept": 8, "merged": 2, "never": 0}, "disposition").value)
-    assert table.splitlines() == [
-        "| disposition | rows | share |",
-        "|---|---|---|",
-        "| kept | 8 | 80.0% |",
-        "| merged | 2 | 20.0% |",
-    ]
-    text = str(
-        counts({f"{n:02d}": 3 for n in range(30)} | {"often": 10}, "name").value
-    ).splitlines()[2:]
-    assert (len(text), text[1]) == (SHOWN, "| 00 | 3 | 3.0% |"), (
-        "of all, also of those not shown"
-    )
-    assert counts({}, "nothing").value == "none"
 
 
 def test_the_ui_shows_no_markup_of_a_corpus() -> None:

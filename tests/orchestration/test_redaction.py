@@ -87,9 +87,3 @@ def test_errors_with_a_remedy_are_told_and_interruptions_pass() -> None:
     assert not raised.value.allow_retries, "the same again would fail the same way"
     with pytest.raises(KeyboardInterrupt), redact_errors():
         raise KeyboardInterrupt
-
-
-def test_another_home_that_is_opened_later_shows_nothing_of_patients() -> None:
-    withhold_messages("credentialed")
-    withhold_messages("synthetic")
-    assert not messages_may_be_shown()

@@ -94,6 +94,7 @@ def unanchored(tmp_path: Path) -> Iterator[SmallHome]:
         yield small
 
 
+@pytest.mark.lengthy
 def test_reports_without_anchors_give_a_release_that_names_its_scale(
     unanchored: SmallHome,
 ) -> None:

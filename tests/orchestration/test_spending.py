@@ -117,15 +117,6 @@ def test_a_check_warns_of_paid_replies_that_cannot_be_used(
     assert shown(asking)["llm_invalid"] == ledger["invalid"] == 30
 
 
-def test_the_check_warns_again_where_the_ledger_has_the_replies(
-    asking: SmallHome, server: LoopbackServer
-) -> None:
-    server.plan(*[Act()] * 60, *[Act("nonsense")] * 30)
-    for _ in range(2):
-        asking.runner().run(COMPARE, rebuild=True)
-        assert str(of_no_use(asking).description).startswith("30 of ")
-
-
 def test_the_check_passes_where_a_rate_limit_only_held_calls_up(
     asking: SmallHome, server: LoopbackServer
 ) -> None:

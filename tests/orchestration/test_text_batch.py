@@ -76,22 +76,6 @@ def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
     }
 
 
-def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
-    text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lunguage_assets.structuring.model import structurer
-
-    monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
-    current = text_home.current()
-    assert current.reasons("structured_findings", "rules", "raw") == [
-        "structurers changed"
-    ]
-    assert current.is_current("report_sentences", "raw")
-    assert current.is_current("lunguage_plus_plus", "panel", "five")
-    assert [stage for stage in text_home.plan() if "five" in stage] == []
-    assert text_home.plan()[:2] == FIRST[1:]
-
-
 def test_a_cue_of_the_home_makes_raw_reports_stale(
     text_home: SmallHome,
 ) -> None:

@@ -65,6 +65,7 @@ def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
 
 
+@pytest.mark.lengthy
 def test_new_batches_are_scored_and_those_of_the_judges_stay(
     taught: SmallHome, finished: Finished
 ) -> None:
@@ -99,6 +100,7 @@ def test_new_batches_are_scored_and_those_of_the_judges_stay(
     assert (again["answers"] > 0).any()
 
 
+@pytest.mark.lengthy
 def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     small: SmallHome, encoder: str, finished: Finished
 ) -> None:

@@ -207,6 +207,7 @@ def aside_rule(small: SmallHome) -> str:
     return str(stored(small, "set_aside")["rule"].iloc[0])
 
 
+@pytest.mark.lengthy
 def test_too_many_invalid_studies_end_the_run(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,6 @@ from sdk_run import KEYS
 from small_homes import SmallHome
 
 from lunguage_assets.corpus.lunguage import lunguage_frame
-from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
@@ -164,22 +163,3 @@ def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     (line,) = estimate_run(small.configuration, registration, "panel")["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)
-
-
-def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
-    small: SmallHome, server: LoopbackServer, tmp_path: Path
-) -> None:
-    before = estimated(small, tmp_path)
-    assert server.calls == []
-    assert (before["calls"], before["hits"]) == (before["questions"], 0)
-    assert 0 < before["usd"] < before["usd_at_most"]
-    make(small, "report_texts")
-    make(small, "structured_findings", structurer="one")
-    first = [
-        call for call in server.calls if "You have answered this once" not in call.user
-    ]
-    assert before["questions"] == len(first)
-    prompt_tokens = sum(len(call.prompt) for call in first) / 4
-    assert before["input_tokens"] == pytest.approx(prompt_tokens, rel=0.05)
-    recorded = Ledger.open(small.configuration.ledger_location).statistics()
-    assert recorded["stage"].tolist() == ["structure"]

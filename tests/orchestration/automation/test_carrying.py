@@ -94,18 +94,6 @@ def test_a_failed_or_cancelled_batch_is_tried_when_taken_in_again(
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
-def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
-    graph = defined().definitions.resolve_asset_graph()
-    blocking = [
-        graph.get(key) for key in graph.asset_check_keys if graph.get(key).blocking
-    ]
-    assert {check.key.name for check in blocking} >= {"conflict_free"}
-    for check in blocking:
-        assert check.partitions_def == graph.get(check.key.asset_key).partitions_def, (
-            "Dagster keeps only one result of all partitions"
-        )
-
-
 def test_nothing_is_requested_while_a_command_is_at_work(
     tmp_path: Path,
 ) -> None:
