@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,10 @@ _PLACE = """(words => {
 })(%s)"""
 
 
+class PageLeftError(Exception):
+    """The page that was asked went away before it answered."""
+
+
 class Page:
     """One tab."""
 
@@ -87,9 +91,12 @@ class Page:
                 self._waiting += os.read(self._answers, 1 << 20)
             text, self._waiting = self._waiting.split(b"\0", 1)
             answer = json.loads(text)
-            if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                return dict(answer["result"])
+            if answer.get("id") != self._number:
+                continue
+            if "navigated" in str(answer.get("error")):
+                raise PageLeftError
+            assert "error" not in answer, answer
+            return dict(answer["result"])
 
     def evaluate(self, script: str) -> Any:
         """Value of a JavaScript expression in the page."""
@@ -121,11 +128,17 @@ class Page:
     def wait_until(self, condition: str, problem: str) -> None:
         """Wait until a JavaScript expression is true."""
         deadline = time.monotonic() + DEADLINE_S
-        while not self.evaluate(condition):
+        while not self._holds(condition):
             assert time.monotonic() < deadline, (
                 f"{problem}; it shows: {self.evaluate('document.body.innerText')}"
             )
             time.sleep(0.2)
+
+    def _holds(self, condition: str) -> bool:
+        # A question that meets the change from one page to the next has no answer yet.
+        with suppress(PageLeftError):
+            return bool(self.evaluate(condition))
+        return False
 
     def click(self, words: str, *, row: str = "") -> None:
         """Click what shows exactly these words, as soon as it is there; `row`: in the
