@@ -10,12 +10,7 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.ask import output_limit, shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import Diagnosis, preflight
-from lunguage_assets.judges.estimate import (
-    LABEL_TOKENS,
-    Questions,
-    estimate_line,
-    exactly,
-)
+from lunguage_assets.judges.estimate import LABEL_TOKENS, exactly, price_of
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import (
@@ -117,10 +112,7 @@ def price_of_trial(key: str, config: LLMJudgeConfig, prompts: Path | None) -> st
     """
     calls = 2 * len(trial_questions())
     prompt = load_prompts(prompts).comparison(trial_questions()[0]).prompt
-    questions = Questions(
-        "trial", key, config, exactly(calls), 0.0, prompt, LABEL_TOKENS
-    )
-    usd = estimate_line(questions, None)["usd"]
+    usd = price_of(config, exactly(calls), prompt, LABEL_TOKENS).usd
     dollars = "a cost that is not known" if usd is None else f"about {shown_usd(usd)}"
     return (
         f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "

@@ -57,7 +57,6 @@ class Current:
         home: whose tables they are.
         releases: folder with one folder for each ranker.
         scored: the batches of a ranker that rest on its distilled model.
-        changed: sources with their partitions of whose change Dagster was not told.
     """
 
     def __init__(
@@ -67,12 +66,10 @@ class Current:
         home: Home,
         releases: Path,
         scored: Callable[[str], Collection[str]] = lambda _: (),
-        changed: Collection[tuple[str, str | None]] = (),
     ) -> None:
         self.home = home
         self.releases = releases
         self._scored = cache(scored)
-        self._changed = changed
         self.batches = [batch.key for batch in home.registered()]
         """Keys of the registered batches, oldest first."""
         self._graph = asset_graph
@@ -159,7 +156,7 @@ class Current:
 
     @cached_property
     def _resolver(self) -> StaleResolver:
-        return StaleResolver(self._instance, self._graph, self._changed)
+        return StaleResolver(self._instance, self._graph)
 
 
 def complete_batches(home: Home, ranker: str) -> list[str]:

@@ -6,7 +6,6 @@ The range of Dagster's versions in pyproject.toml bounds what may change.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
 from typing import Any
 
 import dagster as dg
@@ -47,34 +46,18 @@ class _Loading(LoadingContext):
         return self._loaders
 
 
-class _Resolver(CachingStaleStatusResolver):
-    """Takes some sources for changed although nobody has told Dagster so yet."""
-
-    changed: Collection[tuple[str, str | None]] = ()
-
-    def _is_dep_updated(self, provenance: Any, dep_key: Any) -> bool:
-        source = dep_key.asset_key.to_user_string(), dep_key.partition_key
-        updated: bool = super()._is_dep_updated(provenance, dep_key)
-        return updated or source in self.changed
-
-
 class StaleResolver:
     """Dagster's own answer to what is current, as things are at one moment.
 
     Args:
         instance: that keeps what was materialised.
         asset_graph: Dagster's, of the home's definitions.
-        changed: sources with their partitions that changed and were not observed yet.
     """
 
-    def __init__(
-        self,
-        instance: dg.DagsterInstance,
-        asset_graph: Any,
-        changed: Collection[tuple[str, str | None]] = (),
-    ) -> None:
-        self._resolver = _Resolver(instance, asset_graph, _Loading(instance))
-        self._resolver.changed = changed
+    def __init__(self, instance: dg.DagsterInstance, asset_graph: Any) -> None:
+        self._resolver = CachingStaleStatusResolver(
+            instance, asset_graph, _Loading(instance)
+        )
 
     def is_missing(self, asset: str, partition: str | None) -> bool:
         """Whether a partition was never materialised."""

@@ -10,7 +10,7 @@ import ctypes
 import gc
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,7 +40,7 @@ from lunguage_assets.orchestration.partitions import (
 )
 from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
-from lunguage_assets.orchestration.sources import changed_sources, observe
+from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.store import remove_abandoned_files
 
@@ -122,38 +122,24 @@ class Runner:
         self._instance = instance
         self._definitions = definitions or build_defs(configuration)
 
-    def current(self, changed: Collection[tuple[str, str | None]] = ()) -> Current:
-        """Ask what is current now; `changed` as in `Current`."""
+    def current(self) -> Current:
+        """Ask what is current now."""
         return Current(
             self._definitions.resolve_asset_graph(),
             self._instance,
             self._configuration.home,
             self._configuration.releases,
             partial(rescored_batches, self._configuration),
-            changed,
         )
 
-    def plan(
-        self, ranker: str, *, rebuild: bool = False, notes: bool = True
-    ) -> list[Stage]:
-        """List the stages to a release.
-
-        Args:
-            ranker: whose release it is.
-            rebuild: make the reference scale again.
-            notes: whether Dagster is told of batches, and of sources that changed.
-        """
-        changed: set[tuple[str, str | None]] = set()
-        if notes:
-            self.prepare()
-        else:
-            for source in changed_sources(self._instance, self._configuration):
-                changed.add((source.asset_key.to_user_string(), source.partition))
+    def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+        """List the stages to a release of a ranker, after Dagster knows all changes."""
+        self.prepare()
         fit_again: list[str] = []
         if self._configuration.fit == "panel":
             fit_again = scored_batches(self._configuration, ranker)
         return plan(
-            self.current(changed),
+            self.current(),
             self._configuration.judges,
             ranker,
             rebuild=rebuild,

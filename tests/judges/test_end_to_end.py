@@ -96,7 +96,7 @@ def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
         options = ("--data", delivery, "--json", file)
         lunguage(home, "estimate", *options, LUNGUAGE_JUDGES=judges)
         assert server.arrivals == []
-        estimated = json.loads(file.read_text())["total"]
+        estimated = json.loads(file.read_text())[-1]
         stopped = run(home, delivery, "--budget", "0.02")
         assert len(stopped.stderr.splitlines()) == 1
         assert "budget of $0.020" in stopped.stderr

@@ -1,4 +1,4 @@
-"""`lunguage estimate` says beforehand what a run asks: calls, tokens, dollars, minutes;
+"""`lunguage estimate` says beforehand what a run asks and costs, with a range;
 and what the paper's own run cost.
 """
 
@@ -18,11 +18,10 @@ from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.estimate import (
     LABEL_TOKENS,
     PUBLISHED_STEPS,
-    Questions,
+    Dollars,
     answers_per_judge,
-    estimate_line,
     exactly,
-    record_of,
+    price_of,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Ledger
@@ -83,26 +82,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def estimate(delivery: Path, scratch: Path, *options: str) -> dict[str, Any]:
+def estimate(delivery: Path, scratch: Path, *options: str) -> list[dict[str, Any]]:
     file = scratch / "estimate.json"
     command = ["estimate", "--data", str(delivery), "--batch", "b", "--json", str(file)]
     command += options
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
-    figures: dict[str, Any] = json.loads(file.read_text())
-    return figures
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """Files and folders; of SQLite's -shm file, in which readers leave marks, only that
-    it is there.
-    """
-    files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
-    return {
-        name: path.read_bytes()
-        if path.is_file() and path.suffix != ".sqlite-shm"
-        else None
-        for name, path in files.items()
-    }
+    lines: list[dict[str, Any]] = json.loads(file.read_text())
+    return lines
 
 
 def test_without_files_an_estimate_is_of_what_is_registered(
@@ -113,13 +99,13 @@ def test_without_files_an_estimate_is_of_what_is_registered(
         lunguage(home, "register", "--data", delivery, "--batch", "b").returncode == 0
     )
     command = ["estimate", "--json", str(tmp_path / "e.json"), "--ranker", "two"]
-    before = contents(home)
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
-    assert contents(home) == before, "an estimate changes nothing on disk"
     of_home = json.loads((tmp_path / "e.json").read_text())
     assert of_home == of_files
-    assert of_home["batches"] == ["b"]
-    assert of_home["total"]["calls"] > 0
+    assert [line["task"] for line in of_home] == ["extract", "compare", "total"]
+    assert not (home / "tables").exists(), "an estimate makes nothing"
+    total = of_home[-1]
+    assert total["usd_at_most"] > total["usd"] > total["usd_at_least"] > 0
 
 
 SLOT = {
@@ -130,49 +116,33 @@ SLOT = {
 }
 
 
-def estimated(
-    ledger: Ledger | None = None, rounds: float = 1.0, **slot: Any
-) -> dict[str, Any]:
-    """A hundred questions that the ledger lacks."""
-    questions = Questions(
-        "comparison_matches",
-        "j",
-        LLMJudgeConfig.model_validate({**SLOT, **slot}),
-        exactly(100),
-        0.0,
-        Prompt("", "four" * 400),
-        LABEL_TOKENS,
-        rounds,
-    )
-    statistics = None if ledger is None else ledger.statistics()
-    return estimate_line(questions, record_of(questions, statistics))
+def estimated(ledger: Ledger | None = None) -> Dollars:
+    """Of a hundred questions."""
+    record = None
+    if ledger is not None:
+        record = ledger.statistics().query("judge == 'j'").to_dict("records")[0]
+    config = LLMJudgeConfig.model_validate(SLOT)
+    prompt = Prompt("", "four" * 400)
+    return price_of(config, exactly(100), prompt, LABEL_TOKENS, record)
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     guess = estimated()
 
-    def answered(
-        key: str, failure: str | None = None, judge: str = "j", **counts: Any
-    ) -> None:
+    def answered(key: str, failure: str | None = None, **counts: Any) -> None:
         text = None if failure == "timeout" else "sentence_1"
-        ledger.record(Attempt(key * 32, judge, "compare", "m", text, failure, **counts))  # type: ignore[arg-type]
+        ledger.record(Attempt(key * 32, "j", "compare", "m", text, failure, **counts))  # type: ignore[arg-type]
 
-    answered("aa", judge="another", input_tokens=9, latency_s=9.0)
     answered("aa")
     assert estimated(ledger) == guess, "of unknown length, not free"
     answered("bb", "timeout")
     answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
     answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
-    figures = estimated(ledger, limits={"in_flight": 1})
-    assumed = [guess[name] for name in ("basis", "calls", "output_tokens")]
-    assert assumed == ["assumed", 100, 500]
-    assert (figures["basis"], figures["calls"], figures["input_tokens"], figures["output_tokens"]) == (
-        "ledger", 200, 75_000, 3_000,
-    )  # fmt: skip
-    assert figures["minutes"] == pytest.approx(200 * 3.0 / 60)
-    assert figures["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
-    assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
+    assert estimated(ledger).usd == pytest.approx(1.5 * 100 * (500 + 20 * 10) / 1e6)
+    assert guess.usd_at_most is not None
+    assert guess.usd_at_least is not None
+    assert guess.usd_at_most > 5 * guess.usd_at_least > 0
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:

@@ -214,19 +214,3 @@ def test_the_sensor_notes_an_edited_file_once(small: SmallHome) -> None:
     assert noted() == ["pathways_file"]
     assert noted() == []
     assert not small.current().is_current("expansions", "panel", "first")
-
-
-def test_a_plan_that_notes_nothing_sees_what_changed(small: SmallHome) -> None:
-    """As `lunguage estimate` plans, which writes nothing."""
-
-    def observed() -> int:
-        key = dg.AssetKey("pathways_file")
-        return len(small.instance.fetch_observations(key, limit=9).records)
-
-    assert small.runner().plan("panel", notes=False) == []
-    pathways(small)
-    before = observed()
-    stages = small.runner().plan("panel", notes=False)
-    assert observed() == before
-    assert stages == small.runner().plan("panel")
-    assert str(stages[0]) == "expand (panel x first)"

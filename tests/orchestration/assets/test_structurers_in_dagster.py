@@ -18,7 +18,6 @@ from sdk_run import KEYS
 from small_homes import SmallHome
 
 from lunguage_assets.corpus.lunguage import lunguage_frame
-from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -155,11 +154,3 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
     make(small, "report_texts")
     assert "findings" in structured(small, "b")
     assert structured(small, "three") == {"unreadable"}
-
-
-def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
-    """The line of an estimate, which has no other: the judges are rule-based."""
-    registration = small.home.examine(folder / "delivered", "b")
-    (line,) = estimate_run(small.configuration, registration, "panel")["lines"]
-    assert (line["stage"], line["judge"]) == ("structured_findings", "one")
-    return dict(line)

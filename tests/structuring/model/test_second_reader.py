@@ -181,7 +181,7 @@ def test_a_run_estimates_asks_and_counts_what_is_read_again(tmp_path: Path) -> N
         around = KEYS | {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
         estimated = lunguage(home, "estimate", "--data", delivered, **around)
         assert (estimated.returncode, server.calls) == (0, [])
-        assert "structured_findings" in estimated.stdout
+        assert "structure" in estimated.stdout
         done = lunguage(home, "run", "--data", delivered, **around)
         assert done.returncode == 0, done.stderr
         asked = [list(asked_sentences(call.user).values()) for call in server.calls]
