@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +27,11 @@ GENERATED = [
     "The lungs are clear.",
     "Possible left lower lobe pneumonia.",
 ]
-EXPECTED = lunguage_assets.rewards([REFERENCE] * 3, GENERATED)
+
+
+@cache
+def expected() -> list[float]:
+    return lunguage_assets.rewards([REFERENCE] * 3, GENERATED)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +146,7 @@ def test_completions_are_rewarded_as_trainers_give_them(completions: list[str]) 
     rewarded = lunguage_assets.reward_function(
         completions=completions, reference=[REFERENCE] * 3, trainer_state=object()
     )
-    assert rewarded == EXPECTED
+    assert rewarded == expected()
     assert all(type(value) is float for value in rewarded)
 
 
@@ -154,7 +159,7 @@ def test_a_completion_without_text_is_a_report_that_says_nothing() -> None:
 def test_a_column_of_another_name_can_be_named() -> None:
     reward = lunguage_assets.reward_function_of("impression")
     columns = {"impression": [REFERENCE] * 3, "reference": ["Mass."] * 3}
-    assert reward(GENERATED, **columns) == EXPECTED
+    assert reward(GENERATED, **columns) == expected()
     assert reward.__name__ == "lunguage_impression"
     with pytest.raises(
         InputError, match=r"\['impression'\]; expected one of reference"

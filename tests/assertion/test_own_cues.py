@@ -10,7 +10,11 @@ import pytest
 
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.reader import read_assertions
-from lunguage_assets.assertion.vocabulary import build_vocabulary, content_hash
+from lunguage_assets.assertion.vocabulary import (
+    Vocabulary,
+    build_vocabulary,
+    content_hash,
+)
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
@@ -33,11 +37,13 @@ def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
     one cue.
     """
     file.write_text(entry)
-    vocabulary = build_vocabulary(read_own_cues(file))
-    assertions = read_assertions(text, "find", vocabulary)
+    return meanings_of(text, build_vocabulary(read_own_cues(file)))
+
+
+def meanings_of(text: str, vocabulary: Vocabulary) -> dict[str, str]:
     return {
         text[assertion.begin : assertion.end]: assertion.meant
-        for assertion in assertions
+        for assertion in read_assertions(text, "find", vocabulary)
     }
 
 
@@ -66,60 +72,62 @@ def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
     assert meant_with(file, entry, "Possible effusion.")["effusion"] == "negated"
 
 
-@pytest.mark.parametrize(
-    ("fields", "text", "expected"),
-    [
-        ("reach: next", "Nix edema and effusion.", ("negated", "asserted")),
-        ("reach: list", "Nix edema and effusion.", ("negated", "negated")),
-        ("direction: before", "Edema. Effusion nix.", ("asserted", "negated")),
-        ("direction: behind", "Edema: nix effusion.", ("asserted", "negated")),
-        ("direction: both", "Edema; effusion: nix.", ("asserted", "negated")),
-        ("ends_at: [apart]", "Nix edema apart effusion.", ("negated", "asserted")),
-        ("not_after: [also]", "Edema also nix effusion.", ("unanswered", "unanswered")),
-        ("not_before: [changes]", "Nix edema; nix change effusion.", ("negated", "asserted")),
-        ("sections: [hist]", "Nix edema, effusion.", ("asserted", "asserted")),
-    ],
-)  # fmt: skip
-def test_every_field_of_an_own_cue_is_obeyed(
-    file: Path, fields: str, text: str, expected: tuple[str, str]
-) -> None:
-    example = "Effusion nix." if fields == "direction: before" else "Nix effusion."
-    mention = "Effusion" if example.startswith("E") else "effusion"
-    section = ", section: hist" if "sections" in fields else ""
-    entry = (
-        "- id: negated.nix\n  category: negated\n  patterns: [nix]\n"
-        f"  {fields}\n  examples:\n"
-        f"    - {{text: {example!r}{section}, {mention}: negated}}\n"
-    )
-    meanings = {
-        word.lower(): meant for word, meant in meant_with(file, entry, text).items()
-    }
-    assert (meanings["edema"], meanings["effusion"]) == expected
+FIELDS = [
+    ("nix", "reach: next", "{} edema and effusion.", ("negated", "asserted")),
+    ("nox", "reach: list", "{} edema and effusion.", ("negated", "negated")),
+    ("nux", "direction: before", "Edema. Effusion {}.", ("asserted", "negated")),
+    ("nex", "direction: behind", "Edema: {} effusion.", ("asserted", "negated")),
+    ("nax", "direction: both", "Edema; effusion: {}.", ("asserted", "negated")),
+    ("zix", "ends_at: [apart]", "{} edema apart effusion.", ("negated", "asserted")),
+    ("zox", "not_after: [also]", "Edema also {} effusion.", ("unanswered", "unanswered")),
+    ("zux", "not_before: [changes]", "{0} edema; {0} change effusion.", ("negated", "asserted")),
+    ("zex", "sections: [hist]", "{} edema, effusion.", ("asserted", "asserted")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("category", "word", "text", "expected"),
-    [
-        ("hedged", "whiff of", "Whiff of edema and so effusion.", "hedged"),
-        ("past", "bygone", "Bygone edema and so effusion.", "past"),
-        ("ended", "vanished", "Vanished edema and so effusion.", "ended"),
-        ("recommendation", "urge", "Urge edema and so effusion.", "aside"),
-        ("aim", "so as to find", "So as to find edema and so effusion.", "aside"),
-    ],
-)
+def test_every_field_of_an_own_cue_is_obeyed(file: Path) -> None:
+    entries = ""
+    for word, fields, *_ in FIELDS:
+        example = (
+            f"effusion {word}" if fields.endswith("before") else f"{word} effusion"
+        )
+        section = ", section: hist" if "sections" in fields else ""
+        entries += (
+            f"- id: negated.{word}\n  category: negated\n  patterns: [{word}]\n"
+            f"  {fields}\n  examples:\n"
+            f"    - {{text: {example!r}{section}, effusion: negated}}\n"
+        )
+    file.write_text(entries)
+    vocabulary = build_vocabulary(read_own_cues(file))
+    for word, fields, text, expected in FIELDS:
+        meanings = meanings_of(text.format(word).lower(), vocabulary)
+        assert (meanings["edema"], meanings["effusion"]) == expected, fields
+
+
+REACHES = [
+    ("hedged", "whiff of", "hedged"),
+    ("past", "bygone", "past"),
+    ("ended", "vanished", "ended"),
+    ("recommendation", "urge", "aside"),
+    ("aim", "so as to find", "aside"),
+]
+
+
+@pytest.mark.parametrize("ends_at", ["  ends_at: [so]\n", ""])
 def test_the_reach_of_every_category_ends_at_the_words_named(
-    file: Path, category: str, word: str, text: str, expected: str
+    file: Path, ends_at: str
 ) -> None:
-    entry = (
-        f"- id: {category}.own\n  category: {category}\n"
-        f"  patterns: [{word}]\n  ends_at: [so]\n"
-        "  examples:\n"
-        f"    - {{text: {text.split(' and')[0] + '.'!r}, edema: {expected}}}\n"
+    entries = "".join(
+        f"- id: {category}.own\n  category: {category}\n  patterns: [{words}]\n{ends_at}"
+        f"  examples:\n    - {{text: {words} edema, edema: {expected}}}\n"
+        for category, words, expected in REACHES
     )
-    meanings = meant_with(file, entry, text)
-    assert (meanings["edema"], meanings["effusion"]) == (expected, "asserted")
-    endless = meant_with(file, entry.replace("  ends_at: [so]\n", ""), text)
-    assert endless["effusion"] == expected
+    file.write_text(entries)
+    vocabulary = build_vocabulary(read_own_cues(file))
+    for category, words, expected in REACHES:
+        meanings = meanings_of(f"{words} edema and so effusion.", vocabulary)
+        behind = "asserted" if ends_at else expected
+        assert meanings == {"edema": expected, "effusion": behind}, category
 
 
 NIX = "negated.nix"

@@ -30,6 +30,7 @@ def partitions(home: Path, *added: str) -> list[str]:
         return sorted(instance.get_dynamic_partitions(REPORT_BATCH.name))
 
 
+@pytest.mark.lengthy
 def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     lunguage(home, "status")  # Dagster is told of the sources, once
     before = contents(home)

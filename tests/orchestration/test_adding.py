@@ -68,6 +68,7 @@ def asset_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.lengthy
 def test_dagster_loads_the_file_of_the_page(
     finished: Finished, asset_file: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_stage_says_what_changed(small: SmallHome) -> None:
     ]
 
 
+@pytest.mark.lengthy
 def test_rows_that_come_out_the_same_make_nothing_after_them(small: SmallHome) -> None:
     """An edit of a comment makes the expansions again, and no release."""
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")

@@ -50,6 +50,7 @@ def test_a_finished_home_is_left_as_it_is(small: SmallHome) -> None:
     assert changed <= {"lunguage.duckdb", ".command.lock"}
 
 
+@pytest.mark.lengthy
 def test_an_interrupted_run_goes_on_and_makes_nothing_twice(
     small: SmallHome, finished: Finished
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_failed_run_keeps_what_was_made_and_says_why(
     assert small.plan() == NEW_BATCH[2:]
 
 
+@pytest.mark.lengthy
 def test_a_rebuilt_vocabulary_that_is_the_same_leaves_the_fits(
     small: SmallHome,
 ) -> None:

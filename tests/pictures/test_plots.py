@@ -38,7 +38,6 @@ MATCHES = recorded(6, ["one", "two"], noisy())
 RANKING = ranked(MATCHES, SETTINGS)
 AGREEMENT = judge_agreement(MATCHES)
 CORRELATIONS = ranking_correlations(MATCHES, "panel", RANKING, SETTINGS)
-VALIDATION = fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
 VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
 PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
 ANCHORS = (
@@ -58,6 +57,11 @@ EXPERTS = pd.DataFrame(
 PUBLISHED_SHARES = pd.DataFrame(
     {"ranking": [0.8, 0.7], "model": [0.6, 0.9]}, index=["one", "two"]
 )
+
+
+@cache
+def validation() -> pd.DataFrame:
+    return fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
 
 
 def fitted(size: int) -> pd.DataFrame:
@@ -88,8 +92,8 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "published ranking": lambda: scale_plots.ranking_plot(PUBLISHED),
     "probabilities": lambda: probabilities([0.1, 0.5, 0.9]),
     "calibration": lambda: calibrated(fitted(1500)),
-    "curves": lambda: validation_plots.validation_curves(VALIDATION, 5, 10),
-    "spread": lambda: validation_plots.validation_spread(VALIDATION, 5, 10),
+    "curves": lambda: validation_plots.validation_curves(validation(), 5, 10),
+    "spread": lambda: validation_plots.validation_spread(validation(), 5, 10),
     "agreement": lambda: validation_plots.agreement_heat_map(AGREEMENT),
     "experts": lambda: validation_plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
     "correlations": lambda: validation_plots.correlation_heat_map(CORRELATIONS),
@@ -109,7 +113,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
         FIT_VALIDATION.frame(), 5, 10
     ),
     "one judge": lambda: validation_plots.validation_curves(
-        VALIDATION[VALIDATION["judges"] == "one"], 5, 10
+        validation()[validation()["judges"] == "one"], 5, 10
     ),
 }
 

@@ -129,6 +129,7 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
             home.run()
 
 
+@pytest.mark.lengthy
 def test_a_distilled_model_is_private_and_in_no_release(
     taught: SmallHome, finished: Finished
 ) -> None:

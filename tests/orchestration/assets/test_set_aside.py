@@ -142,7 +142,10 @@ def tentative(small: SmallHome, number: int) -> list[str]:
     return sorted(set(stored(small, "fitted_probabilities")["study_id"]))[:number]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [STEPS[0], *(pytest.param(step, marks=pytest.mark.lengthy) for step in STEPS[1:])],
+)
 def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -175,6 +175,7 @@ def home_with(reader: str, folder: Path) -> tuple[Path, Path]:
     return home, delivered
 
 
+@pytest.mark.lengthy
 def test_a_run_estimates_asks_and_counts_what_is_read_again(tmp_path: Path) -> None:
     with LoopbackServer(answer=model_like) as server:
         home, delivered = home_with(OVER_HTTP.format(url=server.url), tmp_path)
