@@ -36,19 +36,22 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
 
     Runs, tables, checks; materialise and backfill.
     """
+    from secrets import token_urlsafe
+
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.instance import environment_of_children
     from lunguage_assets.orchestration.ui.access import (
-        HOSTS_VARIABLE,
         TOKEN_VARIABLE,
-        AccessPolicy,
-        new_token,
+        access_rules,
+        path_prefix,
     )
     from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
 
     home = configuration.home
-    token = "" if no_token else new_token()
-    policy = AccessPolicy.of_server(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    # Every account of the machine can read the arguments of a process; its environment,
+    # where the token is, is its owner's.
+    access = {**os.environ, TOKEN_VARIABLE: "" if no_token else token_urlsafe(24)}
+    access_rules(host, access)
     # Before anything is started: else the address would be somebody else's server.
     require_free(host, port)
     if not home.root.exists():
@@ -64,22 +67,18 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
             click.echo(
                 f"{home.root} holds no corpus: nothing was registered there.", err=True
             )
-        # Every account of the machine can read the arguments of a process; its
-        # environment, where the token is, is its owner's.
-        environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
+        environment = {**environment_of_children(home), **access}
         log = home.root / "logs" / "ui.log"
         write_private(log, b"")
 
         def print_address() -> None:
-            click.echo(f"{address}{policy.prefix}/")
+            click.echo(f"{address}{path_prefix(access)}/")
             if no_token:
                 click.echo(
                     "without a token: every program of every account on this machine "
                     "can drive it",
                     err=True,
                 )
-            if environment.get(HOSTS_VARIABLE):
-                click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
             click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
             sys.stdout.flush()
 

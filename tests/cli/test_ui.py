@@ -287,7 +287,7 @@ def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> Non
             {},
             405,
         ),
-        ("/", {"Host": "evil.example"}, 421),
+        ("/", {"Host": "evil.example"}, 400),
     ):
         assert (
             requests.get(ui.server + path, headers=headers, timeout=30).status_code

@@ -1,4 +1,4 @@
-"""Dagster's webserver behind the access policy.
+"""Dagster's webserver behind the access rules.
 
 `python -m lunguage_assets.orchestration.ui` takes the options of `dagster-webserver`.
 """
@@ -16,44 +16,30 @@ from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.instance import close_abandoned_runs
-from lunguage_assets.orchestration.ui.access import AccessMiddleware, AccessPolicy
+from lunguage_assets.orchestration.ui.access import access_rules, path_prefix
 from lunguage_assets.permissions import set_private_umask
-
-DEFAULT_PORT = 3000
 
 
 def serve_webserver(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as in `dagster-webserver`."""
     set_private_umask()
-    context = webserver_command.make_context("lunguage-webserver", list(arguments))
-    options = context.params
-    policy = AccessPolicy.of_server(
-        options["host"], options["port"] or DEFAULT_PORT, os.environ
-    )
     # A code server that was killed could not report its own runs.
     with dg.DagsterInstance.get() as instance:
         close_abandoned_runs(instance)
+    options = webserver_command.make_context("lunguage", [*arguments]).params
+    rules = access_rules(options["host"], os.environ)
 
     class GuardedWebserver(DagsterWebserver):  # type: ignore[type-arg]
         def build_middleware(self) -> list[Middleware]:
-            access = Middleware(AccessMiddleware, policy=policy)
-            return [access, *super().build_middleware()]
+            return [*rules, *super().build_middleware()]
 
     # The command makes the server of this name.
     dagster_webserver.app.DagsterWebserver = GuardedWebserver  # type: ignore[attr-defined]
     # Given here and not by whoever starts this process: other accounts see the
     # arguments of a process. Dagster's first message, of level info, shows the address.
-    secret_arguments = []
-    if policy.token:
-        secret_arguments = [
-            "--path-prefix",
-            policy.prefix,
-            "--dagster-log-level",
-            "warning",
-        ]
-    webserver_command.main(
-        [*arguments, *secret_arguments], prog_name="lunguage-webserver"
-    )
+    if prefix := path_prefix(os.environ):
+        arguments += ["--path-prefix", prefix, "--dagster-log-level", "warning"]
+    webserver_command.main(arguments, prog_name="lunguage-webserver")
 
 
 if __name__ == "__main__":
