@@ -25,11 +25,11 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.implied_probability import KEPT_ABOVE
 from lunguage_assets.implicit.expansion.stated_signs import compatible_locations
 from lunguage_assets.implicit.expansion.sub_findings import inherits_location
-from lunguage_assets.implicit.pathways.edges import Edge
+from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
+    diagnosis_of,
     load_dictionary,
-    only_shares_the_name,
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.contradictions import Assertion, Statements
@@ -59,8 +59,8 @@ def mentions_of_edges(
     """
     pathways = {
         pathway.id: (diagnosis, pathway)
-        for diagnosis in dictionary.diagnoses
-        for pathway in dictionary.pathways_of(diagnosis)
+        for diagnosis, entry in dictionary.diagnoses.items()
+        for pathway in entry.pathways
     }
     records = []
     stated = rows[rows["source"] == "original"]
@@ -71,8 +71,8 @@ def mentions_of_edges(
             if parent.pathway_id not in pathways or parent.status != "dp":
                 continue
             diagnosis, pathway = pathways[parent.pathway_id]
-            for number, edge in enumerate(pathway.edges):
-                child = _presence_of(parent, edge, dictionary.vocabulary)
+            for number, edge in enumerate(pathway.implies):
+                child = _presence_of(parent, edge, dictionary)
                 mentions = set(_mentions(statements, parent, child, dictionary))
                 records.append(
                     {
@@ -137,7 +137,9 @@ def _mentions(
 ) -> Iterator[str]:
     """Yield what the stated rows say of a sub-finding."""
     for assertion, stated in statements.about(child):
-        if stated.row is parent or only_shares_the_name(stated.row, dictionary):
+        is_named = dictionary.recognise(stated.row.name) is not None
+        only_shares_the_name = is_named and not diagnosis_of(stated.row, dictionary)
+        if stated.row is parent or only_shares_the_name:
             continue
         if assertion.contradicts(stated):
             yield "absent"
@@ -154,13 +156,14 @@ def _is_stated_at(stated: Assertion, implied: Assertion) -> bool:
     )
 
 
-def _presence_of(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
+def _presence_of(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) -> Row:
     """Build the sub-finding as a presence where the pathway implies it."""
     parts: set[str] = set()
-    if inherits_location(edge, parent):
+    is_symptom = dictionary.is_symptom(edge)
+    if inherits_location(edge, parent, is_symptom):
         parts.update(parent.location_parts)
-    if not edge.is_symptom:
-        parts.update(vocabulary.location_parts(edge.location))
+    if not is_symptom:
+        parts.update(dictionary.vocabulary.location_parts(edge.location))
     attributes: dict[str, Any] = dict.fromkeys(ATTRIBUTE_NAMES, "")
     attributes |= edge.attributes
     in_order = tuple(sorted(parts))
@@ -168,7 +171,7 @@ def _presence_of(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
         parent,
         finding_id=f"{parent.finding_id}/",
         ent=edge.ent,
-        name=edge.name,
+        name=dictionary.vocabulary.finding(edge.ent),
         status="dp",
         sent="",
         location=", ".join(in_order),

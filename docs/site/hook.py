@@ -85,7 +85,7 @@ def pathway_trees() -> str:
     for name, entry in pathways.diagnoses.items():
         tree = "\n".join(pathway_tree(pathways, name))
         written.append(
-            f"## {name}\n\nSaid as: {', '.join(entry.variants)}.\n\n~~~ text\n{tree}\n~~~\n"
+            f"## {name}\n\nSaid as: {', '.join(entry.spellings)}.\n\n~~~ text\n{tree}\n~~~\n"
         )
     return "\n".join(written)
 

@@ -64,9 +64,7 @@ def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
     ]
     owner: dict[str, str] = {}
     for diagnosis in diagnoses:
-        for spelling in (
-            spelling for group in diagnosis["spellings"].values() for spelling in group
-        ):
+        for spelling in diagnosis["spellings"]:
             assert (
                 owner.setdefault(BARE.finding(spelling), diagnosis["name"])
                 == diagnosis["name"]

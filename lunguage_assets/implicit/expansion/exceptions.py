@@ -10,8 +10,9 @@ from functools import cached_property
 from operator import attrgetter
 
 from lunguage_assets.implicit.expansion.stated_signs import gives_reason, strongest
-from lunguage_assets.implicit.pathways.edges import Edge, Subject
+from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.pathways.words import Words, names_any
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row
 from lunguage_assets.implicit.statements.contradictions import is_present, qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -31,13 +32,13 @@ class Exceptions:
         self._labels = labels
         self._by_id = {row.finding_id: row for row in study}
 
-    def are_worded(self, edge: Edge, parent: Row) -> bool:
+    def are_worded(self, edge: SubFinding, parent: Row) -> bool:
         """Whether words of the report keep a sub-finding out.
 
         "Small effusion": no hazy opacity of it. They are those of the diagnosis' row,
         of the signs that the report gives for it, and of the signs in its sentence.
         """
-        return edge.unless_said.in_any(self._cells_about(parent))
+        return names_any(self._cells_about(parent), edge.unless.said)
 
     def _cells_about(self, parent: Row) -> Iterator[str]:
         # One that is implied is no row of the study.
@@ -55,23 +56,23 @@ class Exceptions:
             return False
         return not self._labels.read(row).diagnosis
 
-    def opponent(self, child: Row, edge: Edge) -> Row | None:
+    def opponent(self, child: Row, edge: SubFinding) -> Row | None:
         """Find the statement by which the pathway file leaves a sub-finding out."""
         opponents = []
         # A statement counts wherever it is, a denial where the sign would be.
-        for row in self._about_any(edge.unless_stated):
+        for row in self._about_any(edge.unless.stated):
             if is_present(row):
                 opponents.append(row)
-        for row in self._about_any(edge.unless_denied):
+        for row in self._about_any(edge.unless.denied):
             # A denial on the left leaves a sign on the right open.
             if not is_present(row) and denies_at(row, child):
                 opponents.append(row)
         current = (row for row in opponents if row.currency == child.currency)
         return strongest(current, self._by_id)
 
-    def _about_any(self, subjects: Sequence[Subject]) -> Iterator[Row]:
+    def _about_any(self, wordings: Words) -> Iterator[Row]:
         """Yield the rows about a subject, by its name or as a kind of its diagnosis."""
-        for subject in subjects:
+        for subject in map(self._dictionary.subject, wordings):
             for row in self._rows_by_subject.get(subject.name, ()):
                 if subject.refinements <= self._labels.read(row).refinements:
                     yield row

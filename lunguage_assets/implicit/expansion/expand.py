@@ -19,7 +19,7 @@ from lunguage_assets.implicit.expansion.exceptions import Exceptions
 from lunguage_assets.implicit.expansion.matching import Match, match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
 from lunguage_assets.implicit.expansion.sub_findings import sub_finding
-from lunguage_assets.implicit.pathways.edges import Edge, MatchedPathway
+from lunguage_assets.implicit.pathways.pathway_file import Pathway, SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -83,7 +83,7 @@ def expand(
     for study in by_study(read_rows(deduplicated)):
         stated_matches = [match(row, dictionary) for row in study]
         # Most studies expand nothing: their statements need not be read.
-        if not any(stated.matched for stated in stated_matches):
+        if not any(stated.pathway for stated in stated_matches):
             matches += stated_matches
             continue
         expander = _StudyExpander(study, dictionary, labels)
@@ -113,29 +113,29 @@ class _StudyExpander:
     def expand(self, matched_row: Match) -> None:
         """Note the match of a row, and its sub-findings, each followed by its own."""
         self.matches.append(matched_row)
-        pathway = matched_row.matched
+        pathway = matched_row.pathway
         if pathway is None:
             return
         parent = matched_row.row
         for child in self._children_of(parent, pathway):
-            is_implied = self._decide(child, pathway.edges[child.edge], parent)
+            is_implied = self._decide(child, pathway.implies[child.edge], parent)
             if not is_implied:
                 continue
             self.children.append(child)
             if child.outcome == GENERATED:
                 self.expand(match(child, self._dictionary))
 
-    def _children_of(self, parent: Row, pathway: MatchedPathway) -> list[Row]:
+    def _children_of(self, parent: Row, pathway: Pathway) -> list[Row]:
         children = []
-        for number, edge in enumerate(pathway.edges):
-            child = sub_finding(parent, edge, self._dictionary.vocabulary)
+        for number, edge in enumerate(pathway.implies):
+            child = sub_finding(parent, edge, self._dictionary)
             child.finding_id = f"{parent.finding_id}/{number}"
             child.parent_pathway_id = pathway.id
             child.edge = number
             children.append(child)
         return children
 
-    def _decide(self, child: Row, edge: Edge, parent: Row) -> bool:
+    def _decide(self, child: Row, edge: SubFinding, parent: Row) -> bool:
         """Note what becomes of a sub-finding, and tell whether it is implied here."""
         child.outcome = GENERATED
         # What the report itself says is as likely as it says, whatever is implied.
@@ -147,7 +147,7 @@ class _StudyExpander:
         if not child.policy.withholds_children:
             return True
         # A film shows no symptom, and readers of real reports struck some signs out.
-        if edge.is_symptom or edge.is_paper_only:
+        if self._dictionary.is_symptom(edge) or edge.paper_only:
             return False
         if self._exceptions.are_worded(edge, parent):
             return False

@@ -6,12 +6,12 @@ dictionary knows (`pathways/`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
-from lunguage_assets.implicit.pathways.edges import MatchedPathway
+from lunguage_assets.corpus.vocabulary import plain
+from lunguage_assets.implicit.pathways.pathway_file import Pathway
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     diagnosis_of,
@@ -33,67 +33,53 @@ class Match(NamedTuple):
     """The answer for one row: its diagnosis, and a pathway or the reason for none."""
 
     row: Row
+    diagnosis: str
+    refinements: list[str]
+    pathway: Pathway | None
     reason: str
-    diagnosis: str = ""
-    refinements: Sequence[str] = ()
-    matched: MatchedPathway | None = None
 
     def record(self) -> dict[str, object]:
         """Write the answer as a row of PATHWAY_MATCHES."""
-        record: dict[str, object] = {
+        return {
             "finding_id": self.row.finding_id,
             "study_id": self.row.study_id,
             "name": self.row.name,
             "diagnosis": self.diagnosis,
             "refinements": self.refinements,
-            "pathway_id": "",
-            "pathway": "",
+            "pathway_id": self.pathway.id if self.pathway else "",
+            "pathway": self.pathway.notation if self.pathway else "",
             "reason": self.reason,
             "generated": self.row.is_generated,
         }
-        if self.matched is not None:
-            record["pathway_id"] = self.matched.id
-            record["pathway"] = self.matched.notation
-        return record
 
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
-    """Find the pathway of a row; a row without one never expands.
+    """Find the pathway of a row; a row without one never expands."""
+    diagnosis = diagnosis_of(row, dictionary) or ""
+    refinements = []
+    if diagnosis:
+        cells = (row.name, plain(row.ent), *_REFINING_OF(row))
+        location = (row.location, *row.location_parts)
+        refinements = dictionary.refinements(diagnosis, cells, location)
+    reason = _reason_not_expanding(row, diagnosis, dictionary)
+    pathway = None
+    if not reason:
+        views = study_views(row.view_information)
+        pathway, reason = dictionary.choose(diagnosis, refinements, views)
+    return Match(row, diagnosis, refinements, pathway, reason)
 
-    Of several reasons for none the first is told: the row takes no part; it is no
-    diagnosis; it is about a device; it does not expand as it is stated; and only then
-    what the pathways say.
-    """
-    reason = reason_not_taking_part(row)
-    diagnosis = diagnosis_of(row, dictionary)
-    if diagnosis is None:
-        return Match(row, reason or "not a diagnosis")
-    refinements = dictionary.refinements(
-        diagnosis,
-        row.name,
-        row.ent,
-        (row.location, *row.location_parts),
-        _REFINING_OF(row),
-    )
+
+def _reason_not_expanding(
+    row: Row, diagnosis: str, dictionary: PathwayDictionary
+) -> str:
+    """Name the first reason why a row implies nothing as it is stated, if any."""
+    if row.disposition != "kept":
+        return "merged" if row.disposition == "merged" else "history section"
+    if not diagnosis:
+        return "not a diagnosis"
     # "Fracture" of a lead.
-    if not reason and is_of_device(row, diagnosis, dictionary):
-        reason = "device"
-    reason = reason or reason_not_expanding(row)
-    if reason:
-        return Match(row, reason, diagnosis, refinements)
-    views = study_views(row.view_information)
-    pathway, reason = dictionary.choose(diagnosis, refinements, views)
-    return Match(row, reason, diagnosis, refinements, pathway)
-
-
-def reason_not_taking_part(row: Row) -> str:
-    """Name why a row has no part in the result; empty where it has one."""
-    reasons = {"excluded": "history section", "merged": "merged"}
-    return reasons.get(row.disposition, "")
-
-
-def reason_not_expanding(row: Row) -> str:
-    """Name why a diagnosis implies nothing as it is stated; empty where it does."""
+    if is_of_device(row, diagnosis, dictionary):
+        return "device"
     if row.currency != "current dx":
         return "past diagnosis"
     # "No pneumonia" says nothing of opacities: they have other causes.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lunguage_assets.assertion.plurals import possible_singulars
-from lunguage_assets.implicit.pathways.edges import Edge
+from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
-    only_shares_the_name,
+    diagnosis_of,
 )
 from lunguage_assets.implicit.rows import Row, priority, tokens
 from lunguage_assets.implicit.statements.contradictions import is_present
@@ -41,7 +41,9 @@ class StatedSigns:
                 self._add(row)
 
     def _add(self, row: Row) -> None:
-        if not only_shares_the_name(row, self._dictionary):
+        # "Effusion" of the pericardium only shares its name with the pleural one.
+        is_named = self._dictionary.recognise(row.name) is not None
+        if not is_named or diagnosis_of(row, self._dictionary) is not None:
             for name in self._names_of(row):
                 key = name, row.currency, row.positive
                 self._by_name.setdefault(key, []).append(row)
@@ -54,7 +56,7 @@ class StatedSigns:
             return {row.name}
         return {row.name, self._dictionary.vocabulary.finding(row.ent)}
 
-    def stating(self, child: Row, edge: Edge, parent: Row) -> Row | None:
+    def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
 
         Args:
@@ -64,11 +66,11 @@ class StatedSigns:
         """
         return strongest(self._rows_stating(child, edge, parent), self._by_id)
 
-    def _rows_stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
+    def _rows_stating(self, child: Row, edge: SubFinding, parent: Row) -> Iterator[Row]:
         # The paper compares names and locations, and nothing else.
         if not child.policy.recognises_other_wordings:
             return self._at_a_compatible_location(child)
-        if edge.is_symptom:
+        if self._dictionary.is_symptom(edge):
             return self._in_any_section(child)
         return self._in_any_wording(child, edge, parent)
 
@@ -89,7 +91,9 @@ class StatedSigns:
             if row.name == child.name and row.positive == child.positive:
                 yield row
 
-    def _in_any_wording(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
+    def _in_any_wording(
+        self, child: Row, edge: SubFinding, parent: Row
+    ) -> Iterator[Row]:
         is_diagnosis = bool(self._labels.read(child).diagnosis)
         for row in self._same_name(child):
             # "Edema" without a location states the one that the pathway locates.
@@ -105,7 +109,9 @@ class StatedSigns:
         if child.positive:
             yield from self._meaning_the_same(child, edge, parent)
 
-    def _meaning_the_same(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
+    def _meaning_the_same(
+        self, child: Row, edge: SubFinding, parent: Row
+    ) -> Iterator[Row]:
         """Yield the rows that mean a label which the child means.
 
         "Enlargement" of the heart means its increased size, "haziness" an opacity,
@@ -138,7 +144,7 @@ class StatedSigns:
                 if suffices or self._has_defining_attributes(row, edge):
                     yield row
 
-    def _has_defining_attributes(self, row: Row, edge: Edge) -> bool:
+    def _has_defining_attributes(self, row: Row, edge: SubFinding) -> bool:
         """Whether a row is there now and has the attributes that define the sign."""
         measurement = edge.attributes.get("measurement", "")
         if self._dictionary.contradictory(row.measurement, measurement):

@@ -5,9 +5,9 @@ The rules are in implicit.md section 4.
 
 from __future__ import annotations
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.implied_probability import derive_probability
-from lunguage_assets.implicit.pathways.edges import Edge
+from lunguage_assets.implicit.pathways.pathway_file import SubFinding
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
@@ -17,18 +17,18 @@ from lunguage_assets.implicit.rows import (
 )
 
 
-def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
+def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) -> Row:
     """Build the sub-finding that an edge implies, with location and probability.
 
     Args:
         parent: the row whose diagnosis implies it.
         edge: of the parent's pathway.
-        vocabulary: that locations are read with.
+        dictionary: that it is of.
     """
     child = copied(parent)
     child.ent = edge.ent
-    child.name = edge.name
-    child.cat = edge.category
+    child.name = dictionary.vocabulary.finding(edge.ent)
+    child.cat = dictionary.category(edge)
     # As if the diagnosis were certain: its doubt comes with the probability, below.
     child.status = edge.status
     child.source = "expansion"
@@ -45,29 +45,33 @@ def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
     child.merged_ids = ()
     child.p_source = "pathway"
     child.prob_is_bound = True
-    _locate(child, parent, edge, vocabulary)
-    _inherit_attributes(child, parent, edge)
+    is_symptom = dictionary.is_symptom(edge)
+    inherits = inherits_location(edge, parent, is_symptom)
+    _locate(child, edge, dictionary, inherits)
+    _inherit_attributes(child, parent, edge, inherits, is_symptom)
     derive_probability(child, parent, edge.strength)
     return child
 
 
-def inherits_location(edge: Edge, parent: Row) -> bool:
+def inherits_location(edge: SubFinding, parent: Row, is_symptom: bool) -> bool:
     """Whether a sub-finding lies where the diagnosis does.
 
     No symptom does, nor what the pathway says lies somewhere else.
     """
-    if edge.is_symptom:
+    if is_symptom:
         return False
     return edge.inherits or not parent.policy.withholds_children
 
 
-def _locate(child: Row, parent: Row, edge: Edge, vocabulary: Vocabulary) -> None:
-    if not inherits_location(edge, parent):
+def _locate(
+    child: Row, edge: SubFinding, dictionary: PathwayDictionary, inherits: bool
+) -> None:
+    if not inherits:
         child.location = ""
         child.location_parts = ()
     if not edge.location:
         return
-    parts = vocabulary.location_parts(edge.location)
+    parts = dictionary.vocabulary.location_parts(edge.location)
     added = [part for part in parts if part not in child.location_parts]
     wording = edge.location
     # The parent may name a part of the pathway's location already.
@@ -77,7 +81,9 @@ def _locate(child: Row, parent: Row, edge: Edge, vocabulary: Vocabulary) -> None
     child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
 
-def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
+def _inherit_attributes(
+    child: Row, parent: Row, edge: SubFinding, inherits: bool, is_symptom: bool
+) -> None:
     """Unite the parent's attributes with the pathway's.
 
     A symptom has no clinical ones.
@@ -87,11 +93,11 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     # "Small" or "worse" is said of what is there, not of the sign that is missing.
     if edge.status == "dn" and parent.policy.withholds_children:
         return
-    if not edge.is_symptom and not inherits_location(edge, parent):
+    if not is_symptom and not inherits:
         return
     for name in ATTRIBUTE_NAMES:
         inherited = getattr(parent, name)
-        is_clinical_of_symptom = edge.is_symptom and name in CLINICAL_ATTRIBUTES
+        is_clinical_of_symptom = is_symptom and name in CLINICAL_ATTRIBUTES
         if not inherited or is_clinical_of_symptom:
             continue
         setattr(child, name, united_cells([inherited, getattr(child, name)]))

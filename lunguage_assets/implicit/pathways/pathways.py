@@ -1,13 +1,13 @@
 """The dictionary of expert pathways (implicit.md section 3).
 
-It recognises diagnoses, chooses a pathway, and writes trees and statistics. The file
-that it reads is in `pathway_file.py`; the pathway of a finding, or the reason for none,
-in `expansion/matching.py`.
+It recognises diagnoses and chooses their pathways. The file that it reads is in
+`pathway_file.py`; the pathway of a finding, or the reason for none, in
+`expansion/matching.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -16,26 +16,21 @@ from typing import NamedTuple
 from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.edges import (
-    Edge,
-    MatchedPathway,
-    Subject,
-    notation_of,
-)
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
     PROJECTIONS,
-    SYMPTOM_CATEGORY,
+    SYMPTOM,
     Diagnosis,
-    ListedWords,
+    Pathway,
     PathwayFile,
-    RefinementRule,
     SubFinding,
-    When,
-    read_cell,
 )
-from lunguage_assets.implicit.rows import Content, Row
+from lunguage_assets.implicit.pathways.words import DENIED, names_any, read_cell
+from lunguage_assets.implicit.rows import Content, Row, tokens
 from lunguage_assets.packaged_data import read_as, resource
+
+_JOINING = frozenset({"on", "and", "or", "to", "but", "however", "now", "not", "non"})
+"""Left of "acute on chronic bronchitis" without diagnosis and refinements."""
 
 
 class DiagnosisStatistics(NamedTuple):
@@ -48,11 +43,11 @@ class DiagnosisStatistics(NamedTuple):
     width: int
 
 
-class _Spelling(NamedTuple):
-    """The diagnosis that a spelling names, and the refinement of which it is one."""
+class Subject(NamedTuple):
+    """A diagnosis with refinements, or a canonical name with none."""
 
-    diagnosis: str
-    refinement: str
+    name: str
+    refinements: frozenset[str]
 
 
 class PathwayDictionary:
@@ -60,49 +55,24 @@ class PathwayDictionary:
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.diagnoses: dict[str, Diagnosis] = {
-            plain(diagnosis.name): diagnosis for diagnosis in content.diagnoses
-        }
-        self._categories = {
-            plain(name): category for name, category in content.categories.items()
-        }
-        self._directions: dict[str, str] = {}
+        self.diagnoses: dict[str, Diagnosis] = {}
+        self._categories = content.categories
+        self._direction_by_word: dict[str, str] = {}
         for direction, words in content.directions.items():
-            self._directions.update(dict.fromkeys(map(plain, words), direction))
-        self.rules = {
-            name: RefinementRule(diagnosis)
-            for name, diagnosis in self.diagnoses.items()
-        }
-        self._spellings = self._read_spellings()
-        self._normal_forms = self._read_normal_forms()
-        self._recognise = remembered(self._diagnosis_named)
-        self._pathways = {
-            name: self._pathways_of(diagnosis)
-            for name, diagnosis in self.diagnoses.items()
-        }
+            self._direction_by_word.update(dict.fromkeys(words, direction))
+        self._diagnosis_by_spelling: dict[str, str] = {}
+        for diagnosis in content.diagnoses:
+            self.diagnoses[diagnosis.name] = diagnosis
+            for spelling in diagnosis.spellings:
+                self._diagnosis_by_spelling[spelling] = diagnosis.name
+        # Exact spellings go before their forms in the vocabulary.
+        for spelling, name in list(self._diagnosis_by_spelling.items()):
+            self._diagnosis_by_spelling.setdefault(vocabulary.finding(spelling), name)
+        self._diagnosis_named = remembered(self._find_diagnosis)
+        self.subject = remembered(self._read_subject)
         self._rank = {name: rank for rank, name in enumerate(self._parents_first())}
 
     # Which diagnosis a wording names
-
-    def _read_spellings(self) -> dict[str, _Spelling]:
-        spellings: dict[str, _Spelling] = {}
-        for name, diagnosis in self.diagnoses.items():
-            for refinement, listed in diagnosis.spellings.items():
-                for spelling in map(plain, listed):
-                    spellings[spelling] = _Spelling(name, refinement)
-        return spellings
-
-    def _read_normal_forms(self) -> dict[str, str]:
-        """Read the vocabulary's forms of spellings; two diagnoses may share none."""
-        names_by_form: dict[str, set[str]] = {}
-        for spelling, listed in self._spellings.items():
-            form = self.vocabulary.finding(spelling)
-            names_by_form.setdefault(form, set()).add(listed.diagnosis)
-        return {
-            form: next(iter(names))
-            for form, names in names_by_form.items()
-            if len(names) == 1
-        }
 
     def recognise(self, name: str, ent: str = "") -> str | None:
         """Find the diagnosis that a finding names, canonically or in its wording.
@@ -110,69 +80,59 @@ class PathwayDictionary:
         A listed spelling with refinement words is recognised, too ("acute on chronic
         bronchitis").
         """
-        diagnosis = self._recognise(name)
-        if diagnosis is None and ent and ent != name:
-            diagnosis = self._recognise(plain(ent))
-        return diagnosis
+        return self._diagnosis_named(name) or self._diagnosis_named(plain(ent))
 
-    def _look_up(self, name: str) -> str | None:
-        # Exact spellings go before their forms in the vocabulary.
-        listed = self._spellings.get(name)
-        return listed.diagnosis if listed else self._normal_forms.get(name)
-
-    def _diagnosis_named(self, name: str) -> str | None:
-        """Find the diagnosis of a name as it is, and else without refinement words."""
-        exact = self._look_up(name)
-        if exact:
-            return exact
-        # Refinement words are those of a diagnosis: "acute on chronic bronchitis" is a
-        # bronchitis, because both words refine one.
-        for diagnosis, rule in self.rules.items():
-            unrefined = rule.without_refinements(name)
-            if not unrefined:
+    def _find_diagnosis(self, name: str) -> str | None:
+        if name in self._diagnosis_by_spelling:
+            return self._diagnosis_by_spelling[name]
+        words = tokens(name)
+        for diagnosis in self.diagnoses.values():
+            refining = set(_JOINING)
+            for refinement in diagnosis.refinements:
+                refining.update(*map(tokens, refinement.words))
+            if refining.isdisjoint(words):
                 continue
+            unrefined = " ".join(word for word in words if word not in refining)
             canonical = self.vocabulary.finding(unrefined)
-            if diagnosis in (self._look_up(unrefined), self._look_up(canonical)):
-                return diagnosis
+            # The words refine this diagnosis, and no other.
+            if self._diagnosis_by_spelling.get(canonical) == diagnosis.name:
+                return diagnosis.name
         return None
 
-    # Which pathway applies
+    def _read_subject(self, wording: str) -> Subject:
+        """Read a wording of `unless`: a diagnosis with its refinements, or a name."""
+        name = self.vocabulary.finding(wording)
+        diagnosis = self.recognise(name, wording)
+        if diagnosis is None:
+            return Subject(name, frozenset())
+        return Subject(
+            diagnosis, frozenset(self.refinements(diagnosis, (name, wording)))
+        )
 
     def refinements(
-        self,
-        diagnosis: str,
-        name: str,
-        ent: str,
-        location: tuple[str, ...],
-        attributes: Iterable[str],
+        self, diagnosis: str, cells: Iterable[str], location: Iterable[str] = ()
     ) -> list[str]:
-        """List the refinements that a finding states, most specific first.
+        """List the refinements of a diagnosis that cells state, most specific first.
 
         Args:
             diagnosis: of the finding.
-            name: its canonical name.
-            ent: its words.
-            location: the cell and its parts.
-            attributes: its other cells.
+            cells: its names and attributes.
+            location: its cell and parts.
         """
-        wordings = (name, plain(ent))
-        # "Long standing fracture" is listed as an old one.
-        by_spelling = self._spelled_refinements(wordings)
-        cells = (*wordings, *attributes)
-        return self.rules[diagnosis].stated(location, cells, by_spelling)
+        location = list(location)
+        cells = [*location, *cells]
+        return [
+            refinement.name
+            for refinement in self.diagnoses[diagnosis].refinements
+            if names_any(cells, refinement.words)
+            or names_any(location, refinement.locations)
+        ]
 
-    def _spelled_refinements(self, wordings: Sequence[str]) -> list[str]:
-        """List the refinements that wordings are listed under."""
-        refinements = []
-        for wording in wordings:
-            listed = self._spellings.get(wording)
-            if listed is not None and listed.refinement != PLAIN:
-                refinements.append(listed.refinement)
-        return refinements
+    # Which pathway applies
 
     def choose(
-        self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
-    ) -> tuple[MatchedPathway | None, str]:
+        self, diagnosis: str, refinements: list[str], views: frozenset[str]
+    ) -> tuple[Pathway | None, str]:
         """Choose the pathway for the most specific refinement and the views.
 
         Args:
@@ -185,82 +145,41 @@ class PathwayDictionary:
         """
         # Of "acute on chronic" the more specific one chooses.
         refinement = refinements[0] if refinements else PLAIN
-        candidates = [
-            pathway
-            for pathway in self._pathways[diagnosis]
+        for pathway in self.diagnoses[diagnosis].applying(refinement, views):
+            return pathway, "matched"
+        needs_views = [
+            pathway.when.needs
+            for pathway in self.diagnoses[diagnosis].pathways
             if refinement in pathway.when.refinements
         ]
-        if not candidates:
+        if not needs_views:
             return None, "no pathway for this refinement"
-        for pathway in candidates:
-            if pathway.when.admits(views):
-                return pathway, "matched"
         # The size of a heart is read on ap and pa films: without one it is unknown.
-        needs_projection = any(pathway.when.needs for pathway in candidates)
         has_projection = bool(views & set(PROJECTIONS))
-        if not views or (needs_projection and not has_projection):
+        if not views or (any(needs_views) and not has_projection):
             return None, "unknown view"
         return None, "view not covered"
 
-    def pathways_of(self, diagnosis: str) -> tuple[MatchedPathway, ...]:
-        """List all pathways of a diagnosis, unions last."""
-        return self._pathways[diagnosis]
+    def category(self, child: SubFinding) -> str:
+        """Name the Lunguage category of a sub-finding."""
+        listed = self._categories.get(child.ent, "PF")
+        if listed == SYMPTOM:
+            return SYMPTOM
+        return self.vocabulary.category(child.ent) or listed
 
-    def _pathways_of(self, diagnosis: Diagnosis) -> tuple[MatchedPathway, ...]:
-        edges_by_id: dict[str, tuple[Edge, ...]] = {}
-        for pathway in diagnosis.pathways:
-            edges_by_id[pathway.id] = tuple(map(self._edge, pathway.implies))
-        for union in diagnosis.unions:
-            members = (edges_by_id[member] for member in union.of)
-            edges_by_id[union.id] = tuple(chain.from_iterable(members))
-        matched = []
-        for entry in diagnosis.entries:
-            edges = edges_by_id[entry.id]
-            notation = notation_of(entry.when, edges)
-            matched.append(MatchedPathway(entry.id, entry.when, edges, notation))
-        return tuple(matched)
-
-    def _edge(self, child: SubFinding) -> Edge:
-        category: str = self._categories.get(child.name, "PF")
-        is_symptom = category == SYMPTOM_CATEGORY
-        if not is_symptom:
-            category = self.vocabulary.category(child.name) or category
-        return Edge(
-            ent=child.name,
-            name=self.vocabulary.finding(child.name),
-            status=child.status,
-            location=child.location,
-            attributes=child.attributes,
-            strength=child.strength,
-            category=category,
-            is_symptom=is_symptom,
-            inherits=child.inherits,
-            is_paper_only=bool(child.paper_only.strip()),
-            unless_said=ListedWords(child.unless.said),
-            unless_stated=tuple(map(self._subject, child.unless.stated)),
-            unless_denied=tuple(map(self._subject, child.unless.denied)),
-        )
-
-    def _subject(self, wording: str) -> Subject:
-        name = self.vocabulary.finding(wording)
-        diagnosis = self.recognise(name, wording)
-        if diagnosis is None:
-            return Subject(name)
-        refinements = self._spelled_refinements((name, plain(wording)))
-        return Subject(diagnosis, frozenset(refinements))
+    def is_symptom(self, child: SubFinding) -> bool:
+        """Whether a sub-finding is one that no film shows."""
+        return self._categories.get(child.ent) == SYMPTOM
 
     # Directions of measurements
 
     def agree(self, first_cell: str, second_cell: str) -> bool:
         """Whether two cells share a direction ("enlarged" and "increased")."""
         first = self._stated_directions(first_cell)
-        second = self._stated_directions(second_cell)
-        return not first.isdisjoint(second)
+        return not first.isdisjoint(self._stated_directions(second_cell))
 
     def contradictory(self, first_cell: str, second_cell: str) -> bool:
         """Whether two cells state directions of which they have none in common."""
-        if not first_cell or not second_cell:
-            return False
         first = self._stated_directions(first_cell)
         second = self._stated_directions(second_cell)
         return bool(first and second and first.isdisjoint(second))
@@ -268,10 +187,10 @@ class PathwayDictionary:
     def _stated_directions(self, cell: str) -> set[str]:
         stated: set[str] = set()
         for token in chain.from_iterable(read_cell(cell)):
-            direction = self._directions.get(token.removeprefix("non-"))
+            direction = self._direction_by_word.get(token.removeprefix(DENIED))
             if direction is None:
                 continue
-            if not token.startswith("non-"):
+            if not token.startswith(DENIED):
                 stated.add(direction)
             elif direction != "normal":
                 # "Not enlarged" says normal; "not normal" says no direction.
@@ -280,6 +199,12 @@ class PathwayDictionary:
 
     # The graph of diagnoses
 
+    def _implied(self, diagnosis: str) -> Iterator[tuple[SubFinding, str | None]]:
+        """Yield the sub-findings of a diagnosis, each with the diagnosis that it is."""
+        for pathway in self.diagnoses[diagnosis].pathways:
+            for child in pathway.implies:
+                yield child, self.recognise(self.vocabulary.finding(child.ent))
+
     def _parents_first(self) -> list[str]:
         """Order the diagnoses: each comes before those among its sub-findings.
 
@@ -287,20 +212,15 @@ class PathwayDictionary:
             CycleError: there is no such order.
         """
         below = {}
-        for name, pathways in self._pathways.items():
-            edges = chain.from_iterable(pathway.edges for pathway in pathways)
+        for name in self.diagnoses:
             below[name] = [
-                diagnosis for diagnosis in map(self._named, edges) if diagnosis
+                diagnosis for _, diagnosis in self._implied(name) if diagnosis
             ]
         return list(TopologicalSorter(below).static_order())[::-1]
 
-    def _named(self, edge: Edge) -> str | None:
-        return self.recognise(edge.name, edge.ent)
-
     def rank(self, name: str, ent: str = "") -> int:
         """Find the position of a finding in the graph; no diagnosis comes last."""
-        diagnosis = self.recognise(name, ent)
-        return len(self._rank) if diagnosis is None else self._rank[diagnosis]
+        return self._rank.get(self.recognise(name, ent) or "", len(self._rank))
 
     def statistics(self) -> list[DiagnosisStatistics]:
         """Count variants, pathways, depth and width per diagnosis, in file order."""
@@ -309,17 +229,16 @@ class PathwayDictionary:
         for name in reversed(self._rank):
             depth[name] = 1
             leaves[name] = set()
-            for edge in chain.from_iterable(p.edges for p in self._pathways[name]):
-                diagnosis = self._named(edge)
+            for child, diagnosis in self._implied(name):
                 if diagnosis is None:
-                    leaves[name].add(edge.ent)
-                    continue
-                depth[name] = max(depth[name], 1 + depth[diagnosis])
-                leaves[name] |= leaves[diagnosis]
+                    leaves[name].add(child.ent)
+                else:
+                    depth[name] = max(depth[name], 1 + depth[diagnosis])
+                    leaves[name] |= leaves[diagnosis]
         return [
             DiagnosisStatistics(
                 diagnosis=name,
-                variants=len(diagnosis.variants),
+                variants=len(diagnosis.spellings),
                 pathways=len(diagnosis.pathways),
                 depth=depth[name],
                 width=len(leaves[name]),
@@ -346,86 +265,31 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
         ) from None
 
 
-# Pathways as text
-
-
 def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]:
-    """Yield the pathways of a diagnosis as indented lines, unions last."""
+    """Yield the pathways of a diagnosis as lines, in the paper's notation."""
     yield diagnosis
-    for pathway in dictionary.pathways_of(diagnosis):
-        yield f"    if {_situation(pathway.when)} ({pathway.id})"
-        for edge in pathway.edges:
-            sign = edge.ent
-            if edge.status == "dn":
-                sign = f"absent: {sign}"
-            notes = "; ".join(_notes_on(edge, dictionary))
-            if notes:
-                sign = f"{sign} ({notes})"
-            yield f"        {sign}"
-
-
-def _notes_on(edge: Edge, dictionary: PathwayDictionary) -> list[str]:
-    notes = []
-    if edge.location:
-        notes.append(f"at: {edge.location}")
-    notes += edge.published_attributes()
-    if edge.is_symptom:
-        notes.append("symptom")
-    if edge.is_paper_only:
-        notes.append("mode paper alone")
-    if edge.strength is not None:
-        notes.append(f"strength {edge.strength:g}")
-    # An absent one is not expanded in turn.
-    if edge.status == "dp" and dictionary.recognise(edge.name, edge.ent):
-        notes.append("a diagnosis")
-    return notes
-
-
-def _situation(when: When) -> str:
-    """Write when a pathway applies: the wording of the finding, then the views."""
-    views = _views(when)
-    if when.refinements == [PLAIN]:
-        return views
-    wordings = [
-        "unrefined" if refinement == PLAIN else refinement
-        for refinement in when.refinements
-    ]
-    return f"{' or '.join(wordings)}, {views}"
-
-
-def _views(when: When) -> str:
-    situations: list[Sequence[str]] = [*when.postures, *when.projections]
-    either = " or ".join(map(" + ".join, situations))
-    if when.postures:
-        return f"posture {either}"
-    if when.projections:
-        return f"views {either}, posture unknown"
-    return f"a view among {', '.join(when.needs)}" if when.needs else "any view"
+    for pathway in dictionary.diagnoses[diagnosis].pathways:
+        refinements = " or ".join(pathway.when.refinements)
+        views = ", ".join(pathway.when.views)
+        yield f"    {pathway.id} > {refinements} > view: {views}"
+        for child in pathway.implies:
+            yield f"        {child.notation}"
 
 
 # The diagnosis of a row
 
 
 def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str | None:
-    """Find the diagnosis of a row; its location may make it another condition."""
-    diagnosis = dictionary.recognise(row.name, row.ent)
-    if diagnosis is None or is_elsewhere(row, diagnosis, dictionary):
-        return None
-    return diagnosis
+    """Find the diagnosis of a row; its location may make it another condition.
 
-
-def is_elsewhere(
-    row: Row | Content, diagnosis: str, dictionary: PathwayDictionary
-) -> bool:
-    """Whether a row only shares its name with a diagnosis ("effusion", pericardial).
-
-    Args:
-        row: the finding.
-        diagnosis: that its wording names.
-        dictionary: that says where it is another condition.
+    An "effusion" of the pericardium only shares its name with the pleural one.
     """
+    diagnosis = dictionary.recognise(row.name, row.ent)
+    if diagnosis is None:
+        return None
     cells = row.location, *row.location_parts
-    return dictionary.rules[diagnosis].elsewhere.in_any(cells)
+    is_elsewhere = names_any(cells, dictionary.diagnoses[diagnosis].elsewhere)
+    return None if is_elsewhere else diagnosis
 
 
 def is_of_device(
@@ -439,10 +303,4 @@ def is_of_device(
         dictionary: that says which devices have it.
     """
     cells = row.name, plain(row.ent), row.location, *row.location_parts
-    return dictionary.rules[diagnosis].devices.in_any(cells)
-
-
-def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
-    """Whether a row is another condition, as a pericardial "effusion" is."""
-    diagnosis = dictionary.recognise(row.name)
-    return diagnosis is not None and is_elsewhere(row, diagnosis, dictionary)
+    return names_any(cells, dictionary.diagnoses[diagnosis].devices)

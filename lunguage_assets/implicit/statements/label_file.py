@@ -21,13 +21,13 @@ from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.pathway_file import ListedWords
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     diagnosis_of,
     is_of_device,
     load_dictionary,
 )
+from lunguage_assets.implicit.pathways.words import Words, names_any
 from lunguage_assets.implicit.rows import Content, Row, content_of, tokens
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 from lunguage_assets.tables import TERMS
@@ -51,8 +51,8 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
     diagnoses: list[str] = []
     at: list[str] = []
     not_at: list[str] = []
-    described: list[str] = []
-    not_described: list[str] = []
+    described: Words = ()
+    not_described: Words = ()
     not_after: list[str] = []
     not_explained_by: list[str] = []
     reads: Reading = "presence"
@@ -114,8 +114,6 @@ class Meaning:
 
     label: int
     entry: Findings
-    described: ListedWords
-    not_described: ListedWords
     not_explained_by: frozenset[str]
 
     @property
@@ -130,9 +128,9 @@ class Meaning:
 
     def describes(self, cells: Sequence[str]) -> bool:
         """Whether the wording and the attributes of a row admit this meaning."""
-        if self.entry.described and not self.described.in_any(cells):
+        if self.entry.described and not names_any(cells, self.entry.described):
             return False
-        return not self.not_described.in_any(cells)
+        return not names_any(cells, self.entry.not_described)
 
     def holds_after(self, words_before: str) -> bool:
         """Whether the words of the sentence before the finding admit this meaning."""
@@ -202,8 +200,6 @@ class LabelList:
         meaning = Meaning(
             label,
             entry,
-            described=ListedWords(entry.described, plurals=False),
-            not_described=ListedWords(entry.not_described, plurals=False),
             not_explained_by=frozenset(
                 map(self._vocabulary.finding, entry.not_explained_by)
             ),
@@ -345,7 +341,9 @@ class LabelList:
         if not diagnosis:
             return frozenset()
         return frozenset(
-            self._dictionary.refinements(diagnosis, name, ent, location, attributes)
+            self._dictionary.refinements(
+                diagnosis, (name, plain(ent), *attributes), location
+            )
         )
 
     def read_as(

@@ -22,7 +22,7 @@ def matched(ent: str, **options: Any) -> tuple[str, str]:
     row = read_rows(frames([stated(ent, **options)])[0])[0]
     row.p_source = "definitive"
     outcome = match(row, dictionary())
-    return outcome.matched.id if outcome.matched else "", outcome.reason
+    return outcome.pathway.id if outcome.pathway else "", outcome.reason
 
 
 def expected_effusion_signs(views: frozenset[str]) -> set[str]:
@@ -39,8 +39,8 @@ def expected_effusion_signs(views: frozenset[str]) -> set[str]:
 
 
 def test_an_effusion_shows_what_the_view_shows() -> None:
-    """All sixty-four sets of views, one study each."""
-    situations = list(view_situations())
+    """All sets of views but all postures at once, one study each."""
+    situations = [views for views in view_situations() if not set(SIGNS) <= views]
     named = (", ".join(view for view in VIEWS if view in views) for views in situations)
     outcome = run(
         stated("effusion", view=view, study=f"s{n:08d}", row=0)
@@ -129,7 +129,7 @@ def test_every_row_without_a_pathway_says_why(
 def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(
-        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    refinements:\n      - "
+        "diagnoses:\n  - name: flu\n    spellings: [flu]\n    refinements:\n      - "
         "{name: mild, words: [mild]}\n"
         "    pathways:\n      - {id: flu_1, implies: [{finding: fever, status: dp}]}\n"
     )
