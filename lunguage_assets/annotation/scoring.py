@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import nan
 from operator import itemgetter
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from scipy.stats import bootstrap
 
 from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE
 from lunguage_assets.annotation.claims import Claim, claims_of, is_within, regions_cover
-from lunguage_assets.annotation.given_reports import Origin, given_report, is_missing
+from lunguage_assets.annotation.given_reports import GivenReport, reports_of_frame
 from lunguage_assets.annotation.method import StatedReport, bundled_method
 from lunguage_assets.annotation.significance import packaged_significance
 from lunguage_assets.errors import InputError
@@ -104,35 +103,19 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 
 def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[float]]:
     """Compute the `MEASURES` of every pair of texts."""
-    lists = {"references": references, "generated": generated}
-    for name, texts in lists.items():
-        # Of one text every letter would be a report.
-        if isinstance(texts, str | bytes):
-            raise InputError(
-                name,
-                f"a {type(texts).__name__}",
-                "a list of texts",
-                "Give each report as a text of a list.",
-            )
-    if len(references) != len(generated) or not len(references):
+    # A missing text is an empty report: a model that wrote nothing omits everything.
+    reference_reports = _reports(references, "references")
+    candidates = _reports(generated, "generated")
+    if len(reference_reports) != len(candidates) or not candidates:
         raise InputError(
             "score",
-            f"{len(references)} references and {len(generated)} generated reports",
+            f"{len(reference_reports)} references and {len(candidates)} generated "
+            "reports",
             "as many of both, at least one",
             "Give each its reference.",
         )
-    # A missing text is an empty report: a model that wrote nothing omits everything.
-    read = {
-        name: [
-            given_report(
-                str(row), "" if is_missing(text) else text, "", Origin(name, row=row)
-            )
-            for row, text in enumerate(texts)
-        ]
-        for name, texts in lists.items()
-    }
     # Training gives a reference once for each report of it.
-    distinct = {report.text: report for report in chain(*read.values())}
+    distinct = {report.text: report for report in (*reference_reports, *candidates)}
     reports = list(distinct.values())
     stated_reports: list[StatedReport] = []
     for start in range(0, len(reports), REPORTS_AT_ONCE):
@@ -144,8 +127,14 @@ def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[fl
     }
     return [
         _measures(claims_by_text[reference.text], claims_by_text[candidate.text])
-        for reference, candidate in zip(*read.values(), strict=True)
+        for reference, candidate in zip(reference_reports, candidates, strict=True)
     ]
+
+
+def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
+    """Check the texts of a list; of one text alone every letter would be a report."""
+    numbered = texts.tolist() if isinstance(texts, pd.Series) else texts
+    return reports_of_frame(numbered, name, "study_id", "")
 
 
 def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:

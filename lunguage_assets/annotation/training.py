@@ -63,9 +63,12 @@ def _text(message: Any) -> Any:
     # Of a conversation the last message is the report.
     if isinstance(message, list | tuple):
         message = message[-1] if message else ""
-    text = message.get("content", message) if isinstance(message, Mapping) else message
+    if isinstance(message, Mapping):
+        message = message.get("content", message)
     # Models that take pictures write their content in parts.
-    if isinstance(text, list | tuple):
-        text = "".join(part.get("text") or "" for part in text)
+    if isinstance(message, list | tuple):
+        message = "".join(part.get("text") or "" for part in message)
+    if not isinstance(message, str):
+        return message
     # A model's thoughts stand before its report, and are no part of it.
-    return text.rpartition(END_OF_THOUGHT)[2] if isinstance(text, str) else text
+    return message.rpartition(END_OF_THOUGHT)[2]
