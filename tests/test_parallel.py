@@ -76,7 +76,7 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     both = Expansion(*map(parallel.joined, zip(*expanded, strict=True)))
     frames = (merged, *both)
     resolved: Sequence[Resolution] = parallel.map_studies(
-        resolve, frames, resolution_tools, delivery.terms, "", None, None
+        resolve, frames, resolution_tools, delivery.terms, "", None
     )
     return stored(
         {

@@ -26,8 +26,6 @@ _ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
 _LISTS_OF_ROW_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
 _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
-_STILL_THERE = ["reference lost", "cell kept apart"]
-"""Events of the log whose row is among the findings all the same."""
 _ROW_ID = re.compile(r"^(s\d+):0*(\d+)")
 _CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
@@ -101,7 +99,7 @@ def findings_frame(concluded: Frames) -> pd.DataFrame:
 def left_out_frame(concluded: Frames) -> pd.DataFrame:
     """List the rows that are not among the findings, with their words."""
     log = concluded["resolution_log"]
-    gone = log[~log["event"].isin(_STILL_THERE)]
+    gone = log[log["event"] != "reference lost"]
     rows = pd.concat(
         [concluded["findings"], concluded["expansions"]], ignore_index=True
     )

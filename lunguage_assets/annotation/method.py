@@ -248,7 +248,6 @@ class Method:
             *expansion,
             self._dictionary,
             str(self.ranking["ranking_version"].iloc[0]),
-            self._blacklist,
             self._labels,
         )
         labels = study_labels(

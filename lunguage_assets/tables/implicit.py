@@ -53,7 +53,6 @@ RESOLUTION_RULES = (
     "parent merged",
     "parent gone",
     "stated against",
-    "attributes exclude each other",
     "target gone",
 )
 _EVENTS = (
@@ -63,7 +62,6 @@ _EVENTS = (
     "discarded",
     "already stated",
     "spoken against",
-    "cell kept apart",
     "reference lost",
 )
 _SOURCES = ("original", "expansion")
@@ -236,8 +234,7 @@ RESOLUTION_LOG = Table(
         optional_probability("support", "Support of the row"),
         text(
             "reference",
-            "Of a lost reference the row referred to, of a cell kept apart column and "
-            "words",
+            "Of a lost reference the row referred to",
         ),
     ),
 )

@@ -188,6 +188,7 @@ BROKEN = [
     (ROWS, without_first_study, guarantees.STUDY_PRESENT),
     (ROWS, lambda rows: pd.concat([rows, rows.head(1)]), "is unique"),
     ("conflicts", lambda rows: rows.head(0), guarantees.CONFLICTS_LISTED),
+    ("conflicts", lambda rows: rows[~rows["suppressed"]], guarantees.CONFLICTS_LISTED),
     ("accounting", first("merged", 99), "the accounts"),
     ("accounting", without_first_study, guarantees.ACCOUNTED),
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflicts import Conflict, conflicts_of_keys
 from lunguage_assets.implicit.resolution.log import Event
@@ -21,7 +20,7 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resoluti
     log: list[Event] = []
     conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows)):
-        resolver = StudyResolver(study, dictionary, load_blacklist())
+        resolver = StudyResolver(study, dictionary)
         conflicts += conflicts_of_keys(resolver.groups)
         resolved += resolver.run()
         log += resolver.log

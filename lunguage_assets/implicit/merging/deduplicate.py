@@ -109,7 +109,7 @@ def deduplicate(
     threshold = settings.merge_threshold
     for group in similar_groups(blocks, applied_pairs, embedder, threshold):
         survivor = min(group.rows, key=priority)
-        _merge(group.rows, survivor, blacklist, group.similarity_by_id)
+        _merge(group.rows, survivor, group.similarity_by_id)
 
     # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
@@ -118,7 +118,7 @@ def deduplicate(
         if policy.merges_repeated_statements:
             for block in blocks_of(study):
                 for repeated in repeated_across_sections(block, blacklist, labels):
-                    _merge_repeated(study, repeated, blacklist, labels)
+                    _merge_repeated(study, repeated, labels)
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, rows)
 
@@ -165,10 +165,7 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
 
 
 def _merge(
-    group: Sequence[Row],
-    survivor: Row,
-    blacklist: Blacklist,
-    similarity_by_id: Mapping[str, float],
+    group: Sequence[Row], survivor: Row, similarity_by_id: Mapping[str, float]
 ) -> None:
     """Merge a group into its survivor."""
     merged_ids = set(survivor.merged_ids)
@@ -178,7 +175,7 @@ def _merge(
         merged_ids.update((row.finding_id, *row.merged_ids))
         survivor.evidence = united_tokens(survivor.evidence, row.evidence)
         survivor.associate = united_tokens(survivor.associate, row.associate)
-        unite_attributes(survivor, row, blacklist.separates)
+        unite_attributes(survivor, row)
         row.disposition = "merged"
         row.merged_into = survivor.finding_id
         row.merged_ids = ()
@@ -187,7 +184,7 @@ def _merge(
 
 
 def _merge_repeated(
-    study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, labels: LabelList
+    study: Sequence[Row], group: Sequence[Row], labels: LabelList
 ) -> None:
     """Merge rows that state the same; of equals one that names a diagnosis stays."""
 
@@ -200,7 +197,7 @@ def _merge_repeated(
     located = row_with_location(survivor, group)
     survivor.location = located.location
     survivor.location_parts = located.location_parts
-    _merge(group, survivor, blacklist, {})
+    _merge(group, survivor, {})
     # What was merged into one of them before follows it to the survivor.
     moved_on = {row.finding_id for row in group if row is not survivor}
     for row in study:

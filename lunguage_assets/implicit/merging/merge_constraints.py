@@ -1,18 +1,17 @@
 """What keeps two findings apart, and which attributes may be united.
 
 The rules are in implicit.md sections 2 and 5. Pairs of words keep findings apart (data,
-`resources/blacklist.yaml`), whatever their similarity, and so do numbers, levels and
-directions of change. A row that states no number does not differ from one that does:
+`resources/blacklist.yaml`), whatever their similarity, and so do numbers and directions
+of change. A row that states no number does not differ from one that does:
 complete link keeps 5 mm and 8 mm apart around it. Of directions the same holds, and
-"unchanged" is one. What deduplication keeps apart, resolution keeps apart too: the
-survivor keeps its own cells then, and the other's are in the log. Which findings are
-alike is not decided here (`similar_findings.py`).
+"unchanged" is one. Which findings are alike is not decided here
+(`similar_findings.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -270,54 +269,18 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     return Wording(phrase, terms, stated_values(described), course(row))
 
 
-Excludes = Callable[[str, str], bool]
-"""Whether two cells exclude each other by their words or by their direction."""
+def unite_attributes(survivor: Row, merged: Row) -> None:
+    """Unite the attributes of a row with the survivor's.
 
-
-def unite_attributes(survivor: Row, merged: Row, excludes: Excludes) -> list[str]:
-    """Unite the attributes of a row with the survivor's, where nothing excludes them.
-
-    Args:
-        survivor: which is changed.
-        merged: which is merged into it.
-        excludes: whether two cells exclude each other by their words.
-
-    Returns:
-        What the survivor does not take over, as "severity: mild", in the order of the
-        columns.
+    Of what a finding has one value of, the survivor keeps its own.
     """
-    excluded_columns: set[str] = set()
+    kept: set[str] = set()
     if survivor.policy.departs:
-        excluded_columns = _excluded_columns(survivor, merged, excludes)
-    kept_apart = []
-    for column in ATTRIBUTE_NAMES:
-        cell = getattr(merged, column)
-        if not cell:
-            continue
-        if column in excluded_columns:
-            kept_apart.append(f"{column}: {cell}")
-        else:
-            united = united_cells([getattr(survivor, column), cell])
-            setattr(survivor, column, united)
-    return kept_apart
-
-
-def _excluded_columns(survivor: Row, merged: Row, excludes: Excludes) -> set[str]:
-    """Find the attributes of two rows that exclude each other."""
-    excluded: set[str] = set()
-    # What is there has not resolved: the survivor keeps the course that it has.
-    is_one_gone = says_resolved(survivor.improved) != says_resolved(merged.improved)
-    if is_one_gone or courses_differ(course(survivor), course(merged)):
-        excluded.update(COURSES)
-    for column in ATTRIBUTE_NAMES:
-        cell = getattr(survivor, column)
-        merged_cell = getattr(merged, column)
-        if not cell or not merged_cell or collapsed(cell) == collapsed(merged_cell):
-            continue
-        if (
-            column in _SINGLE_VALUED
-            or values_differ(stated_values(cell), stated_values(merged_cell))
-            or excludes(cell, merged_cell)
-        ):
-            excluded.add(column)
-    return excluded
+        kept.update(name for name in _SINGLE_VALUED if getattr(survivor, name))
+        # What is there has not resolved: the survivor keeps the course that it has.
+        if says_resolved(survivor.improved) != says_resolved(merged.improved):
+            kept.update(COURSES)
+    for name in ATTRIBUTE_NAMES:
+        if name not in kept:
+            cells = [getattr(survivor, name), getattr(merged, name)]
+            setattr(survivor, name, united_cells(cells))

@@ -5,6 +5,7 @@ They are counted, whatever resolution does about them; what it does is in `rules
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
@@ -36,44 +37,34 @@ def type_of(first_status: str, second_status: str) -> str:
 
 
 def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]:
-    """Yield every kind of conflict of every group of two or more, by key."""
-    for key in sorted(groups):
-        rows = groups[key]
-        if len(rows) < 2:
-            continue
-        ids_by_conflict = _ids_by_conflict(rows)
-        for number_of_type, number_of_source in sorted(ids_by_conflict):
-            ids = ids_by_conflict[number_of_type, number_of_source]
-            conflict_type = CONFLICT_TYPES[number_of_type]
-            source = CONFLICT_SOURCES[number_of_source]
-            conflict = _conflict(rows[0], conflict_type, source, ids)
-            yield conflict | {"location_parts": key.location}
+    """Yield every kind of conflict of every group of two or more, by key.
 
-
-def _ids_by_conflict(rows: Sequence[Row]) -> dict[tuple[int, int], set[str]]:
-    """Find the conflicts of the rows of one key, with all rows that take part in each.
-
-    Rows with one status and one source are compared as one: a study may have thousands.
-
-    Returns:
-        The ids, by the positions of type and source in CONFLICT_TYPES and
-        CONFLICT_SOURCES, in whose order conflicts are listed.
+    Each has all rows that take part in it. Rows with one status and one source are
+    compared as one: a study may have thousands.
     """
-    equals: dict[tuple[str, bool], list[Row]] = {}
-    for row in rows:
-        equals.setdefault((row.status, row.is_generated), []).append(row)
-    ids_by_conflict: dict[tuple[int, int], set[str]] = {}
-    for first, second in combinations_with_replacement(equals.values(), 2):
-        # One row alone is no conflict with itself.
-        if first is second and len(first) == 1:
-            continue
-        conflict_type = type_of(first[0].status, second[0].status)
-        # The sources are listed by how many of the two rows are implied.
-        number_of_source = first[0].is_generated + second[0].is_generated
-        conflict = CONFLICT_TYPES.index(conflict_type), number_of_source
-        ids = ids_by_conflict.setdefault(conflict, set())
-        ids.update(row.finding_id for row in (*first, *second))
-    return ids_by_conflict
+    for key in sorted(groups):
+        equals: dict[tuple[str, bool], list[Row]] = defaultdict(list)
+        for row in groups[key]:
+            equals[row.status, row.is_generated].append(row)
+        ids_by_conflict: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for first, second in combinations_with_replacement(equals.values(), 2):
+            # One row alone is no conflict with itself.
+            if first is second and len(first) == 1:
+                continue
+            conflict_type = type_of(first[0].status, second[0].status)
+            # The sources are listed by how many of the two rows are implied.
+            number_implied = first[0].is_generated + second[0].is_generated
+            conflict = conflict_type, CONFLICT_SOURCES[number_implied]
+            ids_by_conflict[conflict].update(row.finding_id for row in first + second)
+        for conflict_type, source in sorted(ids_by_conflict, key=_listed_order):
+            ids = ids_by_conflict[conflict_type, source]
+            conflict_of_key = _conflict(groups[key][0], conflict_type, source, ids)
+            yield conflict_of_key | {"location_parts": key.location}
+
+
+def _listed_order(conflict: tuple[str, str]) -> tuple[int, int]:
+    conflict_type, source = conflict
+    return CONFLICT_TYPES.index(conflict_type), CONFLICT_SOURCES.index(source)
 
 
 def suppressed_conflicts(
@@ -85,12 +76,10 @@ def suppressed_conflicts(
     generated, and still they disagree. The paper counts only rows that there are.
     """
     for child in suppressed:
-        if not child.policy.departs:
-            continue
         stating = by_id[child.linked_to or ""]
-        if child.outcome != ALREADY_STATED or stating.disposition == "excluded":
+        if not stating.policy.departs or child.outcome != ALREADY_STATED:
             continue
-        if child.status != stating.status:
+        if child.status != stating.status and stating.disposition != "excluded":
             conflict_type = type_of(child.status, stating.status)
             ids = child.finding_id, stating.finding_id
             conflict = _conflict(child, conflict_type, _STATED_AND_IMPLIED, ids)
@@ -101,16 +90,15 @@ def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Co
     """Yield stated rows that contradict each other by containment; both stay."""
     # "Opacity at the left base" and "no opacity": two keys, which no rule resolves.
     stated = [row for row in rows if not row.is_generated]
-    polarities = {row.positive for row in stated}
-    if len(polarities) < 2 or not stated[0].policy.departs:
+    if not stated or not stated[0].policy.departs:
         return
     presence_by_ids: dict[tuple[str, ...], Row] = {}
     for denial, presence in Statements(labels, stated).contradictions():
-        ids = sorted((denial.finding_id, presence.finding_id))
-        presence_by_ids.setdefault(tuple(ids), presence)
+        ids = sorted((denial.row.finding_id, presence.row.finding_id))
+        presence_by_ids.setdefault(tuple(ids), presence.row)
     for ids_of_pair in sorted(presence_by_ids):
-        presence = presence_by_ids[ids_of_pair]
-        yield _conflict(presence, "stated_contradiction", _STATED_ONLY, ids_of_pair)
+        presence_row = presence_by_ids[ids_of_pair]
+        yield _conflict(presence_row, "stated_contradiction", _STATED_ONLY, ids_of_pair)
 
 
 def _conflict(

@@ -6,7 +6,6 @@ Both are computed from the tables alone, apart from the code that establishes th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -16,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.implicit.expansion.expand import Expansion
+from lunguage_assets.implicit.resolution.conflicts import suppressed_conflicts
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
@@ -92,47 +92,42 @@ def account(
         ACCOUNTING: one row per delivered study, sorted, also of those without any row
         left.
     """
-    disposition = _counted(deduplicated, "disposition")
-    outcome = _counted(expansion.expansions, "outcome")
-    source = _counted(resolution.rows, "source")
-    log = resolution.log[resolution.log["stage"] == "resolve"]
-    event = _counted(log, "event", "source")
-    refused = _counted(rejected)
-    delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
-    studies = set(delivered)
-    for counts in (disposition, outcome, source, refused):
-        studies.update(key[0] for key in counts)
-    records = []
-    for study in sorted(studies):
-        rejected_rows = refused[(study,)]
-        # A study that was rejected whole has no report.
-        rows_in = delivered.get(study, rejected_rows)
-        is_set_aside = study in set_aside
-        stated = source[study, "original"]
-        implied = source[study, "expansion"]
-        merged_before = disposition[study, "merged"]
-        merged_children = event[study, "merged", "expansion"]
-        discarded_children = event[study, "discarded", "expansion"]
-        records.append(
-            {
-                "study_id": study,
-                "rows_in": rows_in,
-                "originals_out": stated,
-                "merged": merged_before + event[study, "merged", "original"],
-                "removed": event[study, "removed", "original"],
-                "excluded": disposition[study, "excluded"],
-                "rejected": rejected_rows,
-                "set_aside": rows_in - rejected_rows if is_set_aside else 0,
-                "generated": outcome[study, GENERATED],
-                "discarded": merged_children + discarded_children,
-                "already_stated": outcome[study, ALREADY_STATED],
-                "spoken_against": outcome[study, SPOKEN_AGAINST],
-                "rows_out": stated + implied,
-                "balanced": False,
-            }
-        )
-    frame = ACCOUNTING.frame(records)
-    return frame.assign(balanced=balance(frame))
+    rows, log, _ = resolution
+    implied = expansion.expansions
+    log = log[log["stage"] == "resolve"]
+    gone_children = log["event"].isin(["merged", "discarded"])
+    by_study = {
+        "rows_in": reports.set_index("study_id")["rows_delivered"],
+        "originals_out": _count(rows, source="original"),
+        "merged": _count(deduplicated, disposition="merged"),
+        "merged_later": _count(log, event="merged", source="original"),
+        "removed": _count(log, event="removed", source="original"),
+        "excluded": _count(deduplicated, disposition="excluded"),
+        "rejected": _count(rejected),
+        "generated": _count(implied, outcome=GENERATED),
+        "discarded": _count(log[gone_children], source="expansion"),
+        "already_stated": _count(implied, outcome=ALREADY_STATED),
+        "spoken_against": _count(implied, outcome=SPOKEN_AGAINST),
+        "rows_out": _count(rows),
+    }
+    accounts = pd.DataFrame(by_study).sort_index()
+    # A study that was rejected whole has no report.
+    accounts["rows_in"] = accounts["rows_in"].fillna(accounts["rejected"])
+    accounts = accounts.fillna(0).astype(int)
+    accounts["merged"] += accounts["merged_later"]
+    is_set_aside = accounts.index.isin(list(set_aside))
+    accounts["set_aside"] = (accounts["rows_in"] - accounts["rejected"]) * is_set_aside
+    accounts["balanced"] = balance(accounts)
+    return ACCOUNTING.frame(
+        accounts.rename_axis("study_id").reset_index().to_dict("list")
+    )
+
+
+def _count(frame: pd.DataFrame, **cells: str) -> pd.Series[int]:
+    """Count the rows of each study that have these cells."""
+    for column, cell in cells.items():
+        frame = frame[frame[column] == cell]
+    return frame["study_id"].value_counts()
 
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
@@ -151,10 +146,6 @@ def explained_studies(accounting: pd.DataFrame) -> list[str]:
     is_explained = accounting["balanced"] & (accounting["rows_out"] == 0)
     studies: list[str] = accounting.loc[is_explained, "study_id"].tolist()
     return studies
-
-
-def _counted(frame: pd.DataFrame, *names: str) -> Counter[tuple[str, ...]]:
-    return Counter(values_of(frame, "study_id", *names))
 
 
 # Guarantees
@@ -185,13 +176,13 @@ def violations(
     Returns:
         Those of rows by study, then the studies that are missing; none when all hold.
     """
-    of_parts = map_studies(_violations, (rows,), _labels, processes=processes)
+    of_parts = map_studies(_violations, (rows,), _label_lists, processes=processes)
     missing = set(studies) - set(rows["study_id"].unique()) - set(explained)
     absent = [Violation(STUDY_PRESENT, study, ()) for study in sorted(missing)]
     return [*chain(*of_parts), *absent]
 
 
-def _labels() -> tuple[LabelList]:
+def _label_lists() -> tuple[LabelList]:
     return (load_label_list(),)
 
 
@@ -221,10 +212,14 @@ def violations_between(
 
     log = tables["resolution_log"]
     is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
-    is_listed = log["finding_id"].isin(tables["conflicts"]["finding_ids"].explode())
-    unlisted = log[is_resolved & ~is_listed]
+    listed_ids = tables["conflicts"]["finding_ids"]
+    unlisted = log[is_resolved & ~log["finding_id"].isin(listed_ids.explode())]
     for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
         yield Violation(CONFLICTS_LISTED, study, (finding_id,))
+    listed_pairs = set(map(tuple, listed_ids))
+    for study, ids in _disagreeing_pairs(rows, inputs):
+        if ids not in listed_pairs:
+            yield Violation(CONFLICTS_LISTED, study, ids)
 
     accounts = tables["accounting"].set_index("study_id")
     recounted = account(
@@ -238,6 +233,31 @@ def violations_between(
     is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
     for study in recounted.index[is_other | ~recounted["balanced"]]:
         yield Violation(ACCOUNTED, study, ())
+
+
+def _disagreeing_pairs(
+    rows: pd.DataFrame, inputs: Mapping[str, pd.DataFrame]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield study and ids of two rows that disagree, of which resolution leaves both.
+
+    Those are a sub-finding and the row that states it with another status, and stated
+    rows of one name. Which names mean one diagnosis, a dictionary of the home may say
+    otherwise than the packaged one.
+    """
+    stating = {
+        row.finding_id: row for row in read_rows(inputs["deduplicated_findings"])
+    }
+    expansions = inputs["expansions"]
+    children = read_rows(expansions[expansions["outcome"] == ALREADY_STATED])
+    for conflict in suppressed_conflicts(children, stating):
+        yield conflict["study_id"], tuple(conflict["finding_ids"])
+    stated = rows[(rows["source"] == "original") & (rows["mode"] != "paper")]
+    labels = load_label_list()
+    for study in by_study(read_rows(stated)):
+        for denial, presence in Statements(labels, study).contradictions():
+            if denial.subject == denial.row.name:
+                ids = sorted((denial.row.finding_id, presence.row.finding_id))
+                yield presence.row.study_id, tuple(ids)
 
 
 def _violations_of_study(
@@ -254,28 +274,44 @@ def _violations_of_study(
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        yield from _violations_of_row(row, by_id, statements)
-    if not _are_numbered_in_order(study):
+        if not _has_living_parent(row, by_id):
+            yield Violation(LIVING_PARENT, study_id, (row.finding_id,))
+        if _is_surer_than_parent(row, by_id):
+            yield Violation(NO_SURER, study_id, (row.finding_id,))
+        # In mode `paper` what is implied may contradict what is stated.
+        if row.is_generated and row.policy.departs:
+            opponent = statements.against(row)
+            if opponent is not None:
+                ids = (row.finding_id, opponent.finding_id)
+                yield Violation(NOT_AGAINST, study_id, ids)
+        if not (
+            _are_whole(row.evidence, row, by_id)
+            and _are_whole(row.associate, row, by_id)
+        ):
+            yield Violation(WHOLE_REFERENCES, study_id, (row.finding_id,))
+    numbers = [(row.is_generated, row.idx) for row in study]
+    in_order = [number for _, number in sorted(numbers)]
+    if in_order != sorted(set(in_order)):
         yield Violation(UNIQUE_NUMBERS, study_id, tuple(sorted(by_id)))
 
 
-def _violations_of_row(
-    row: Row, by_id: Mapping[str, Row], statements: Statements
-) -> Iterator[Violation]:
-    ids = (row.finding_id,)
-    if _root(row, by_id) != row.root_id:
-        yield Violation(LIVING_PARENT, row.study_id, ids)
-    if _is_surer_than_parent(row, by_id):
-        yield Violation(NO_SURER, row.study_id, ids)
-    # In mode `paper` what is implied may contradict what is stated.
-    if row.is_generated and row.policy.departs:
-        opponent = statements.against(row)
-        if opponent is not None:
-            ids_of_both = (row.finding_id, opponent.finding_id)
-            yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
-    for references in (row.evidence, row.associate):
-        if not _are_whole(references, row, by_id):
-            yield Violation(WHOLE_REFERENCES, row.study_id, ids)
+def _has_living_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
+    """Whether a row is stated, or implied by a row that is there and implies.
+
+    An implied row has the id of its parent, and a number behind it: as all parents
+    live, the original at the top does.
+    """
+    root_id = row.finding_id.partition("/")[0]
+    parent_id = row.finding_id.rpartition("/")[0] or None
+    if (row.root_id, row.parent_id) != (root_id, parent_id):
+        return False
+    if not row.is_generated:
+        return parent_id is None
+    parent = by_id.get(parent_id or "")
+    # "No pneumonia" implies nothing, and "resolved pneumonia" nothing any more.
+    return parent is not None and (
+        is_present(parent) if parent.policy.departs else parent.positive
+    )
 
 
 def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
@@ -292,35 +328,5 @@ def _are_whole(references: Sequence[str], row: Row, by_id: Mapping[str, Row]) ->
     """Whether references point to other rows that are there, each once."""
     if len(set(references)) < len(references):
         return False
-    for token in references:
-        is_row = token in by_id and token != row.finding_id
-        if not is_row and not token.startswith(BARE):
-            return False
-    return True
-
-
-def _are_numbered_in_order(study: Sequence[Row]) -> bool:
-    stated = [row.idx for row in study if not row.is_generated]
-    implied = [row.idx for row in study if row.is_generated]
-    if stated and implied and max(stated) > min(implied):
-        return False
-    return len({*stated, *implied}) == len(study)
-
-
-def _root(row: Row, by_id: Mapping[str, Row]) -> str | None:
-    """Find the original behind a row, through living parents that imply it."""
-    # A faulty table may have rows that imply each other in a circle.
-    seen: set[str] = set()
-    while row.is_generated:
-        parent = by_id.get(row.parent_id or "")
-        if parent is None or row.finding_id in seen:
-            return None
-        # "No pneumonia" implies nothing, and "resolved pneumonia" nothing any more.
-        implies = parent.positive
-        if parent.policy.departs:
-            implies = is_present(parent)
-        if not implies:
-            return None
-        seen.add(row.finding_id)
-        row = parent
-    return row.finding_id if row.parent_id is None else None
+    ids = {token for token in references if not token.startswith(BARE)}
+    return row.finding_id not in ids and ids <= by_id.keys()

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from lunguage_assets.implicit.rows import (
-    ALREADY_STATED,
-    ATTRIBUTE_NAMES,
-    SPOKEN_AGAINST,
-    Row,
-    cell_parts,
-    collapsed,
-)
+from lunguage_assets.implicit.rows import ALREADY_STATED, SPOKEN_AGAINST, Row
 
 Event = dict[str, Any]
 """A row of RESOLUTION_LOG without its number."""
@@ -47,29 +40,9 @@ def event_of(row: Row, event: str, stage: str, rule: str, **options: Any) -> Eve
     }
 
 
-def cell_kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> Event:
-    """Note a cell of a merged row that its survivor did not take over.
-
-    Args:
-        row: that was merged.
-        survivor: into which it was merged.
-        stage: in which it was merged.
-        cell: column and words, "severity: mild".
-    """
-    return event_of(
-        row,
-        "cell kept apart",
-        stage,
-        "attributes exclude each other",
-        survivor_id=survivor.finding_id,
-        reference=cell,
-    )
-
-
 def events_before(
     study: Sequence[Row],
     suppressed: Sequence[Row],
-    by_id: Mapping[str, Row],
     survivor_id: Callable[[str], str | None],
 ) -> Iterator[Event]:
     """Yield what became of the rows of a study before it was resolved.
@@ -77,35 +50,18 @@ def events_before(
     Args:
         study: its delivered rows.
         suppressed: its sub-findings that were not generated.
-        by_id: all rows.
         survivor_id: the row that stands for another one in the end.
     """
     for row in study:
         if row.merged_into is not None:
             # Only what an encoder found alike has a similarity.
-            rule = "same meaning"
-            if row.merge_similarity is None:
-                rule = "same statement"
+            is_alike = row.merge_similarity is not None
+            rule = "same meaning" if is_alike else "same statement"
             survivor = survivor_id(row.merged_into)
             yield event_of(row, "merged", "deduplicate", rule, survivor_id=survivor)
-            yield from _cells_kept_apart(row, by_id[row.merged_into])
         elif row.disposition == "excluded":
             yield event_of(row, "excluded", "deduplicate", "history section")
     for child in suppressed:
         rule = "stated against" if child.outcome == SPOKEN_AGAINST else ALREADY_STATED
         survivor = survivor_id(child.linked_to or "")
         yield event_of(child, child.outcome, "expand", rule, survivor_id=survivor)
-
-
-def _cells_kept_apart(row: Row, survivor: Row) -> Iterator[Event]:
-    """Yield what a merged row says and its survivor does not, column by column."""
-    for name in ATTRIBUTE_NAMES:
-        parts_of_survivor = set(map(collapsed, cell_parts(getattr(survivor, name))))
-        parts = [
-            part
-            for part in cell_parts(getattr(row, name))
-            if collapsed(part) not in parts_of_survivor
-        ]
-        if parts:
-            cell = f"{name}: {', '.join(parts)}"
-            yield cell_kept_apart(row, survivor, "deduplicate", cell)

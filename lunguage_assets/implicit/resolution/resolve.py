@@ -1,13 +1,14 @@
 """Joins what is implied to what is stated, and resolves every study.
 
 The rules are in implicit.md section 5. The way of a study: its rows and sub-findings
-meet here; `conflicts.py` counts where they disagree; `study.py` keeps one row for each
-key, by the rules of `rules.py`; `log.py` says what became of all others. What must hold
-afterwards is in `guarantees.py`.
+meet here; `study.py` keeps one row for each key, by the rules of `rules.py`;
+`conflicts.py` counts where they disagreed; `log.py` says what became of all others.
+What must hold afterwards is in `guarantees.py`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +16,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.merge_constraints import (
-    Blacklist,
-    load_blacklist,
-)
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -32,13 +29,14 @@ from lunguage_assets.implicit.resolution.conflicts import (
 from lunguage_assets.implicit.resolution.log import Event, events_before
 from lunguage_assets.implicit.resolution.study import StudyResolver
 from lunguage_assets.implicit.rows import (
+    ALREADY_STATED,
     BARE,
     GENERATED,
-    SPOKEN_AGAINST,
     Row,
     by_study,
     natural,
     read_rows,
+    united_tokens,
     values_of,
     write_rows,
 )
@@ -60,12 +58,11 @@ class ResolutionTools(NamedTuple):
 
     dictionary: PathwayDictionary
     ranking_version: str
-    blacklist: Blacklist
     labels: LabelList
 
 
 def resolution_tools(
-    terms: pd.DataFrame, version: str, pathways: Path | None, blacklist: Path | None
+    terms: pd.DataFrame, version: str, pathways: Path | None
 ) -> ResolutionTools:
     """Load what `resolve` needs beside its frames.
 
@@ -73,11 +70,9 @@ def resolution_tools(
         terms: TERMS of the batch.
         version: of the ranking.
         pathways: file of the home, if there is one.
-        blacklist: file of the home, if there is one.
     """
     dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
-    labels = load_label_list(dictionary=dictionary)
-    return ResolutionTools(dictionary, version, load_blacklist(blacklist), labels)
+    return ResolutionTools(dictionary, version, load_label_list(dictionary=dictionary))
 
 
 def resolve(
@@ -86,7 +81,6 @@ def resolve(
     expansions: pd.DataFrame,
     dictionary: PathwayDictionary,
     ranking_version: str = "",
-    blacklist: Blacklist | None = None,
     labels: LabelList | None = None,
 ) -> Resolution:
     """Resolve findings and what they imply to one row per key, with a log.
@@ -97,14 +91,12 @@ def resolve(
         expansions: EXPANSIONS of them.
         dictionary: whose pathways they follow.
         ranking_version: noted in every row.
-        blacklist: keeps words of attributes apart; by default the packaged one.
         labels: what findings mean; by default the packaged list.
 
     Returns:
         Rows sorted by study and `idx`, which starts at 1 in every study; log;
         conflicts.
     """
-    blacklist = blacklist or load_blacklist()
     labels = labels or load_label_list(dictionary=dictionary)
     delivered = read_rows(deduplicated)
     children = sorted(
@@ -113,28 +105,32 @@ def resolve(
     by_id = {row.finding_id: row for row in (*delivered, *children)}
     for child in children:
         _join_to_parent(child, by_id)
-    _note_pathways((*delivered, *children), matches, ranking_version)
-    living: dict[str, list[Row]] = {}
-    suppressed: dict[str, list[Row]] = {}
-    for row in (*delivered, *children):
+    columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
+    for finding_id, pathway_id, pathway, reason in columns:
+        row = by_id[finding_id]
+        row.pathway_id, row.pathway, row.match_reason = pathway_id, pathway, reason
+        row.ranking_version = ranking_version
+        row.root_id = row.root_id or finding_id
+    living: dict[str, list[Row]] = defaultdict(list)
+    suppressed: dict[str, list[Row]] = defaultdict(list)
+    for row in by_id.values():
         if row.outcome != GENERATED:
-            suppressed.setdefault(row.study_id, []).append(row)
+            suppressed[row.study_id].append(row)
         elif row.disposition == "kept":
-            living.setdefault(row.study_id, []).append(row)
+            living[row.study_id].append(row)
 
     resolved: list[Row] = []
     log: list[Event] = []
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
         study_id = study[0].study_id
-        not_generated = suppressed.get(study_id, [])
-        resolver = StudyResolver(living.get(study_id, []), dictionary, blacklist)
+        resolver = StudyResolver(living[study_id], dictionary)
         study_rows = resolver.run()
         conflicts += conflicts_of_keys(resolver.groups)
-        conflicts += suppressed_conflicts(not_generated, by_id)
+        conflicts += suppressed_conflicts(suppressed[study_id], by_id)
         conflicts += stated_contradictions(study_rows, labels)
         resolved += study_rows
-        log += events_before(study, not_generated, by_id, resolver.survivor_id)
+        log += events_before(study, suppressed[study_id], resolver.survivor_id)
         log += resolver.log
     return resolution_of(resolved, log, conflicts)
 
@@ -148,35 +144,14 @@ def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:
     child.source = "expansion"
     child.encoder = parent.encoder
     child.mode = parent.mode
-    token = _evidence_for_parent(child, by_id)
-    if token and token != parent.finding_id and token not in parent.evidence:
-        parent.evidence = (*parent.evidence, token)
-
-
-def _evidence_for_parent(child: Row, by_id: dict[str, Row]) -> str:
-    """Name the row that shows the parent's finding; empty without one."""
-    if child.outcome == GENERATED:
-        return child.finding_id
-    stating = by_id.get(child.linked_to or "")
-    if stating is None or child.outcome == SPOKEN_AGAINST:
-        return ""
-    # A history row is no row of the result: its bare name is left of it.
-    is_excluded = stating.disposition == "excluded"
-    return BARE + stating.name if is_excluded else stating.finding_id
-
-
-def _note_pathways(
-    rows: Sequence[Row], matches: pd.DataFrame, ranking_version: str
-) -> None:
-    """Note in every row its pathway or the reason for none, its ranking, its root."""
-    columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
-    match_by_id = {finding_id: match for finding_id, *match in columns}
-    for row in rows:
-        if row.outcome != GENERATED:
-            continue
-        row.pathway_id, row.pathway, row.match_reason = match_by_id[row.finding_id]
-        row.ranking_version = ranking_version
-        row.root_id = row.root_id or row.finding_id
+    token = child.finding_id
+    if child.outcome == ALREADY_STATED:
+        stating = by_id[child.linked_to or ""]
+        # A history row is no row of the result: its bare name is left of it.
+        is_excluded = stating.disposition == "excluded"
+        token = BARE + stating.name if is_excluded else stating.finding_id
+    if child.outcome in (GENERATED, ALREADY_STATED) and token != parent.finding_id:
+        parent.evidence = united_tokens(parent.evidence, (token,))
 
 
 def resolution_of(

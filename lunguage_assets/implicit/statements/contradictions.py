@@ -14,14 +14,13 @@ restrict what is denied, and how probable the finding is beside them, is data
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
 from scipy.special import betaincinv
 
-from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.named import denials_of
 from lunguage_assets.caches import ENTRIES
 from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
@@ -37,9 +36,6 @@ from lunguage_assets.implicit.statements.locations import (
 QUALIFIER = "qualifier"
 """`p_source` of a denial that is restricted."""
 
-COURSE = "course"
-"""Axis of what is only called unchanged: it contradicts no judgement."""
-
 _DESCRIPTION_OF = attrgetter(
     "measurement", "morphology", "distribution", "severity", "onset"
 )
@@ -53,7 +49,7 @@ class Key(NamedTuple):
     """What one row per study remains of: rows of one key are resolved to one.
 
     `name` is the canonical finding, never the diagnosis; `kind` is what restricts a
-    denial, or the axes that it is about.
+    denial.
     """
 
     currency: str
@@ -215,9 +211,6 @@ class Assertion(NamedTuple):
         # "No loculated effusion" denies none that is free.
         if not self.refinements <= presence.refinements:
             return False
-        # "The heart is large; its contour is normal."
-        if are_along_other_axes([self.row], [presence.row]):
-            return False
         restriction = qualifying_word_of(self.row)
         if restriction is not None:
             # "No large effusion": one that is stated may be small. Of one that only a
@@ -283,8 +276,8 @@ class Statements:
         }
         return min(opponents.values(), key=priority, default=None)
 
-    def contradictions(self) -> Iterator[tuple[Row, Row]]:
-        """Yield pairs of rows that contradict each other, the denial first.
+    def contradictions(self) -> Iterator[tuple[Assertion, Assertion]]:
+        """Yield pairs of stated assertions, the denial and what it denies.
 
         A pair that is about two subjects comes twice.
         """
@@ -294,20 +287,7 @@ class Statements:
             for presence in presences:
                 for denial in denials:
                     if denial.row is not presence.row and denial.denies(presence):
-                        yield denial.row, presence.row
-
-
-# Along which axes
-
-
-def axes_of_row(row: Row) -> frozenset[str]:
-    """Find the axes along which a row describes a part of the body, if it is one."""
-    if not has_axes(row.name):
-        return frozenset()
-    described = ", ".join((row.measurement, row.morphology, row.placement))
-    if is_course_alone(row.status, row.no_change, described):
-        return frozenset({COURSE})
-    return axes_of(described)
+                        yield denial, presence
 
 
 def is_course_alone(status: str, no_change: str, *described: str) -> bool:
@@ -320,20 +300,6 @@ def is_course_alone(status: str, no_change: str, *described: str) -> bool:
     """
     is_described = bool("".join(described).strip(", "))
     return status[1] == "n" and bool(no_change) and not is_described
-
-
-def are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:
-    """Whether what is normal and what is abnormal of a part have no axis in common.
-
-    A row that names none ("the heart is normal") is said of all.
-    """
-    axes_of_denials = [axes_of_row(row) for row in denials]
-    axes_of_presences = [axes_of_row(row) for row in presences]
-    if not all(axes_of_denials) or not all(axes_of_presences):
-        return False
-    normal = frozenset[str]().union(*axes_of_denials)
-    abnormal = frozenset[str]().union(*axes_of_presences)
-    return normal.isdisjoint(abnormal)
 
 
 # Rows of one key
@@ -353,41 +319,8 @@ def key_of(row: Row) -> Key:
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Group rows by key.
-
-    What is stated of a kind that is denied is of the key of its denial. The denials of
-    a part of the body ("contour normal") have a key of their own beside presences along
-    other axes ("enlarged"). In mode `paper` they contradict each other.
-    """
+    """Group rows by key."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key_of(row), []).append(row)
-    _join_stated_kinds(groups)
-    for key, members in list(groups.items()):
-        if not members[0].policy.departs:
-            continue
-        denials = [row for row in members if not row.positive]
-        presences = [row for row in members if row.positive]
-        if denials and presences and are_along_other_axes(denials, presences):
-            axes = frozenset[str]().union(*map(axes_of_row, denials))
-            groups[key] = presences
-            groups[key._replace(kind=" ".join(sorted(axes)))] = denials
     return groups
-
-
-def _join_stated_kinds(groups: dict[Key, list[Row]]) -> None:
-    """Move presences to the denial of their kind: "loculated", "no loculated"."""
-    for key, denials in list(groups.items()):
-        stated = groups.get(key._replace(kind=""))
-        if not key.kind or not stated:
-            continue
-        restrictions = filter(None, map(qualifying_word_of, denials))
-        words = {restriction.word for restriction in restrictions}
-        of_kind = [row for row in stated if any(states_kind(row, w) for w in words)]
-        if not of_kind:
-            continue
-        denials += of_kind
-        left = [row for row in stated if row not in of_kind]
-        groups[key._replace(kind="")] = left
-        if not left:
-            del groups[key._replace(kind="")]

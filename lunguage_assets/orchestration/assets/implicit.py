@@ -235,7 +235,7 @@ def implicit_assets(
             "terms": same_batch,
             "reference_ranking": dg.AssetIn(partition_mapping=by.same_ranker),
         },
-        deps=["pathways_file", "blacklist_file"],
+        deps=["pathways_file"],
         partitions_def=by.ranker_and_batch,
         check_specs=check_specs(
             "lunguage_plus_plus",
@@ -355,7 +355,6 @@ def _resolved(
         inputs["terms"],
         ranking_version,
         configuration.home.pathways_file,
-        configuration.home.blacklist_file,
         processes=configuration.processes,
     )
     tables = {

@@ -10,6 +10,7 @@ import pytest
 from invented_reports import STUDY, Outcome, identity, in_mode, run, stated
 
 from lunguage_assets.implicit.resolution.guarantees import (
+    CONFLICTS_LISTED,
     LIVING_PARENT,
     NO_CLASH,
     NO_SURER,
@@ -21,8 +22,15 @@ from lunguage_assets.implicit.resolution.guarantees import (
     account,
     explained_studies,
     violations,
+    violations_between,
 )  # fmt: skip
-from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS, REJECTED, REPORTS
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    LUNGUAGE_PLUS_PLUS,
+    REJECTED,
+    REPORTS,
+    SET_ASIDE,
+)
 
 
 def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[str, Any]:
@@ -31,7 +39,7 @@ def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[st
     entries = log[
         (log["finding_id"] == finding_id)
         & (log["stage"] == stage)
-        & ~log["event"].isin(["reference lost", "cell kept apart"])
+        & (log["event"] != "reference lost")
     ].to_dict("records")
     assert len(entries) == 1
     return {
@@ -99,13 +107,9 @@ def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     outcome = run(rows)
     survivor = outcome.row(identity(0))
     cells = [survivor[name] for name in ("measurement", "severity", "prob")]
-    assert cells == ["5 mm", "mild", 0.8]
+    assert cells == ["5 mm, 8 mm", "mild", 0.8]
     assert (survivor["evidence"], survivor["associate"]) == ([identity(3)], ["~a"])
     assert survivor["merged_ids"] == [identity(1)]
-    log = outcome.resolution.log
-    apart = log[log["event"] == "cell kept apart"]
-    assert apart["reference"].tolist() == ["measurement: 8 mm", "severity: faint"]
-    assert set(apart["finding_id"]) == {identity(1)}
     columns = ("event", "survivor_id", "conflict_type")
     for number, expected in (
         (1, ["merged", identity(0), "duplicate_pos"]),
@@ -271,6 +275,41 @@ def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
     short = accounts_of(run([stated("scar"), stated("CHF")]), 3, [])
     assert not short["balanced"].any()
     assert explained_studies(short) == []
+
+
+def test_a_conflict_of_which_both_sides_stay_cannot_leave_the_table_unnoticed() -> None:
+    outcome = run(
+        [
+            stated("consolidation"),
+            stated("opacity", "tp", p=0.3, location="airspace"),
+            stated("effusion", "dn"),
+            stated("effusion", "tp", p=0.6, location="left"),
+        ]
+    )
+    matches, expansions = outcome.expansion
+    inputs = {
+        "reports": outcome.reports,
+        "rejected": REJECTED.frame(),
+        "deduplicated_findings": outcome.deduplicated,
+        "pathway_matches": matches,
+        "expansions": expansions,
+    }
+    tables = {
+        "lunguage_plus_plus": outcome.rows,
+        "resolution_log": outcome.resolution.log,
+        "accounting": outcome.accounting,
+        "set_aside": SET_ASIDE.frame(),
+    }
+    conflicts = outcome.resolution.conflicts
+    assert conflicts["conflict_type"].tolist() == [
+        "certainty_pos",
+        "stated_contradiction",
+    ]
+    assert list(violations_between(inputs, tables | {"conflicts": conflicts})) == []
+    for number in range(2):
+        left = tables | {"conflicts": conflicts.drop(number)}
+        (violation,) = violations_between(inputs, left)
+        assert violation.guarantee == CONFLICTS_LISTED
 
 
 @cache
