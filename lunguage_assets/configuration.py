@@ -1,29 +1,29 @@
 """The configuration of one process: a home, and what is chosen for it.
 
-The command line makes it from its options, a deployment from the environment, a test
-from arguments; `docs/dagster.md` lists the variables. It says which settings, judges,
-prompts and ledger hold, and opens judges with them. The options of the method are in
-`settings`, the judges file in `judges.configuration`, and Dagster's wrapping in
-`orchestration.resources`.
+What a caller gives, as the command line does with its options, goes before
+`$LUNGUAGE_...` of the environment (`docs/dagster.md` lists them). It says which
+settings, judges, prompts and ledger hold, and opens judges with them. The options of
+the method are in `settings`, the judges file in `judges.configuration`, and Dagster's
+wrapping in `orchestration.resources`.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lunguage_assets import __version__
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ask import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.permissions import require_private
-from lunguage_assets.settings import DataClass, Settings, load_settings
+from lunguage_assets.settings import Count, DataClass, Settings, load_settings
 from lunguage_assets.workspace.home import Home
 
 # The ledger's SQLAlchemy and what opens judges are imported when they are needed:
@@ -36,27 +36,19 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.protocol import Judge
     from lunguage_assets.structuring.contract import Structurer
 
-FitBy = Literal["panel", "distilled"]
-
-VARIABLES: Mapping[str, str] = {
-    "judges_file": "LUNGUAGE_JUDGES",
-    "preset": "LUNGUAGE_PRESET",
-    "structurer": "LUNGUAGE_STRUCTURER",
-    "prompts": "LUNGUAGE_PROMPTS",
-    "ledger": "LUNGUAGE_LEDGER",
-    "budget": "LUNGUAGE_BUDGET",
-    "daily_budget": "LUNGUAGE_DAILY_BUDGET",
-    "strict": "LUNGUAGE_STRICT",
-    "processes": "LUNGUAGE_PROCESSES",
-}
-"""Field of `Configuration` -> environment variable that sets it."""
+Dollars = Annotated[float, Field(ge=0)]
 
 
-@dataclass(frozen=True, repr=False)
-class Configuration:
+def _home_at(folder: Home | Path | str) -> Home:
+    if isinstance(folder, Home):
+        return folder
+    return Home(Path(folder).expanduser().resolve())
+
+
+class Configuration(BaseSettings):
     """A home with everything that differs from one command or deployment to the next.
 
-    Args:
+    Attributes:
         home: the folder with tables, settings and batches; it need not exist yet.
         judges_file: the user's own judges file; None: the bundled one.
         preset: of the judges file; None: the home's, else the file's own.
@@ -70,86 +62,60 @@ class Configuration:
         release_to: folder in which `release/<ranker>/` is written; None: the home.
         fit: who fits new batches; None: as the settings say.
         encoder: that a distilled model is trained with; None: the settings'.
-        from_variables: fields whose value a variable gave. A message names the
-            variable and never repeats the value, which may be a key by mistake.
     """
 
-    home: Home
-    judges_file: Path | None = None
+    model_config = SettingsConfigDict(
+        env_prefix="LUNGUAGE_",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        validate_default=True,
+    )
+
+    home: Annotated[Home, NoDecode, BeforeValidator(_home_at)] = Home(Path(".lunguage"))
+    judges_file: Path | None = Field(default=None, validation_alias="LUNGUAGE_JUDGES")
     preset: str | None = None
     structurer: str | None = None
     prompts: Path | None = None
-    ledger: str | None = None
-    budget: float | None = None
-    daily_budget: float | None = None
+    # Its URL may hold a password.
+    ledger: str | None = Field(default=None, repr=False)
+    budget: Dollars | None = None
+    daily_budget: Dollars | None = None
     strict: bool = False
-    processes: int | None = None
+    processes: Count | None = None
     release_to: Path | None = None
-    fit: FitBy | None = None
+    fit: Literal["panel", "distilled"] | None = None
     encoder: str | None = None
-    from_variables: frozenset[str] = frozenset()
 
-    @classmethod
-    def from_environment(
-        cls, home: Home | None = None, **options: Any
-    ) -> Configuration:
-        """Make the configuration that options and the environment choose.
+    def __init__(self, home: Home | Path | None = None, **options: Any) -> None:
+        """Take what is given, and the rest from the environment.
 
         Args:
             home: None: the one that `$LUNGUAGE_HOME` names.
-            options: fields by name. They go before the environment.
+            options: fields by name.
 
         Raises:
-            ConfigurationError: a variable is no number where one is expected, or the
-                home has the layout of another version.
+            ConfigurationError: a value is of no use, or the home has the layout of
+                another version.
         """
-        values = {
-            field: _value_of(field, os.environ[variable].strip())
-            for field, variable in VARIABLES.items()
-            if field not in options and os.environ.get(variable, "").strip()
-        }
-        configuration = cls(
-            home=home or Home.from_environment(),
-            from_variables=frozenset(values),
-            **values,
-            **options,
-        )
-        configuration._require_layout()
-        return configuration
-
-    def _require_layout(self) -> None:
-        """Refuse a home of another version's layout, and say what becomes of it."""
-        maker = self.home.other_maker()
-        if not maker:
-            return
-        raise ConfigurationError(
-            f"{self.home.root} was made by {maker}, and this is version {__version__}, "
-            "which stores a home otherwise: register the deliveries again in a new "
-            f"home (lunguage register --data DIR --home NEW){self._use_of_ledger()}."
-        )
-
-    def _use_of_ledger(self) -> str:
-        """Say whether a new home can go on with the paid answers of this one."""
-        from lunguage_assets.judges.ledger import LedgerError
-
+        if home is not None:
+            options["home"] = home
         try:
-            ledger = self.existing_ledger()
-        except LedgerError as error:
-            return f"; its paid answers can't be used ({str(error).rstrip('.')})"
-        if ledger is None:
-            return ""
-        return (
-            f"; the paid answers are kept, because the ledger {ledger.location} has "
-            "this version's layout: name it with $LUNGUAGE_LEDGER"
-        )
-
-    def __repr__(self) -> str:
-        """Show the folder alone: any other field may have come from a variable."""
-        return f"Configuration({str(self.home.root)!r})"
+            super().__init__(**options)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            field = str(problem["loc"][0])
+            raise ConfigurationError(
+                f"{field} ($LUNGUAGE_{field.upper()}): found {problem['input']!r}; "
+                f"{problem['msg']}. Fix or unset it."
+            ) from None
+        self.home.require_this_layout()
 
     def reloaded(self) -> Configuration:
         """Make the same configuration for another run, which reads the files again."""
-        return replace(self)
+        fields = type(self).model_fields
+        return Configuration(**{name: getattr(self, name) for name in fields})
 
     @property
     def settings(self) -> Settings:
@@ -165,11 +131,7 @@ class Configuration:
         with suppress(ConfigurationError):
             preset_of_home = self.settings.preset
         return load_judges(
-            self.judges_file,
-            self.preset,
-            self.structurer,
-            of_home=preset_of_home,
-            variables={field: VARIABLES[field] for field in self.from_variables},
+            self.judges_file, self.preset, self.structurer, of_home=preset_of_home
         )
 
     @property
@@ -223,9 +185,7 @@ class Configuration:
         )
 
     def open_judge(
-        self,
-        key: str,
-        progress: Callable[[Progress], None] = announce,
+        self, key: str, progress: Callable[[Progress], None] = announce
     ) -> Judge:
         """Open a judge of the judges file, ready to be asked about this corpus.
 
@@ -281,32 +241,3 @@ def _shared_budget(of_run_usd: float | None, of_day_usd: float | None) -> Budget
     if of_run_usd is None and of_day_usd is None:
         return None
     return Budget(of_run_usd, of_day_usd)
-
-
-def _value_of(field: str, text: str) -> Any:
-    """Convert the text of an environment variable to the type of its field."""
-    if field in ("judges_file", "prompts"):
-        return Path(text)
-    if field in ("budget", "daily_budget"):
-        return _number(field, text, convert=float, least=0)
-    if field == "processes":
-        return _number(field, text, convert=int, least=1)
-    if field == "strict":
-        return True
-    return text
-
-
-def _number(
-    field: str, text: str, convert: type[float] | type[int], least: int
-) -> float:
-    """Read a number of at least `least` from the text of a variable."""
-    with suppress(ValueError):
-        number = convert(text)
-        if number >= least:
-            return number
-    # The message does not say what was found: the variable may hold a key by mistake,
-    # and messages go into logs.
-    raise ConfigurationError(
-        f"{field} (${VARIABLES[field]}): found something else; expected a number, "
-        f"{least} or more. Fix or unset it."
-    )

@@ -6,34 +6,29 @@ They lie inside an installed wheel, and beside the package in a checkout.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
 
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel
     from pydantic_core import PydanticCustomError
 
     Form = TypeVar("Form", bound=BaseModel)
 
 _PACKAGE = Path(__file__).resolve().parent
+_MOST_LEVELS = 50
+"""Of lists and mappings in each other in a YAML file that a person wrote."""
 
 
 def _data(name: str) -> Path:
     in_wheel = _PACKAGE / "_data" / name
-    if in_wheel.exists():
-        return in_wheel
-    in_checkout = _PACKAGE.parent / name
-    if in_checkout.exists():
-        return in_checkout
-    raise FileNotFoundError(
-        f"{name} is neither in {in_wheel.parent} nor in {in_checkout.parent}: the "
-        "installation is incomplete"
-    )
+    return in_wheel if in_wheel.exists() else _PACKAGE.parent / name
 
 
 def resource(*parts: str) -> Path:
@@ -63,88 +58,54 @@ def read_as(
 
     Raises:
         ConfigurationError: it cannot be read, gives a key twice, or a field is wrong;
-            names file, line (YAML) and field.
+            names file and field.
     """
     from pydantic import ValidationError
 
-    text, content = _read_content(path, remedy)
+    parse = tomllib.loads if path.suffix == ".toml" else _parse_yaml
+    try:
+        content = parse(path.read_text(encoding="utf-8"))
+    # ValueError: also a number of thousands of digits, or a day that no calendar has.
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        language = path.suffix[1:].upper()
+        raise ConfigurationError(
+            f"{path}: not readable as {language} ({_reason(error)}). {remedy}"
+        ) from None
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        problem = _first_problem(error)
-        # Of an error of `wrong_at`: pydantic itself gets no further than the validator.
-        inner_location = problem.get("ctx", {}).get("location", ())
-        location = (*problem["loc"], *inner_location)
-        where = str(path)
-        if path.suffix != ".toml":
-            where = f"{path}, line {_line(text, location)}"
-        if problem["type"] == "extra_forbidden":
-            raise _unknown_key(where, location, form, remedy) from None
-        field = ".".join(map(str, location)) or "the whole file"
-        raise ConfigurationError(
-            f"{where}, field {field}: {problem['msg']}. {remedy}"
-        ) from None
-
-
-def _read_content(path: Path, remedy: str) -> tuple[str, Any]:
-    """Read a file's text, and what TOML or YAML makes of it."""
-    import yaml
-
-    language = path.suffix[1:].upper()
-    parse: Callable[[str], Any] = _yaml
-    if language == "TOML":
-        parse = tomllib.loads
-    try:
-        text = path.read_text(encoding="utf-8")
-        return text, parse(text)
-    # ValueError: also a number of thousands of digits, or a day that no calendar has.
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = type(error).__name__
-        if language == "TOML" and isinstance(error, ValueError):
-            reason = str(error)
-        reason = getattr(error, "problem", reason)
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(
-            f"{path}{line}: not readable as {language} ({reason}). {remedy}"
-        ) from None
-
-
-def _first_problem(error: ValidationError) -> dict[str, Any]:
-    """Choose the problem that the message names."""
-    problems: list[Any] = list(error.errors(include_url=False))
-    for problem in problems:
+        problems = error.errors(include_url=False)
         # A mistyped key is missing under its right name too: what was written says
         # more.
+        problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+        problem = problems[0]
+        # Of an error of `wrong_at`: pydantic itself gets no further than the validator.
+        inner_location = problem.get("ctx", {}).get("location", ())
+        location = [str(key) for key in (*problem["loc"], *inner_location)]
+        message = problem["msg"].rstrip(".") + "."
         if problem["type"] == "extra_forbidden":
-            return dict(problem)
-    return dict(problems[0])
+            key = location.pop()
+            # Whoever pastes the wrong thing into a file may paste a report.
+            shown_key = f"key {key!r}" if key.isidentifier() else "a key"
+            message = f"{shown_key} is not known.{did_you_mean(key, _keys_of(form))}"
+        field = ".".join(location) or "the whole file"
+        raise ConfigurationError(f"{path}, field {field}: {message} {remedy}") from None
 
 
-def _unknown_key(
-    where: str, location: Sequence[str | int], form: type[BaseModel], remedy: str
-) -> ConfigurationError:
-    """Make the error of a key that a form does not have.
+def _reason(error: Exception) -> str:
+    """Say in a few words why a file cannot be parsed, and never what stands in it."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    if isinstance(error, tomllib.TOMLDecodeError | yaml.YAMLError):
+        return str(error)
+    return type(error).__name__
 
-    The key is not repeated: whoever pastes the wrong thing into a file may paste a
-    report.
 
-    Args:
-        where: file and line.
-        location: the keys that lead to it, itself last.
-        form: of the file.
-        remedy: what to do.
-    """
-    *parents, key = map(str, location)
+def _keys_of(form: type[BaseModel]) -> set[str]:
+    """Collect all keys that a form knows, of its parts too."""
     schema = form.model_json_schema()
-    known_keys: set[str] = set()
-    for part in (schema, *schema.get("$defs", {}).values()):
-        known_keys.update(part.get("properties", ()))
-    field = ".".join(parents) or "the whole file"
-    return ConfigurationError(
-        f"{where}, field {field}: a key that is not known."
-        f"{did_you_mean(key, known_keys)} {remedy}"
-    )
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {key for part in parts for key in part.get("properties", ())}
 
 
 def wrong_at(location: tuple[str | int, ...], problem: str) -> PydanticCustomError:
@@ -160,70 +121,33 @@ def wrong_at(location: tuple[str | int, ...], problem: str) -> PydanticCustomErr
     return PydanticCustomError("wrong", "{problem}", details)
 
 
-@lru_cache(maxsize=8)
-def _yaml(text: str) -> Any:
-    """Read a YAML text, and refuse a key that is given twice.
+class _Loader(yaml.CSafeLoader):
+    """Refuses a key that is given twice: YAML itself would keep its last value."""
 
-    YAML itself would keep the last of its values.
-    """
-    import yaml
-
-    # libyaml is some ten times faster.
-    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader = loader_class(text)
-    root = loader.get_single_node()
-    if root is None:
-        return None
-    _require_different_keys(root)
-    return loader.construct_document(root)
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys: list[Any] = []
+        for key, _ in node.value:
+            if key.value in keys:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{key.value!r} is given twice", problem_mark=key.start_mark
+                )
+            keys.append(key.value)
+        return super().construct_mapping(node, deep)
 
 
-def _require_different_keys(root: Any) -> None:
-    import yaml
-
-    nodes = [root]
-    seen: set[int] = set()
-    while nodes:
-        node = nodes.pop()
-        # An alias leads to a node that was there before.
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes += node.value
-        elif isinstance(node, yaml.MappingNode):
-            keys: list[Any] = []
-            for key, value in node.value:
-                if key.value in keys:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"{key.value!r} is given twice",
-                        problem_mark=key.start_mark,
-                    )
-                keys.append(key.value)
-                nodes.append(value)
-
-
-def _line(text: str, location: Sequence[str | int]) -> int:
-    """Find the 1-based line of a value, or of the innermost one around it."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    node = yaml.compose(text, Loader=loader)
-    line = 1
-    for key in location:
-        children: dict[Any, tuple[Any, Any]] = {}
-        if isinstance(node, yaml.MappingNode):
-            children = {name.value: (name, value) for name, value in node.value}
-        elif isinstance(node, yaml.SequenceNode):
-            children = {number: (item, item) for number, item in enumerate(node.value)}
-        if key not in children:
-            break
-        name, node = children[key]
-        # What an alias repeats stands where it is repeated, not where it was written.
-        line_of_name = name.start_mark.line + 1
-        line_of_value = node.start_mark.line + 1
-        line = max(line, line_of_name, line_of_value)
-    return line
+def _parse_yaml(text: str) -> Any:
+    """Read a YAML text, and refuse one that only stops when memory ends."""
+    anchors_of_open: list[str | None] = []
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            anchors_of_open.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchors_of_open.pop()
+        elif isinstance(event, yaml.AliasEvent) and any(anchors_of_open):
+            raise yaml.YAMLError("an alias in what another alias repeats")
+        if len(anchors_of_open) > _MOST_LEVELS:
+            raise yaml.YAMLError(f"more than {_MOST_LEVELS} levels")
+    return yaml.load(text, Loader=_Loader)
 
 
 @cache

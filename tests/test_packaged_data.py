@@ -30,16 +30,15 @@ def test_a_page_escapes_all_that_is_put_into_it(
     assert "safe" not in template.replace("|", " ").split()
 
 
-def test_a_mistyped_key_is_named_by_its_line_and_its_nearest_neighbour(
+def test_a_mistyped_key_is_named_by_its_nearest_neighbour(
     tmp_path: Path,
 ) -> None:
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")
     mistyped = packaged.replace("status: dp", "Statuss of Mrs Example: dp", 1)
-    line = 1 + mistyped[: mistyped.index("Statuss")].count("\n")
     file = tmp_path / "pathways.yaml"
     file.write_text(mistyped, encoding="utf-8")
     with pytest.raises(
-        ConfigurationError, match=rf"line {line}, field .*implies\.0: a key that"
+        ConfigurationError, match=r"field .*implies\.0: a key is not known"
     ) as refused:
         read_as(file, PathwayFile)
     assert "Example" not in str(refused.value)
@@ -61,6 +60,10 @@ class Form(BaseModel):
     [
         ("a.yaml", "name: " + "9" * 5_000),
         ("a.yaml", "name: 2001-99-99"),
+        ("a.yaml", "name: a\nname: b"),
+        ("a.yaml", "name: " + "[" * 200_000),
+        ("a.yaml", "- " * 200_000 + "name"),
+        ("a.yaml", "a: &a [x]\nb: &b [*a, *a]\nname: [*b, *b]"),
         ("a.toml", "name = " + "[" * 60_000),
         ("a.toml", "name = " + "9" * 5_000),
     ],

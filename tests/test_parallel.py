@@ -184,7 +184,7 @@ def test_a_number_of_processes_that_is_none_is_refused_by_name(
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_PROCESSES", number)
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
-        Configuration.from_environment(Home(tmp_path))
+        Configuration(Home(tmp_path))
 
 
 def test_without_affinity_all_cores_of_the_system_are_used(

@@ -18,20 +18,20 @@ from lunguage_assets.settings import Settings, departures, load_settings
     [
         (
             "[implicit]\nmerge_threshold = 3\n",
-            r"settings.toml, option implicit.merge_threshold",
+            r"settings.toml, field implicit.merge_threshold",
         ),
         (
             '[implicit]\nencodr = "lexical"',
-            r"'implicit\.encodr'\. Did you mean 'encoder'\?",
+            r"implicit: key 'encodr' is not known. Did you mean 'encoder'\?",
         ),
         (
             'as_published = "yes"',
-            r"settings.toml, option as_published: .* valid boolean",
+            r"settings.toml, field as_published: .* valid boolean",
         ),
-        ("as_published = 1", r"settings.toml, option as_published: .* valid boolean"),
+        ("as_published = 1", r"settings.toml, field as_published: .* valid boolean"),
         (
             "x = " + "[" * 60_000,
-            r"settings.toml: not readable as TOML \(too many brackets",
+            r"settings.toml: not readable as TOML \(RecursionError",
         ),
         ("x = " + "9" * 5_000, r"settings.toml: not readable as TOML"),
     ],

@@ -21,18 +21,15 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.orchestration.run import RunSummary
     from lunguage_assets.workspace.home import Home
 
 _MOST_WORDS = 50
 _INTERVAL = ["value", "low", "high"]
 _AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
 _CHANGES = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-_NO_AGREEMENT = (
-    "some have no value: one judge ranks alone, the published ranking is used, or all "
-    "judges always gave the same one answer"
-)
 
 
 @click.command(short_help="Analyse how far the numbers can be trusted.")
@@ -52,7 +49,9 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    from lunguage_assets.cli.run import opened_runner, require_checks, run_stages
+    from lunguage_assets.cli.console import print_pairs
+    from lunguage_assets.cli.release_summary import checks_lines
+    from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
@@ -63,32 +62,24 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     checks, _ = run_stages(configuration, [Stage("analyse", (ranker,))])
-    with opened_runner(configuration) as runner:
-        reasons = runner.current().reasons("release", ranker)
-    # A release that is missing is not from before the analyses.
-    release_is_stale = bool(reasons) and reasons != ["missing"]
-    print_analyses(home, ranker, checks, release_is_stale=release_is_stale)
+    _print_analyses(home, ranker)
+    print_pairs(
+        [
+            *checks_lines(checks),
+            ("tables, for any DuckDB client", str(home.database)),
+            ("in the report of the release", "after the next `lunguage run`"),
+        ]
+    )
     require_checks(checks)
 
 
-def print_analyses(
-    home: Home, ranker: str, summary: RunSummary, *, release_is_stale: bool = False
-) -> None:
-    """Print the main figures of the analyses of a ranker.
-
-    Args:
-        home: that holds their tables.
-        ranker: whose analyses they are.
-        summary: of the run that made them, with their checks.
-        release_is_stale: the release was written before them, and lacks them.
-    """
-    from lunguage_assets.cli.console import print_pairs, print_table
-    from lunguage_assets.cli.release_summary import checks_lines
+def _print_analyses(home: Home, ranker: str) -> None:
+    """Print the main figures of the analyses of a ranker; the rest is in the tables."""
+    from lunguage_assets.cli.console import print_table
 
     agreement = stored_table(home, "judge_agreement", ranker)
     of_judges = agreement[agreement["measure"].isin(_AGREEMENT_MEASURES)]
-    defined = of_judges[of_judges["value"].notna()]
-    print_table(defined[["measure", "coding", "first", "second", *_INTERVAL]])
+    print_table(of_judges[["measure", "coding", "first", "second", *_INTERVAL]])
 
     robustness = stored_table(home, "ranking_robustness", ranker)
     print_table(robustness.groupby("comparisons", as_index=False)[_CHANGES].mean())
@@ -105,17 +96,6 @@ def print_analyses(
     is_of_all = (experts["measure"] == "with ranking") & (experts["first"] == "")
     print_table(experts.loc[is_of_all, ["measure", "group", *_INTERVAL]])
 
-    lines = [
-        *checks_lines(summary),
-        ("tables, for any DuckDB client", str(home.database)),
-    ]
-    if len(defined) < len(of_judges):
-        lines.insert(0, ("agreement of judges", _NO_AGREEMENT))
-    if release_is_stale:
-        again = "`lunguage run` writes it again: its report then shows these numbers"
-        lines.append(("the release is from before", again))
-    print_pairs(lines)
-
 
 def _print_rows_by_cue(home: Home) -> None:
     """Print the rows of all batches by the cue that decided them; no text of a report.
@@ -123,37 +103,37 @@ def _print_rows_by_cue(home: Home) -> None:
     Raises:
         ConfigurationError: the offline rules, which alone name cues, have read nothing.
     """
-    import pandas as pd
-
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.structuring.cue_counts import rows_by_cue, rows_by_unread_word
-    from lunguage_assets.tables import REPORT_TEXTS, STRUCTURED_FINDINGS
-    from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
-    paths = [
-        partition_path(home.tables, STRUCTURED_FINDINGS.name, RULES, batch.key)
-        for batch in home.registered()
-    ]
-    read = [path for path in paths if is_stored(STRUCTURED_FINDINGS, path)]
-    if not read:
+    findings = _rows_of_batches(home, "structured_findings", RULES)
+    if findings.empty:
         raise ConfigurationError(
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
-    findings = pd.concat(
-        [read_table(STRUCTURED_FINDINGS, path) for path in read], ignore_index=True
-    )
     print_table(rows_by_cue(findings))
-    texts = [
-        partition_path(home.tables, REPORT_TEXTS.name, batch.key)
-        for batch in home.registered()
-    ]
-    stored_texts = [
-        read_table(REPORT_TEXTS, path)
-        for path in texts
-        if is_stored(REPORT_TEXTS, path)
-    ]
     # Single words, so that a person can call those of a corpus harmless.
-    words = rows_by_unread_word(findings, pd.concat(stored_texts, ignore_index=True))
-    print_table(words.head(_MOST_WORDS))
+    texts = _rows_of_batches(home, "report_texts")
+    print_table(rows_by_unread_word(findings, texts).head(_MOST_WORDS))
+
+
+def _rows_of_batches(home: Home, name: str, *first_keys: str) -> pd.DataFrame:
+    """Read the partitions of a table for all batches."""
+    import pandas as pd
+
+    from lunguage_assets.tables import TABLES
+    from lunguage_assets.workspace.store import (
+        partition_path,
+        read_table,
+        stored_partitions,
+    )
+
+    table = TABLES[name]
+    frames = [
+        read_table(table, partition_path(home.tables, name, *keys))
+        for keys in stored_partitions(home.tables, name)
+        if keys[:-1] == first_keys
+    ]
+    return pd.concat([table.frame(), *frames], ignore_index=True)

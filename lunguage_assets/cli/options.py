@@ -65,37 +65,6 @@ REBUILD_OPTION = click.option(
     help="Make the reference scale (vocabulary, comparisons, ranking) again.",
 )
 
-_FIELDS_OF_CONFIGURATION = (
-    "preset",
-    "structurer",
-    "budget",
-    "strict",
-    "processes",
-    "release_to",
-    "fit",
-    "encoder",
-)
-
-
-def count_option(
-    name: str, default: int, description: str | None = None, least: int = 1
-) -> Decorator:
-    """Make an option that takes a whole number.
-
-    Args:
-        name: such as `--pairs`.
-        default: the number where the option is not given.
-        description: shown by --help.
-        least: smaller numbers are refused.
-    """
-    return click.option(
-        name,
-        default=default,
-        show_default=True,
-        type=click.IntRange(min=least),
-        help=description,
-    )
-
 
 def configured(*, existing: bool = False) -> Decorator:
     """Give a command a `configuration`, made of --home and of its other options.
@@ -124,20 +93,14 @@ def configured(*, existing: bool = False) -> Decorator:
 def _configuration(folder: Path, arguments: dict[str, Any]) -> Configuration:
     """Take the arguments that are of the configuration out, and make it of them."""
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.workspace.home import Home
 
     options = {}
-    for field in _FIELDS_OF_CONFIGURATION:
+    for field in Configuration.model_fields:
         value = arguments.pop(field, None)
         # An option that was not given leaves the field to its environment variable.
         if value is not None and value is not False:
             options[field] = value
-    # Processes of Dagster have working directories of their own, where a relative path
-    # would name another folder.
-    if "release_to" in options:
-        options["release_to"] = options["release_to"].resolve()
-    home = Home(folder.expanduser().resolve())
-    return Configuration.from_environment(home, **options)
+    return Configuration(folder, **options)
 
 
 def require_registered(home: Home) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import (
     FIT_OPTION,
-    FOLDER,
     HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
@@ -63,7 +63,7 @@ _FIT_JOBS = ("fit", "refit")
 @click.option(
     "--out",
     "release_to",
-    type=FOLDER,
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     help="Where release/<ranker>/ goes; default: the home.",
 )
 @RANKER_OPTION

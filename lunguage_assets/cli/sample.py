@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import FOLDER, count_option
+from lunguage_assets.cli.options import FOLDER
 
 if TYPE_CHECKING:
     from lunguage_assets.sample import RawFormat
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
-@count_option("--reports", 800, "Number of reports (studies).")
-@count_option("--seed", 0, least=0)
+@click.option(
+    "--reports",
+    default=800,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of reports (studies).",
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option(
     "--out", required=True, type=FOLDER, help="Folder to write the files into."
 )

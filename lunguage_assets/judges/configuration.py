@@ -6,7 +6,7 @@ the file says which variables its path and names came from.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -228,7 +228,6 @@ def load_judges(
     structurer: str | None = None,
     *,
     of_home: str = "",
-    variables: Mapping[str, str] | None = None,
 ) -> JudgesConfiguration:
     """Load a judges file with one preset active.
 
@@ -238,29 +237,19 @@ def load_judges(
         structurer: stands in for the preset's own.
         of_home: preset of the home. The panel of another one ranks under the name of
             its preset, so that both keep their results.
-        variables: `judges_file`, `preset`, `structurer` -> the environment variable
-            that gave it. A message names the variable and never its value, which may be
-            anything, a key too.
 
     Raises:
         ConfigurationError: names the file and the field.
     """
-    variables = variables or {}
     file = path or resource("judges.toml")
-    if "judges_file" in variables and not file.is_file():
-        raise ConfigurationError(
-            f"${variables['judges_file']} names no file. Fix or unset it."
-        )
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
     name = preset or of_home or configuration.preset
-    source = variables.get("preset", "")
-    _require_choice(file, "preset", name, configuration.presets, source)
+    _require_choice(file, "preset", name, configuration.presets)
     # `model_copy` checks nothing: both names are checked here.
     active = configuration.presets[name]
     if structurer is not None:
         known = configuration.known_structurers
-        source = variables.get("structurer", "")
-        _require_choice(file, "structurer", structurer, known, source)
+        _require_choice(file, "structurer", structurer, known)
         active = active.model_copy(update={"structurer": structurer})
     presets = {**configuration.presets, name: active}
     loaded = configuration.model_copy(update={"preset": name, "presets": presets})
@@ -274,9 +263,7 @@ def load_judges(
     return loaded
 
 
-def _require_choice(
-    file: Path, field: str, value: str, known: Collection[str], variable: str
-) -> None:
+def _require_choice(file: Path, field: str, value: str, known: Collection[str]) -> None:
     """Refuse a preset or structurer that the file does not have.
 
     Args:
@@ -284,16 +271,13 @@ def _require_choice(
         field: what is chosen.
         value: that was chosen.
         known: what can be.
-        variable: that gave the value, which is then not shown; empty: none did.
     """
-    if value in known:
-        return
-    chosen = f"${variable}" if variable else f"{field} {value!r}"
-    remedy = "Fix or unset it." if variable else "Name one of them."
-    raise ConfigurationError(
-        f"{chosen} names no {field} of {file}; expected one of {', '.join(known)}."
-        f"{did_you_mean(value, known)} {remedy}"
-    )
+    if value not in known:
+        raise ConfigurationError(
+            f"{file} has no {field} {value!r}; expected one of {', '.join(known)}."
+            f"{did_you_mean(value, known)} Name one of them with --{field} or "
+            f"$LUNGUAGE_{field.upper()}."
+        )
 
 
 def _require_known(

@@ -194,7 +194,7 @@ def nightly_schedule(
     schedule = dg.schedule(
         job_name="release",
         cron_schedule=settings.nightly,
-        execution_timezone=settings.time_zone,
+        execution_timezone=str(settings.time_zone),
         default_status=default_status,
         description="Writes the release of every ranker in use that has a finished "
         "batch. When nothing changed, it comes out byte for byte the same.",

@@ -36,7 +36,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
 
     Without a configuration the environment says which home (`$LUNGUAGE_HOME`).
     """
-    configuration = configuration or Configuration.from_environment()
+    configuration = configuration or Configuration()
     home = configuration.home
     settings = configuration.settings
     corpus = home.corpus()

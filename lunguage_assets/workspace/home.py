@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import os
 import shutil
 import tomllib
 import uuid
@@ -44,6 +43,7 @@ from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.permissions import require_private
+from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_usable
 from lunguage_assets.workspace.store import partition_path, stored_partitions
@@ -55,7 +55,6 @@ LAYOUT = 1
 _CORPUS = "corpus.json"
 _MANIFEST = "batch.json"
 _REMOVALS = "removals.json"
-_HASH_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -103,11 +102,13 @@ class Removal:
     when: str
 
 
-class BatchFiles(NamedTuple):
-    """What is stored of one batch alone: tables with their keys, and review queues."""
+class _HomeRecord(NamedTuple):
+    """What was recorded when the home was made."""
 
-    tables: list[tuple[str, tuple[str, ...]]]
-    review_queues: list[Path]
+    name: str
+    data_class: DataClass
+    layout: int = 0
+    version: str = "before 1.0"
 
 
 class _StagedBatch(NamedTuple):
@@ -122,12 +123,6 @@ class Home:
     """Paths under `$LUNGUAGE_HOME` and the batches registered there."""
 
     root: Path
-
-    @classmethod
-    def from_environment(cls) -> Home:
-        """Find the home: `$LUNGUAGE_HOME`, else `.lunguage` in the working folder."""
-        path = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
-        return cls(Path(path).expanduser().resolve())
 
     # Paths. What the package makes:
 
@@ -216,27 +211,34 @@ class Home:
     def corpus(self) -> Corpus | None:
         """Read which corpus the home holds; None while it is empty."""
         record = self._record()
-        return Corpus(record["name"], record["data_class"]) if record else None
+        return Corpus(record.name, record.data_class) if record else None
 
-    def other_maker(self) -> str:
-        """Name the version that made a home of another layout; empty: this one's.
+    def require_this_layout(self) -> None:
+        """Refuse a home that another version stored otherwise.
 
         An empty home has no layout yet. Versions before 1.0 recorded none.
+
+        Raises:
+            ConfigurationError: says what becomes of it.
         """
         record = self._record()
-        if not record or record.get("layout") == LAYOUT:
-            return ""
-        version = record.get("version")
-        return f"version {version}" if version else "a version before 1.0"
+        if record is None or record.layout == LAYOUT:
+            return
+        raise ConfigurationError(
+            f"{self.root} was made by version {record.version}, and this is version "
+            f"{__version__}, which stores a home otherwise: register the deliveries "
+            "again in a new home (lunguage register --data DIR --home NEW). To go on "
+            "with its paid answers, name its ledger with $LUNGUAGE_LEDGER."
+        )
 
-    def _record(self) -> dict[str, Any]:
-        """Read what was recorded when the home was made; empty while it is empty."""
+    def _record(self) -> _HomeRecord | None:
+        """Read what was recorded when the home was made; None while it is empty."""
         path = self.root / _CORPUS
         if not path.exists():
-            return {}
+            return None
         return read_record(
             path,
-            _home_record,
+            lambda values: _HomeRecord(**values),
             "Restore it from a backup, or register the deliveries in another home "
             "(--home).",
         )
@@ -320,29 +322,9 @@ class Home:
         self.batch(key)
         return find_delivery(self.batches / key)
 
-    def register(
-        self,
-        path: Path,
-        key: str,
-        *,
-        batch_reports: int | None = None,
-        columns: tuple[str, str] | None = None,
-    ) -> list[Batch]:
-        """Register a delivery, as `take_in` does.
-
-        Args:
-            path: as in `take_in`.
-            key: as in `take_in`.
-            batch_reports: as in `take_in`.
-            columns: as in `take_in`.
-
-        Returns:
-            The batches with its content, new or known.
-        """
-        registrations = self.take_in(
-            path, key, batch_reports=batch_reports, columns=columns
-        )
-        return [registration.batch for registration in registrations]
+    def register(self, path: Path, key: str, **how: Any) -> list[Batch]:
+        """Register a delivery, as `take_in` does; returns its batches."""
+        return [taken.batch for taken in self.take_in(path, key, **how)]
 
     def take_in(
         self,
@@ -444,11 +426,17 @@ class Home:
             sha256 = content_hash(part)
             batch = batch_by_key.get(key)
             if batch is not None and batch.sha256 != sha256:
-                raise _key_taken(batch, sha256)
+                raise KeyTaken(
+                    f"batch {key!r} is registered with other content (sha256 "
+                    f"{batch.sha256[:12]}, found {sha256[:12]}). A batch never "
+                    "changes: give the new files another key with --batch."
+                )
             batch = batch or batch_by_content.get(sha256)
             is_new = batch is None
             if batch is None:
-                batch = Batch(key, number, sha256, _names_of_files(part), part.kind)
+                packed = [PACKED] if part.kind == "text" else []
+                files = (*packed, *(path.name for path in part.tables))
+                batch = Batch(key, number, sha256, files, part.kind)
                 number += 1
             registrations.append(Registration(part, corpus, batch, is_new))
         return registrations
@@ -459,12 +447,9 @@ class Home:
         self.create()
         self.batches.mkdir(parents=True, exist_ok=True)
         with exclusive_lock(self.batches / ".lock"):
-            self._clear_abandoned()
+            for abandoned in self.batches.glob(".*.tmp"):
+                shutil.rmtree(abandoned)
             yield
-
-    def _clear_abandoned(self) -> None:
-        for abandoned in self.batches.glob(".*.tmp"):
-            shutil.rmtree(abandoned)
 
     def _hidden_folder(self, key: str) -> Path:
         """Name a folder for a batch that is not there yet, or not there any more."""
@@ -487,20 +472,6 @@ class Home:
             self._write_json(manifest, asdict(registration.batch))
             folder.rename(self.batches / registration.batch.key)
 
-    def files_of(self, key: str) -> BatchFiles:
-        """List what is stored of a registered batch alone.
-
-        Raises:
-            ConfigurationError: there is no such batch.
-        """
-        self.batch(key)
-        tables = []
-        for name, table in TABLES.items():
-            if table.partitioned_by[-1] == "report_batch":
-                partitions = stored_partitions(self.tables, name)
-                tables += [(name, keys) for keys in partitions if keys[-1] == key]
-        return BatchFiles(tables, sorted(self.root.glob(f"review/*/{key}.csv")))
-
     def remove(self, key: str) -> None:
         """Remove a registered batch with the tables of it alone.
 
@@ -512,19 +483,20 @@ class Home:
         """
         with self._register_lock():
             batch = self.batch(key)
-            files = self.files_of(key)
-            for table, keys in files.tables:
-                partition_path(self.tables, table, *keys).unlink(missing_ok=True)
-            for queue in files.review_queues:
-                queue.unlink(missing_ok=True)
+            for name, table in TABLES.items():
+                for keys in stored_partitions(self.tables, name):
+                    if table.partitioned_by[-1] == "report_batch" and keys[-1] == key:
+                        partition_path(self.tables, name, *keys).unlink()
+            for queue in sorted(self.root.glob(f"review/*/{key}.csv")):
+                queue.unlink()
             when = datetime.now(UTC).isoformat(timespec="seconds")
-            removals = self.removed()
-            removals.append(
-                Removal(key, batch.number, batch.sha256, getpass.getuser(), when)
-            )
-            self._write_json(_REMOVALS, [asdict(removal) for removal in removals])
-            (self.batches / key).rename(self._hidden_folder(key))
-            self._clear_abandoned()
+            removal = Removal(key, batch.number, batch.sha256, getpass.getuser(), when)
+            removals = [asdict(removed) for removed in [*self.removed(), removal]]
+            self._write_json(_REMOVALS, removals)
+            # Renamed first: a half-removed batch must not look like one.
+            hidden_folder = self._hidden_folder(key)
+            (self.batches / key).rename(hidden_folder)
+            shutil.rmtree(hidden_folder)
 
     def removed(self) -> list[Removal]:
         """List the batches that were removed, the oldest first."""
@@ -542,15 +514,6 @@ class Home:
         replace_text(self.root / name, text)
 
 
-def _home_record(values: dict[str, Any]) -> dict[str, Any]:
-    """Read the record of a home, which names its corpus.
-
-    Raises:
-        LookupError: it does not.
-    """
-    return values | {name: values[name] for name in ("name", "data_class")}
-
-
 def _read_batch(manifest: Path) -> Batch:
     """Read the record of a batch."""
     return read_record(
@@ -558,19 +521,6 @@ def _read_batch(manifest: Path) -> Batch:
         lambda values: Batch(**values | {"files": tuple(values["files"])}),
         "Restore it from a backup, or delete the batch's folder and register its files "
         "again under the same key.",
-    )
-
-
-def _names_of_files(part: Delivery) -> tuple[str, ...]:
-    packed = [PACKED] if part.kind == "text" else []
-    return (*packed, *(path.name for path in part.tables))
-
-
-def _key_taken(batch: Batch, sha256: str) -> KeyTaken:
-    return KeyTaken(
-        f"batch {batch.key!r} is registered with other content (sha256 "
-        f"{batch.sha256[:_HASH_SHOWN]}, found {sha256[:_HASH_SHOWN]}). A batch never "
-        "changes: give the new files another key with --batch."
     )
 
 

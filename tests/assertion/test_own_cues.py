@@ -132,7 +132,13 @@ def test_the_reach_of_every_category_ends_at_the_words_named(
 
 NIX = "negated.nix"
 REFUSED = [
-    ("category: negated", "category: negative", "line 3", "'negative'", "Did you mean"),
+    (
+        "category: negated",
+        "category: negative",
+        "field 0",
+        "'negative'",
+        "Did you mean",
+    ),
     ("nix (of|)", "nix (of|", NIX, "'nix (of|'", "a bracket for each"),
     ("nix (of|)", "nix|nil", NIX, "outside brackets", '"(a|b)"'),
     ("nix (of|)", "(nix|)", NIX, "empty", "words in each"),
@@ -140,17 +146,17 @@ REFUSED = [
     ("nix (of|)", "(a|b)" * 20, NIX, "wordings", "several patterns"),
     ("nix (of|)", f"({'nix|' * 5000})", NIX, "1,000 characters", "several patterns"),
     ("nix (of|)", "(a|" * 9 + "nix" + ")" * 9, NIX, "6 deep", "at most 5"),
-    ("[nix (of|)]", "[no]", "line 4", "valid string", "need quotes"),
+    ("[nix (of|)]", "[no]", "field 0", "valid string", "need quotes"),
     ("negated.nix", "negated.no", "'negated.no'", "twice", "an id of its own"),
     ("effusion: negated", "effusion: hedged", NIX, "to be negated", "expected hedged"),
-    ("effusion: negated", "effusion: gone", "line 6", "effusion", "'asserted'"),
+    ("effusion: negated", "effusion: gone", "field 0", "effusion", "'asserted'"),
     ("effusion: negated", "nodule: negated", NIX, "'nodule'", "words of the sentence"),
     ("effusion", "patient", NIX, "no known word at 'patient'", "a finding"),
     ("Nix edema", "No edema", NIX, "no example with its words", "expected one"),
     ("negated\n", "negated\n  reach: clause\n", NIX, "'clause'", "list or next"),
     ("negated\n", "examined\n  reach: next\n", NIX, "'next'", "no such field"),
     ("negated\n", "negated\n  ends_at: [so far]\n", NIX, "'so far'", "one word"),
-    ("negated\n", "negated\n  ends: [so]\n", "line 4", "not known", "'ends_at'"),
+    ("negated\n", "negated\n  ends: [so]\n", "field 0", "not known", "'ends_at'"),
 ]
 
 

@@ -11,13 +11,9 @@ from pathlib import Path
 
 import pytest
 from commands import lunguage
-from finished_homes import Finished
 
 from lunguage_assets.cli import run_display
-from lunguage_assets.cli.analyse import print_analyses
 from lunguage_assets.judges.progress import Progress
-from lunguage_assets.orchestration.run import RunSummary
-from lunguage_assets.workspace.home import Home
 
 JUDGES = """
 preset = "cloud"
@@ -34,12 +30,10 @@ def test_a_wrong_preset_is_said_with_those_that_there_are(
 ) -> None:
     run = ("run", "--data", five)
     errors = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
-    assert errors.startswith("lunguage: preset 'panel-2025' names no preset of ")
+    assert "judges.toml has no preset 'panel-2025'" in errors
     assert "Did you mean 'panel-2026'?" in errors
     errors = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
-    assert errors.startswith("lunguage: $LUNGUAGE_PRESET names no preset of ")
-    assert "Did you mean 'offline'?" in errors
-    assert "ofline" not in errors, "a variable may hold a key by mistake"
+    assert "Did you mean 'offline'? Name one of them with --preset or" in errors
     assert not (tmp_path / "home").exists()
 
 
@@ -108,12 +102,3 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     display.note(progress)
     (total,) = display.total.totals()
     assert (total.judge, total.settled) == ("gpt", 2)
-
-
-def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
-    finished: Finished, capsys: pytest.CaptureFixture[str]
-) -> None:
-    home = Home(finished.home)
-    for stale in (True, False):
-        print_analyses(home, "panel", RunSummary(), release_is_stale=stale)
-        assert ("the release is from before" in capsys.readouterr().out) == stale

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
 
-from lunguage_assets.configuration import VARIABLES, Configuration
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.judges.ask import (
     MAX_CONNECT_ATTEMPTS,
@@ -277,12 +277,8 @@ def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
 def test_a_deployment_sets_the_daily_budget_by_a_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in VARIABLES.values():
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    first, again = (
-        Configuration.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
-    )
+    first, again = (Configuration(Home(tmp_path)).judge_context() for _ in range(2))
     assert first.budget is not None
     assert first.budget.daily_usd == 2.0
     assert first.budget is again.budget, "one for all judges of the process"

@@ -117,7 +117,7 @@ def test_the_panel_of_another_preset_ranks_under_its_name(tmp_path: Path) -> Non
     ("temperature = 1.0", "n = 4", "judges.gpt.openai.params", "'n' is not a parameter"),
     ("temperature = 1.0", "x = nan", "judges.gpt.openai.params", "finite numbers"),
     ('provider = "openai"', "", "judges.gpt", "'provider'"),
-    ('provider = "openai"', 'provider = "openai"\ndescripton = "x"', "judges.gpt.openai: a key that is not",
+    ('provider = "openai"', 'provider = "openai"\ndescripton = "x"', "judges.gpt.openai: key 'descripton' is not",
      "Did you mean 'description'"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "ftp://x"', "judges.gpt", "is not usable"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "https://x"\nbase_url_env = "X"', "judges.gpt",

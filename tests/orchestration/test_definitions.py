@@ -54,7 +54,7 @@ def drawn(definitions: dg.Definitions) -> str:
     which mapping of `Partitions`, its checks. Then the sources.
     """
     graph = definitions.resolve_asset_graph()
-    partitions = Partitions(Configuration.from_environment().judges)
+    partitions = Partitions(Configuration().judges)
     names = [(mapping, name) for name, mapping in vars(partitions).items()]
     steps, sources = [], []
     for step in graph.assets_defs:

@@ -27,7 +27,7 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.configuration import Configuration
 
-job = build_defs(Configuration.from_environment()).resolve_job_def("ingest")
+job = build_defs(Configuration()).resolve_job_def("ingest")
 with dg.DagsterInstance.ephemeral() as instance:
     instance.add_dynamic_partitions("report_batch", ["first"])
     for most in (int(sys.argv[1]), resource.RLIM_INFINITY):

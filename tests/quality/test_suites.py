@@ -232,6 +232,6 @@ def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) 
     )
     with pytest.raises(
         ConfigurationError,
-        match=r"expansions\.yaml, line 2, field expectations\.0\.remedy",
+        match=r"expansions\.yaml, field expectations\.0\.remedy",
     ):
         load_suite(own_suite)

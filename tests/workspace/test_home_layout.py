@@ -11,7 +11,6 @@ from lunguage_assets import __version__
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.workspace import home as homes
 from lunguage_assets.workspace.home import Home
 
@@ -32,22 +31,17 @@ def home(tmp_path: Path) -> Home:
 
 def refusal(home: Home) -> str:
     with pytest.raises(ConfigurationError) as refused:
-        Configuration.from_environment(home)
+        Configuration(home)
     return str(refused.value)
 
 
 def test_a_home_from_before_one_is_refused_by_both_versions(home: Home) -> None:
     assert refusal(home) == (
-        f"{home.root} was made by a version before 1.0, and this is version "
+        f"{home.root} was made by version before 1.0, and this is version "
         f"{__version__}, which stores a home otherwise: register the deliveries again "
-        "in a new home (lunguage register --data DIR --home NEW)."
+        "in a new home (lunguage register --data DIR --home NEW). To go on with its "
+        "paid answers, name its ledger with $LUNGUAGE_LEDGER."
     )
-
-
-def test_answers_of_a_ledger_with_this_layout_are_kept(home: Home) -> None:
-    ledger = home.root / "ledger.sqlite"
-    Ledger.open(ledger).close()
-    assert f"answers are kept, because the ledger {ledger} has" in refusal(home)
 
 
 def test_a_home_says_which_version_made_it(
@@ -55,6 +49,6 @@ def test_a_home_says_which_version_made_it(
 ) -> None:
     home = Home(tmp_path / "home")
     home.claim(Corpus("invented", "synthetic"))
-    assert Configuration.from_environment(home).home.corpus() is not None
+    assert Configuration(home).home.corpus() is not None
     monkeypatch.setattr(homes, "LAYOUT", homes.LAYOUT + 1)
     assert f"was made by version {__version__}," in refusal(home)

@@ -121,26 +121,26 @@ def load_text(tmp_path: Path, text: str) -> object:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "line", "field"),
+    ("before", "after", "field"),
     [
-        ("[[pa]]", "[[sideways]]", 11, "projections"),
-        ("strength: 0.5", "strength: 1", 13, "strength"),  # no edge is certain
-        ("finding: redness", "diagnosis: redness", 1, "'redness': expected either"),
-        ("finding: redness", "finding: flu", 1, "'flu': expected either"),
-        ("finding: redness", "diagnosis: flu", 0, "cycle: flu -> flu"),
-        ("id: flu_2", "id: flu_1", 1, "'flu_1' is given twice"),
-        ("light flu", "flu", 1, "'flu' is given twice"),
-        ("[flu, ", "[", 2, "its own spellings"),
-        ("[mild]", "[plain]", 2, "flu_1 and flu_2 both apply"),
-        ("[mild]", "[fierce]", 2, "unknown refinement 'fierce'"),
-        ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
-        ("status: dn", "status: dn, status: dp", 13, "status"),
-        ("diagnoses:", "unknown: 1\ndiagnoses:", 1, "the whole file: a key that is not known"),
-        ("name: flu\n", "name: [flu\n", 3, "not readable as YAML"),
+        ("[[pa]]", "[[sideways]]", "projections"),
+        ("strength: 0.5", "strength: 1", "strength"),  # no edge is certain
+        ("finding: redness", "diagnosis: redness", "'redness': expected either"),
+        ("finding: redness", "finding: flu", "'flu': expected either"),
+        ("finding: redness", "diagnosis: flu", "cycle: flu -> flu"),
+        ("id: flu_2", "id: flu_1", "'flu_1' is given twice"),
+        ("light flu", "flu", "'flu' is given twice"),
+        ("[flu, ", "[", "its own spellings"),
+        ("[mild]", "[plain]", "flu_1 and flu_2 both apply"),
+        ("[mild]", "[fierce]", "unknown refinement 'fierce'"),
+        ("status: dn", "status: dn, attributes: {colour: red}", "attributes"),
+        ("status: dn", "status: dn, status: dp", "status"),
+        ("diagnoses:", "unknown: 1\ndiagnoses:", "the whole file: key 'unknown' is not known"),
+        ("name: flu\n", "name: [flu\n", "not readable as YAML"),
     ],
 )  # fmt: skip
-def test_an_error_names_the_line_and_the_field(
-    tmp_path: Path, before: str, after: str, line: int, field: str
+def test_an_error_names_the_file_and_the_field(
+    tmp_path: Path, before: str, after: str, field: str
 ) -> None:
     assert before in MINIMAL
     with pytest.raises(ConfigurationError) as raised:
@@ -148,8 +148,7 @@ def test_an_error_names_the_line_and_the_field(
             tmp_path,
             MINIMAL.replace(before, after, 1),
         )
-    place = "own.yaml: " if line == 0 else f"own.yaml, line {line}"
-    assert place in str(raised.value)
+    assert "own.yaml" in str(raised.value)
     assert field in str(raised.value)
 
 
