@@ -15,22 +15,14 @@ import json
 import math
 import os
 import re
-import stat
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from lunguage_assets.corpus.delivery import METADATA, VOCABULARY
-from lunguage_assets.errors import (
-    InputError,
-    KeyTaken,
-    LunguageError,
-    damaged,
-    printable,
-)
+from lunguage_assets.errors import InputError, KeyTaken, LunguageError, printable
 from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.settings import LandingSettings, load_settings
 from lunguage_assets.workspace.batch_keys import batch_key, usable_key
@@ -79,7 +71,6 @@ class _Delivery(NamedTuple):
     signature: str
     changed_at: float
     is_marked: bool
-    odd_file: str
 
 
 def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
@@ -123,12 +114,12 @@ def land(
         seconds: after which no further delivery is begun.
 
     Raises:
-        LunguageError: the landing folder is the home or cannot be read.
+        LunguageError: the landing folder is the home or is not there.
     """
-    if folder.resolve() == home.root.resolve():
+    if folder.resolve() == home.root.resolve() or not folder.is_dir():
         raise LunguageError(
-            f"landing folder {folder}: it is the home itself. Name another folder: url "
-            "in [landing]."
+            f"landing folder {folder}: it is not there, or the home itself. Make or "
+            "mount it, or name another: url in [landing]."
         )
     deadline = time.monotonic() + seconds
     landed = landed_before(home)
@@ -136,11 +127,10 @@ def land(
     for delivery in _deliveries(folder):
         name = delivery.path.name
         is_still = stable_s is None or time.time() - delivery.changed_at >= stable_s
+        is_complete = delivery.changed_at and (delivery.is_marked or is_still)
         if name in landed and landed[name].signature == delivery.signature:
             outcome = Outcome(name, "landed before")
-        elif not delivery.changed_at:
-            outcome = Outcome(name, "waiting", "there is no file in it")
-        elif not (delivery.is_marked or is_still):
+        elif not is_complete:
             outcome = Outcome(name, "waiting", "it may still be written to")
         elif time.monotonic() >= deadline:
             outcome = Outcome(name, "waiting", "it is for the next pass")
@@ -160,55 +150,39 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def _deliveries(folder: Path) -> list[_Delivery]:
     """List the deliveries by their age."""
-    deliveries = []
-    try:
-        for path in folder.iterdir():
-            may_be_one = path.is_dir() or _SINGLE_FILE.search(path.name) is not None
-            if may_be_one and not _PASSED_OVER.search(path.name):
-                # It may have been taken away since the folder was listed.
-                with suppress(FileNotFoundError):
-                    deliveries.append(_look_at(path))
-    except OSError as error:
-        raise LunguageError(
-            f"landing folder {folder}: it is not there or cannot be read "
-            f"({type(error).__name__}). Make or mount it, look at its rights, or "
-            "correct url in [landing]."
-        ) from None
+    deliveries = [
+        _look_at(path)
+        for path in folder.iterdir()
+        if (path.is_dir() or _SINGLE_FILE.search(path.name))
+        and not _PASSED_OVER.search(path.name)
+    ]
     # Of a study that comes twice the newer batch counts.
     return sorted(deliveries, key=lambda delivery: (delivery.changed_at, delivery.path))
 
 
 def _look_at(path: Path) -> _Delivery:
-    """Look at a delivery; nothing is opened: it may be a FIFO, which waits for ever."""
-    entries = {path}
-    for parent, folders, files in os.walk(path):
-        entries |= {Path(parent, name) for name in (*folders, *files)}
     markers = {path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"}
+    files = {file for file in (path, *path.rglob("*")) if file.is_file()} - markers
     digest = hashlib.sha256()
     written_at = changed_at = 0.0
-    odd_file = ""
-    for entry in sorted(entries - markers):
-        status = entry.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            continue
-        if not stat.S_ISREG(status.st_mode):
-            odd_file = entry.name
-        line = f"{entry.relative_to(path.parent)}\0{status.st_size}\0"
+    for file in sorted(files):
+        status = file.stat()
+        line = f"{file.relative_to(path.parent)}\0{status.st_size}\0"
         digest.update(os.fsencode(f"{line}{status.st_mtime_ns}\n"))
         written_at = max(written_at, status.st_mtime)
         # A copy may keep the time of its original; its inode tells when it was copied.
         changed_at = max(changed_at, status.st_mtime, status.st_ctime)
     # An older marker is that of an earlier delivery of this name.
     is_marked = any(
-        marker.is_file() and marker.lstat().st_mtime >= written_at for marker in markers
+        marker.is_file() and marker.stat().st_mtime >= written_at for marker in markers
     )
-    return _Delivery(path, digest.hexdigest(), changed_at, is_marked, odd_file)
+    return _Delivery(path, digest.hexdigest(), changed_at, is_marked)
 
 
 def _take(
     home: Home, folder: Path, delivery: _Delivery, landed: dict[str, Landed]
 ) -> Outcome:
-    """Register a delivery by its content, or move it aside.
+    """Register a delivery by its content, or move it aside, the reason first.
 
     Args:
         home: that registers it.
@@ -219,58 +193,33 @@ def _take(
     Raises:
         LunguageError: the home can take none, whatever is delivered.
     """
-    name = delivery.path.name
+    path = delivery.path
     try:
-        try:
-            registrations = _register(home, delivery)
-        except InputError as error:
-            return _moved_aside(folder, delivery, error)
-        except (OSError, LunguageError):
-            raise
-        except Exception as failure:
-            problem = "something that the readers do not expect"
-            unread = damaged(name, problem, failure, "a delivery", "Report this.")
-            return _moved_aside(folder, delivery, unread)
-    except OSError as error:
-        # A full disk or a network that is away may pass.
-        problem = f"it cannot be taken at present ({type(error).__name__})"
-        return Outcome(name, "waiting", problem)
-    keys = [registration.batch.key for registration in registrations]
-    landed[name] = Landed(delivery.signature, keys)
-    if any(registration.is_new for registration in registrations):
-        return Outcome(name, "registered", f"batch {', '.join(keys)}")
-    return Outcome(name, "skipped", f"same content as batch {keys[0]}")
-
-
-def _register(home: Home, delivery: _Delivery) -> list[Registration]:
-    """Register a delivery, under a numbered key where its own has other content."""
-    if delivery.odd_file:
-        raise InputError(
-            printable(delivery.odd_file),
-            "a link, a FIFO or the like",
-            "a file of its own",
-            "Lay a copy of the file there.",
+        registrations = _register(home, path)
+    except InputError as error:
+        ending = delivery.signature[:_SIGNATURE_SHOWN]
+        target = folder / QUARANTINE / f"{usable_key(path.name)}-{ending}"
+        replace_text(
+            target / "REASON.txt",
+            f"This delivery was not used.\n\n{error}\n\nFix it and put it into the "
+            "landing folder again.\n",
         )
-    key = batch_key(delivery.path)
-    settings = load_settings(home.settings_file).corpus
+        path.rename(target / path.name)
+        return Outcome(path.name, "quarantined", str(error))
+    keys = [registration.batch.key for registration in registrations]
+    landed[path.name] = Landed(delivery.signature, keys)
+    if any(registration.is_new for registration in registrations):
+        return Outcome(path.name, "registered", f"batch {', '.join(keys)}")
+    return Outcome(path.name, "skipped", f"same content as batch {keys[0]}")
+
+
+def _register(home: Home, path: Path) -> list[Registration]:
+    """Register a delivery, under a numbered key where its own has other content."""
+    batch_reports = load_settings(home.settings_file).corpus.batch_reports
+    key = batch_key(path)
     for number in itertools.count(2):
         try:
-            return home.take_in(
-                delivery.path, key, batch_reports=settings.batch_reports
-            )
+            return home.take_in(path, key, batch_reports=batch_reports)
         except KeyTaken:
-            key = f"{batch_key(delivery.path)}-{number}"
+            key = f"{batch_key(path)}-{number}"
     raise AssertionError("a number is free")
-
-
-def _moved_aside(folder: Path, delivery: _Delivery, error: InputError) -> Outcome:
-    """Move a delivery to quarantine, the reason first."""
-    path = delivery.path
-    ending = delivery.signature[:_SIGNATURE_SHOWN]
-    target = folder / QUARANTINE / f"{usable_key(path.name)}-{ending}"
-    remedy = "Fix it and put it into the landing folder again."
-    replace_text(
-        target / "REASON.txt", f"This delivery was not used.\n\n{error}\n\n{remedy}\n"
-    )
-    path.rename(target / path.name)
-    return Outcome(path.name, "quarantined", str(error))
