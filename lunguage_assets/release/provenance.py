@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.special import logit
 
 from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
@@ -36,7 +35,6 @@ from lunguage_assets.tables import TERMS
 from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.versions import file_digest
 
-DISTRIBUTION = "lunguage-assets"
 _BUNDLE_FORMAT = 7
 """Counted up when the files of a release change their form."""
 _RESOURCES = (
@@ -46,14 +44,13 @@ _RESOURCES = (
     "published_ranking.csv",
     "people/people_numbers.csv",
 )
-_SPREAD_SHOWN_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""p at which provenance states how far readers differ."""
 _NOT_DECIDING = {
     "explicit": {"fit_log"},
     "implicit": {"encoder_device", "encoder_batch_size"},
 }
 """Options that change how long a run takes or what it logs, and no row."""
-_PATH_OF_A_PERSON = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
+_OF_RANKING = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
+_PATH_OF_A_PERSON = re.compile(r'"(?:/|\.{1,2}/|~)[^"]*?([^"/]+)/?"')
 
 
 @dataclass(frozen=True)
@@ -164,9 +161,7 @@ def provenance(
     }
     values = {
         "bundle": _BUNDLE_FORMAT,
-        # No version of a dependency: a patch of one would seal the same rows anew.
-        # Those that were installed are in the lock file of this version.
-        "software": {"name": DISTRIBUTION, "version": __version__},
+        "software": {"name": "lunguage-assets", "version": __version__},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
         "judges": {key: _binding(configuration, key) for key in judges},
@@ -174,57 +169,41 @@ def provenance(
         "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
         "prompts": prompts_version,
-        "ranking": _describe_ranking(ranking),
-        "anchors": _describe_anchors(origin.anchors, set(ranking["phrase"])),
+        "ranking": {
+            **{name: str(ranking[name].iloc[0]) for name in _OF_RANKING},
+            "phrases": len(ranking),
+            # A match stands in the rows of both phrases.
+            "matches": int(ranking["n_matches"].sum()) // 2,
+        },
+        "anchors": {
+            "set": origin.anchors.name,
+            "source": origin.anchors.source,
+            "phrases": [
+                anchor.phrase for anchor in origin.anchors.of(set(ranking["phrase"]))
+            ],
+        },
         "encoders": list(encoders),
         "settings": origin.settings.model_dump(
             mode="json",
             include={"corpus", "explicit", "implicit"},
             exclude=_NOT_DECIDING,
         ),
-        "as_published": _departures(origin.settings),
+        "as_published": {
+            "asked": origin.settings.as_published,
+            "other": {
+                name: {"published": published, "used": used}
+                for name, (published, used) in departures(origin.settings).items()
+            },
+        },
         "files": files,
         "batches": batches,
     }
     if distilled:
         values["distilled"] = dict(distilled)
-    return {name: _without_paths(value) for name, value in values.items()}
-
-
-def _describe_ranking(ranking: pd.DataFrame) -> dict[str, Any]:
-    first_row = ranking.iloc[0]
-    versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
-    return {
-        **{name: str(first_row[name]) for name in versions},
-        "phrases": len(ranking),
-        # A match stands in the rows of both phrases.
-        "matches": int(ranking["n_matches"].sum()) // 2,
-    }
-
-
-def _describe_anchors(anchors: AnchorSet, ranked_phrases: set[str]) -> dict[str, Any]:
-    """Name the anchors that count, and how far readers differ, in logits of p."""
-    # Readers differ by other amounts below a p and above it (explicit.md section 6).
-    below, above = anchors.spread.deviations(logit(_SPREAD_SHOWN_AT))
-    sd_logit = {
-        f"{p:g}": [round(float(low), 6), round(float(high), 6)]
-        for p, low, high in zip(_SPREAD_SHOWN_AT, below, above, strict=True)
-    }
-    return {
-        "set": anchors.name,
-        "source": anchors.source,
-        "phrases": [anchor.phrase for anchor in anchors.of(ranked_phrases)],
-        "between_readers": {"sd_logit": sd_logit, "source": anchors.spread.source},
-    }
-
-
-def _departures(settings: Settings) -> dict[str, Any]:
-    """Say whether the paper's options were asked for, and which are not the paper's."""
-    departing = {
-        name: {"published": published, "used": used}
-        for name, (published, used) in departures(settings).items()
-    }
-    return {"asked": settings.as_published, "other": departing}
+    # The last part of a path is enough to know a file by; the rest names a person and a
+    # machine. One may stand anywhere: a model in this process is a folder.
+    text = _PATH_OF_A_PERSON.sub(r'"\1"', json.dumps(values))
+    return dict(json.loads(text))
 
 
 def json_text(values: Mapping[str, Any]) -> str:
@@ -266,18 +245,3 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
         ),
         "model": _binding(origin.configuration, key),
     }
-
-
-def _without_paths(value: Any) -> Any:
-    """Replace paths by their last part, which is enough to know a file by.
-
-    The rest of a path names a person and a machine. One may stand anywhere: a model in
-    this process is a folder.
-    """
-    if isinstance(value, Mapping):
-        return {name: _without_paths(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_paths(inner) for inner in value]
-    if not isinstance(value, str) or not _PATH_OF_A_PERSON.match(value):
-        return value
-    return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
