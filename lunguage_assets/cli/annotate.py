@@ -82,8 +82,6 @@ def annotate(
         )
     if unreadable_rows:
         rows = ", ".join(map(str, unreadable_rows[:MAX_ROWS_NAMED]))
-        if len(unreadable_rows) > MAX_ROWS_NAMED:
-            rows += " ..."
         raise InputError(
             file.name,
             f"{len(unreadable_rows)} rows that cannot be read ({rows})",

@@ -5,17 +5,10 @@ What is in them is the business of each command.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 import pandas as pd
-
-from lunguage_assets.wording import is_numeric
-
-WIDTH_OF_PIPES = 200
-"""Columns of a table in a file or a pipe, which has no width of its own."""
 
 LabelledLine = tuple[str, str]
 """A label, and the value that is printed beside it."""
@@ -29,34 +22,9 @@ def print_pairs(lines: Sequence[LabelledLine]) -> None:
 
 
 def print_table(frame: pd.DataFrame) -> None:
-    """Print the rows of a frame as wide as the terminal, numbers with three decimals.
-
-    Nothing is printed where there are none.
-    """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if not len(frame):
+    """Print the rows of a frame, numbers with three decimals; of none nothing."""
+    if frame.empty:
         return
-    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
-    for name in map(str, frame.columns):
-        table.add_column(
-            name.replace("_", " "),
-            justify="right" if is_numeric(frame[name]) else "left",
-            overflow="fold",
-        )
-    for row in frame.astype(object).itertuples(index=False):
-        # In plain text, rich would take a label such as "[b]all" for markup.
-        table.add_row(*[Text(_cell_text(cell)) for cell in row])
-    width = None if sys.stdout.isatty() else WIDTH_OF_PIPES
-    Console(highlight=False, width=width).print(table)
-    click.echo()
-
-
-def _cell_text(cell: Any) -> str:
-    if pd.isna(cell):
-        return ""
-    if isinstance(cell, float):
-        return f"{cell:.3f}"
-    return str(cell)
+    named = frame.rename(columns=lambda name: str(name).replace("_", " "))
+    text = named.to_string(index=False, na_rep="", float_format="{:.3f}".format)
+    click.echo(f"{text}\n")

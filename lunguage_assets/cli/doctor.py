@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -42,85 +42,46 @@ if TYPE_CHECKING:
 def doctor(configuration: Configuration, ask: bool) -> None:
     """Check everything that could refuse a run, before anything is sent or spent.
 
-    Judges, keys, retirement dates, data policy and storage.
+    Judges, keys, retirement dates, data policy and storage. A home without a corpus is
+    examined for synthetic text.
     """
-    from datetime import UTC, datetime
-
+    from lunguage_assets.edited_files import broken_files
     from lunguage_assets.judges.data_policy import Diagnosis
+    from lunguage_assets.judges.examination import examine_judges
+    from lunguage_assets.orchestration.instance import examine_instance
 
+    home = configuration.home
+    judges = configuration.judges
     today = datetime.now(UTC).date()
-    is_empty = configuration.home.corpus() is None
+    is_empty = home.corpus() is None
     data_class: DataClass = "synthetic" if is_empty else configuration.data_class
     examined = [
-        *_examined_judges(configuration, data_class, today),
-        *_examined_home(configuration, data_class),
+        *examine_judges(judges, data_class, today, os.environ),
+        examine_instance(home),
+        *(Diagnosis("refusal", problem) for problem in broken_files(home)),
     ]
-    # Several runs at once could each spend a whole budget.
-    if configuration.judges.models:
-        message = (
-            "--budget holds within one process; LUNGUAGE_DAILY_BUDGET holds for all "
-            "that share the ledger"
-        )
-        examined.append(Diagnosis("ok", message))
+    if is_empty:
+        # Nobody knows yet whose text the home will hold.
+        for_patients = examine_judges(judges, "credentialed", today, os.environ)
+        refusals = [found for found in for_patients if found.severity == "refusal"]
+        examined += [
+            Diagnosis("warning", f"of patients' text: {refusal.message}")
+            for refusal in refusals
+            if refusal not in examined
+        ]
+    if data_class == "credentialed" and open_to_others(home.root):
+        message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
+        examined.append(Diagnosis("refusal", message))
     if ask:
         examined += _asked_judges(configuration, data_class, today)
     for severity, message in examined:
         click.echo(f"{severity:<8} {message}")
-    refusals = [message for severity, message in examined if severity == "refusal"]
-    if refusals:
+    count = sum(diagnosis.severity == "refusal" for diagnosis in examined)
+    if count:
         raise LunguageError(
-            f"{len(refusals)} of the checks above refuse a run with preset "
-            f"{configuration.judges.preset!r} on {data_class} text"
+            f"{count} of the checks above refuse a run with preset {judges.preset!r} "
+            f"on {data_class} text"
         )
-
-
-def _examined_judges(
-    configuration: Configuration, data_class: DataClass, today: date
-) -> list[Diagnosis]:
-    """Look at the judges, and at who structures raw reports.
-
-    A home without a corpus is examined for synthetic text: nobody knows yet whose text
-    it will hold, so that what patients' text would be refused for is a warning.
-    """
-    from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.judges.data_policy import Diagnosis
-    from lunguage_assets.judges.examination import examine_judges
-
-    judges = configuration.judges
-    examined = examine_judges(judges, data_class, today, os.environ)
-    if configuration.home.corpus() is None:
-        for_patients = examine_judges(judges, "credentialed", today, os.environ)
-        warnings = [
-            diagnosis._replace(severity="warning")
-            for diagnosis in for_patients
-            if diagnosis.severity == "refusal" and diagnosis not in examined
-        ]
-        message = (
-            "the home holds no corpus yet: judges may be asked about synthetic text "
-            "where nothing is refused"
-        )
-        examined += [Diagnosis("ok", message), *warnings]
-    if judges.structurer == RULES and not judges.second_reader:
-        message = "raw reports are structured in this process: nothing is sent"
-        examined.append(Diagnosis("ok", message))
-    return examined
-
-
-def _examined_home(
-    configuration: Configuration, data_class: DataClass
-) -> list[Diagnosis]:
-    """Look at Dagster's instance, edited files, and who can read the home."""
-    from lunguage_assets.edited_files import broken_files
-    from lunguage_assets.judges.data_policy import Diagnosis
-    from lunguage_assets.orchestration.instance import examine_instance
-
-    home = configuration.home
-    examined = [examine_instance(home)]
-    examined += [Diagnosis("refusal", problem) for problem in broken_files(home)]
-    if data_class == "credentialed" and open_to_others(home.root):
-        message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
-        examined.append(Diagnosis("refusal", message))
-    return examined
 
 
 def _asked_judges(

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import (
-    EXISTING_FILE,
-    FILE,
-    HOME_OPTION,
-    configured,
-    require_registered,
-)
+from lunguage_assets.cli.options import EXISTING_FILE, FILE, HOME_OPTION, configured
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -34,7 +28,7 @@ def ledger() -> None:
 
 @ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
 @HOME_OPTION
-@configured()
+@configured(existing=True)
 def show_statistics(configuration: Configuration) -> None:
     """Count attempts, tokens and US dollars per judge, stage and model."""
     statistics = _existing_ledger(configuration).statistics()
@@ -43,7 +37,7 @@ def show_statistics(configuration: Configuration) -> None:
 
 @ledger.command("export", short_help="Export all attempts to a ledger file.")
 @HOME_OPTION
-@configured()
+@configured(existing=True)
 @click.argument("file", type=FILE)
 def export_attempts(configuration: Configuration, file: Path) -> None:
     """Add all attempts to a ledger in FILE (SQLite), for others to import.
@@ -82,20 +76,14 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
     added, present, refused = transfer.import_attempts(opened, file, parser_by_stage)
     for error in refused[:MAX_REFUSALS_SHOWN]:
         click.echo(str(error), err=True)
-    if len(refused) > MAX_REFUSALS_SHOWN:
-        more = len(refused) - MAX_REFUSALS_SHOWN
-        click.echo(f"... and {more} more rows that do not fit", err=True)
-    left_out = f", {len(refused)} left out" if refused else ""
-    click.echo(f"{added} attempts added, {present} were there already{left_out}")
+    click.echo(
+        f"{added} attempts added, {present} were there already, {len(refused)} left out"
+    )
 
 
 def _existing_ledger(configuration: Configuration) -> Ledger:
     """Open the ledger of $LUNGUAGE_LEDGER or the home; refuse to make a new one."""
-    from lunguage_assets.judges.ledger import Ledger
-
-    # A mistyped home would look like one that has spent nothing.
-    if configuration.ledger is None:
-        require_registered(configuration.home)
-    if configuration.existing_ledger() is None:
+    existing = configuration.existing_ledger()
+    if existing is None:
         raise ConfigurationError("there is no ledger: no paid answer was recorded")
-    return Ledger.open(configuration.ledger_location)
+    return existing

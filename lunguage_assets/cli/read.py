@@ -61,30 +61,12 @@ def read(
     files are several reports.
     """
     if serve:
-        if files or as_json or html is not None or views:
-            raise click.UsageError(
-                "--serve takes no files, views or formats: reports are pasted into its "
-                "page."
-            )
         _serve(port, cues)
         return
     if not files:
         raise click.UsageError(
             "Name a file with a report, or - for standard input, or use --serve."
         )
-    if as_json and html is not None:
-        raise click.UsageError("Use --json or --html, one at a time.")
-    _print_reports(files, views, cues, as_json, html)
-
-
-def _print_reports(
-    files: tuple[str, ...],
-    views: str,
-    cues: Path | None,
-    as_json: bool,
-    html: Path | None,
-) -> None:
-    """Read reports, and print them, or write them as JSON or as a page."""
     from rich.console import Console
 
     from lunguage_assets.annotation.annotation import annotate_files

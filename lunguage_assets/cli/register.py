@@ -6,10 +6,9 @@ Also the options that name a delivery, which `run` and `estimate` take as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from lunguage_assets.workspace.home import Batch, Registration
 
 _RECORDS_NAMED = 20
-"""Records that a message about those of a delivery names."""
+"""Records that a message about those of a delivery names, the first ones."""
 _DELIVERY_OPTIONS = (
     click.option(
         "--data",
@@ -47,8 +46,7 @@ _DELIVERY_OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class DeliveryOptions:
+class DeliveryOptions(NamedTuple):
     """What the options say of the files to be taken in."""
 
     data: Path | None
@@ -98,18 +96,15 @@ class DeliveryOptions:
 
     def register(self, configuration: Configuration) -> list[Registration]:
         """Register the files; say where their content is another batch already."""
-        from lunguage_assets.workspace.batch_keys import batch_keys
-
         home = configuration.home
         registrations = home.take_in(self.path, self.key, **self._how(configuration))
-        keys_asked_for = batch_keys(self.key, len(registrations))
         # The same content is registered once, under its first key.
-        for registration, key in zip(registrations, keys_asked_for, strict=True):
+        for registration in registrations:
             present_key = registration.batch.key
-            if present_key != key:
+            if not present_key.startswith(self.key):
                 click.echo(
-                    f"the content of {key} is registered as batch {present_key}, which "
-                    "is used"
+                    f"the content of {self.key} is registered as batch {present_key}, "
+                    "which is used"
                 )
         return registrations
 
@@ -128,9 +123,7 @@ def takes_delivery(command: Command) -> Command:
 
     @wraps(command)
     def with_delivery(**arguments: Any) -> None:
-        options = {
-            field.name: arguments.pop(field.name) for field in fields(DeliveryOptions)
-        }
+        options = {name: arguments.pop(name) for name in DeliveryOptions._fields}
         command(delivery=DeliveryOptions(**options), **arguments)
 
     decorated: Command = with_delivery
@@ -167,12 +160,10 @@ def require_parsed(
     if not registrations or not registrations[0].unparsed:
         return
     unparsed = registrations[0].unparsed
-    named = "; ".join(unparsed[:_RECORDS_NAMED])
-    if len(unparsed) > _RECORDS_NAMED:
-        named += " ..."
+    first_records = "; ".join(unparsed[:_RECORDS_NAMED])
     raise InputError(
         str(delivery.path),
-        f"{len(unparsed)} records that cannot be parsed ({named})",
+        f"{len(unparsed)} records that cannot be parsed ({first_records})",
         "text with commas, quotes or line ends in one pair of quotes, quotes inside "
         "doubled",
         "All others are used. Correct these and deliver them again, under another key.",

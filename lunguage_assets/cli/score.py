@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from lunguage_assets.annotation.scoring import Scores
 
-MAX_ROWS_NAMED = 10
-
 
 @click.command(short_help="Score generated reports against references; doubt counts.")
 @click.argument("file", type=EXISTING_FILE)
@@ -67,30 +65,17 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     # An empty cell is scored like a report that says nothing: that may be a mistake of
     # the export.
     for column in (references, generated):
-        _print_rows(
-            f"{file.name}, column {column!r}, empty cells",
-            rows[column].str.strip() == "",
-            "each scored as a report that says nothing",
-        )
-    _print_rows(
-        f"{file.name}, pairs without a score",
-        scores.studies["reason"] != "",
-        "as nothing was read in either text",
-    )
-    if out is not None:
-        other_columns = rows.drop(columns=[references, generated])
-        # Open-i's files have a column `findings`, as the scores do: both are written.
-        new_names = {
-            name: f"given_{name}" for name in other_columns if name in scores.studies
-        }
-        named = other_columns.rename(columns=new_names)
-        write_csv(named.join(scores.studies), out)
-        click.echo(f"{len(rows)} rows written into {out}")
-        for name, new_name in new_names.items():
+        empty = (rows[column].str.strip() == "").sum()
+        if empty:
             click.echo(
-                f"the column {name!r} of {file.name} is {new_name!r} there: {name!r} "
-                "is a score"
+                f"{file.name}, column {column!r}, empty cells: {empty}, each scored as "
+                "a report that says nothing"
             )
+    if out is not None:
+        # Open-i's files have a column `findings`, as the scores do: both are written.
+        other_columns = rows.drop(columns=[references, generated])
+        write_csv(other_columns.join(scores.studies, lsuffix="_given"), out)
+        click.echo(f"{len(rows)} rows written into {out}")
 
 
 def _score_rows(
@@ -122,20 +107,3 @@ def _score_rows(
             row=None if error.row is None else error.row + 1,
             column=column_by_list.get(error.file),
         ) from None
-
-
-def _print_rows(start: str, concerned: pd.Series, end: str) -> None:
-    """Say of how many rows something holds, and of which; nothing if of none.
-
-    Args:
-        start: what is concerned.
-        concerned: whether it holds, of each row.
-        end: what follows from it.
-    """
-    numbers = [str(row) for row, holds in enumerate(concerned, start=1) if holds]
-    if not numbers:
-        return
-    named = ", ".join(numbers[:MAX_ROWS_NAMED])
-    if len(numbers) > MAX_ROWS_NAMED:
-        named += " ..."
-    click.echo(f"{start}: {len(numbers)} (rows {named}), {end}")

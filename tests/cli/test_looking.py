@@ -23,7 +23,6 @@ LOOKING = {
     "ledger stats": ("ledger", "stats"),
     "ledger export": ("ledger", "export", "answers.sqlite"),
     "survey make": ("survey", "make", "--out", "survey.csv"),
-    "survey make-ratings": ("survey", "make-ratings", "--out", "survey.csv"),
 }
 
 

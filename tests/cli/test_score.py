@@ -72,7 +72,7 @@ def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
     assert pd.read_csv(out)["findings"].tolist() == [1.0, 0.0]
-    assert "column 'generated', empty cells: 1 (rows 2)" in done.stdout
+    assert "column 'generated', empty cells: 1, each" in done.stdout
 
 
 def test_a_cell_without_report_is_named_by_file_row_and_column(

@@ -1,7 +1,6 @@
-"""CSV templates that people fill in: phrase pairs for experts, sentences for raters.
+"""A CSV template of phrase pairs that experts fill in (explicit.md section 4).
 
-Sections 4 and 6 of docs/method/explicit.md. All that is drawn follows from the seed.
-The answers are read by `experts.py` and, for the anchors, by `fit/anchors.py`.
+All that is drawn follows from the seed. The answers are read by `experts.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +12,9 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 
 EXAMPLES_OF_PAIR = 5
 """Sentences that show an expert how a phrase is used, at most."""
-EXAMPLES_TO_RATE = 10
-"""Sentences of a phrase that are rated, at most."""
 
 
 def pairs_template(
@@ -76,52 +72,6 @@ def pairs_template(
     names = [f"expert_{number}" for number in range(1, experts + 1)]
     columns = ["phrase_1", "phrase_2", "example_1", "example_2", *names]
     return pd.DataFrame(rows, columns=columns)
-
-
-def ratings_template(
-    vocabulary: pd.DataFrame,
-    phrases: Sequence[str],
-    *,
-    raters: int = 2,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Draw sentences to be rated: the rows of `anchor_ratings.csv`.
-
-    Every rater gets the same sentences in one random order.
-
-    Args:
-        vocabulary: `HEDGE_VOCABULARY` frame.
-        phrases: to be rated.
-        raters: how many rate.
-        seed: of all draws.
-
-    Raises:
-        MethodError: fewer than two phrases, or one without a sentence.
-    """
-    if len(set(phrases)) < 2:
-        raise MethodError(
-            "fewer than two phrases to rate; the scale needs two at least. Name "
-            "further ones."
-        )
-    sentences = _sentences_by_phrase(vocabulary)
-    random = np.random.default_rng(seed)
-    questions = []
-    for phrase in dict.fromkeys(phrases):
-        if not sentences.get(phrase):
-            raise MethodError(
-                f"no sentence with the phrase {phrase!r} is in the vocabulary. Name "
-                "another with --phrase."
-            )
-        drawn = _draw(sentences[phrase], EXAMPLES_TO_RATE, random)
-        questions += [(phrase, sentence) for sentence in drawn]
-    # Mixed, so that nobody rates ten sentences of one phrase in a row.
-    mixed = [questions[number] for number in random.permutation(len(questions))]
-    rows = [
-        (f"rater_{rater}", *question, "")
-        for rater in range(1, raters + 1)
-        for question in mixed
-    ]
-    return pd.DataFrame(rows, columns=list(RATING_COLUMNS))
 
 
 def _sentences_by_phrase(vocabulary: pd.DataFrame) -> dict[str, list[str]]:

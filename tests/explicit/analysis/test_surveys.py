@@ -23,8 +23,7 @@ from lunguage_assets.explicit.analysis.experts import (
     load_experts,
     load_responses,
 )
-from lunguage_assets.explicit.analysis.surveys import pairs_template, ratings_template
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
+from lunguage_assets.explicit.analysis.surveys import pairs_template
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges
@@ -35,7 +34,6 @@ from lunguage_assets.workspace.store import partition_path
 
 PUBLISHED = hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())
 RULER = reference_ranking(PUBLISHED, {"lexicon": pd.DataFrame()}, ExplicitSettings())
-ENDS = ["less likely", "most likely"]
 WORDS = [f"word{i:02d}" for i in range(5)]
 
 
@@ -67,8 +65,6 @@ def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
     for make, arguments, problem in (
         (pairs_template, single, "1 phrases"),
         (pairs_template, (PUBLISHED, older), "another version"),
-        (ratings_template, (PUBLISHED, ["likely"]), "two at least"),
-        (ratings_template, (PUBLISHED, ["likely", "odd"]), "no sentence with the phr"),
     ):
         with pytest.raises(MethodError, match=problem):
             make(*arguments)
@@ -103,27 +99,17 @@ def lunguage(*arguments: object) -> str:
     return result.output
 
 
-@pytest.mark.parametrize(
-    ("data_class", "ruler", "restricted"),
-    [
-        ("credentialed", "own", True),
-        ("credentialed", "published", False),
-        ("synthetic", "own", False),
-    ],
-)
-def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
-    tmp_path: Path, workspace: Home, data_class: DataClass, ruler: str, restricted: bool
+def test_the_sentences_of_a_survey_are_readable_by_their_owner_only(
+    tmp_path: Path, workspace: Home
 ) -> None:
     before = os.umask(0o022)  # as it is before a command closes its files
     words = own_vocabulary({word: [f"{word} <finding>."] for word in WORDS})
-    tables = (PUBLISHED, RULER) if ruler == "published" else own(words)
-    fill(workspace, data_class, *tables)
+    fill(workspace, "credentialed", *own(words))
     path = tmp_path / "responses.csv"
     output = lunguage("survey", "make", "--pairs", 3, "--out", path)
     os.umask(before)
     assert "3 phrase pairs" in output
-    marks = {"patients' reports" in output, stat.S_IMODE(path.stat().st_mode) == 0o600}
-    assert marks == {restricted}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_template_is_filled_in_read_back_and_never_overwritten(
@@ -133,7 +119,7 @@ def test_a_template_is_filled_in_read_back_and_never_overwritten(
     words = own_vocabulary({"=likely": ["@sum: <finding>."], "-may be": ["<finding>"]})
     fill(workspace, "credentialed", *own(words))
     path = tmp_path / "responses.csv"
-    lunguage("survey", "make", "--experts", 2, "--out", path)
+    lunguage("survey", "make", "--out", path)
     filled = pd.read_csv(path, dtype=str)
     assert set(filled.loc[0, ["phrase_1", "phrase_2"]]) == {"'=likely", "'-may be"}
     filled["expert_1"] = "1"
@@ -141,7 +127,7 @@ def test_a_template_is_filled_in_read_back_and_never_overwritten(
     filled.to_csv(path, index=False)
     answers = load_responses(path)
     assert set(answers.index[0]) == {"=likely", "-may be"}
-    assert answers.to_numpy().tolist() == [[1, 2]]
+    assert answers[["expert_1", "expert_2"]].to_numpy().tolist() == [[1, 2]]
     with pytest.raises(ConfigurationError, match="filled in"):
         lunguage("survey", "make", "--out", path)
 
@@ -157,10 +143,8 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
     )
     described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
     files = ("--responses", filled, "--experts", described)
-    output = lunguage("survey", "import", *files).splitlines()
-    assert output[0] == "2 experts, 2 phrase pairs, 3 answers"
-    assert "no answer in column: cyd" in output
-    assert "not described as writer or reader: bob" in output
+    output = lunguage("survey", "import", *files)
+    assert output.startswith("2 experts, 2 phrase pairs, 3 answers imported into")
     assert workspace.expert_responses.read_bytes() == filled.read_bytes()
     assert load_experts(workspace.expert_descriptions)["ann"] == ("writer", "")
     assert stat.S_IMODE(workspace.expert_responses.stat().st_mode) == 0o600
@@ -169,27 +153,3 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
     with pytest.raises(InputError, match="nothing was imported"):
         lunguage("survey", "import", "--responses", empty)
     assert workspace.expert_responses.read_bytes() == filled.read_bytes()
-
-
-def test_from_the_template_to_the_anchors_of_a_home(
-    tmp_path: Path, workspace: Home
-) -> None:
-    words = own_vocabulary({word: [f"{word} <finding>."] for word in ENDS})
-    fill(workspace, "credentialed", *own(words))
-    path = tmp_path / "ratings.csv"
-    output = lunguage("survey", "make-ratings", "--out", path)
-    assert "4 rows" in output
-    assert "patients' reports" in output
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    form = pd.read_csv(path, dtype=str)
-    ratings = {
-        ("rater_1", "less likely"): "10",
-        ("rater_2", "less likely"): "20 %",
-        ("rater_1", "most likely"): "85",
-    }
-    keys = pd.MultiIndex.from_frame(form[["rater", "phrase"]])
-    form["rating"] = [ratings.get(key) for key in keys]
-    form.to_csv(workspace.anchor_ratings, index=False)
-    chosen = chosen_anchors("", workspace.anchor_ratings, workspace.root)
-    probabilities = [anchor.probability for anchor in chosen.anchors]
-    assert probabilities == pytest.approx([0.15, 0.85])
