@@ -6,6 +6,7 @@ the ledger.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -94,8 +95,12 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     spent = _dollars_by_judge(configuration)
     spent_today = _dollars_by_judge(configuration, midnight)
+    # Dagster notes in the home what it sees of files that changed.
+    is_writable = os.access(home.root, os.W_OK)
+    if not is_writable:
+        yield "stale     can't be told: this account cannot write into the home"
     # Tables are held against the files that they were made of: none may be unreadable.
-    if not problems:
+    if is_writable and not problems:
         with opened_runner(configuration) as runner:
             runner.prepare()
             current = runner.current()
