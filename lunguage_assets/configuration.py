@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ask import Budget
+from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.permissions import require_private
@@ -167,7 +167,7 @@ class Configuration(BaseSettings):
         """Open the ledger where anything was paid for; else make none."""
         from lunguage_assets.judges.ledger import Ledger
 
-        return Ledger.open_read_only(self.ledger_location)
+        return Ledger.find(self.ledger_location)
 
     def judge_context(
         self, progress: Callable[[Progress], None] = announce

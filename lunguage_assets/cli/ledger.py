@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.judges.ledger import Ledger
 
-MAX_REFUSALS_SHOWN = 20
+MAX_ROWS_SHOWN = 20
 """Rows of an imported file that are named when they do not fit; the rest is counted."""
 
 
@@ -35,32 +35,29 @@ def show_statistics(configuration: Configuration) -> None:
     click.echo(statistics.to_string(index=False))
 
 
-@ledger.command("export", short_help="Export all attempts to a ledger file.")
+@ledger.command("export", short_help="Export all answers to a CSV file.")
 @HOME_OPTION
 @configured(existing=True)
 @click.argument("file", type=FILE)
-def export_attempts(configuration: Configuration, file: Path) -> None:
-    """Add all attempts to a ledger in FILE (SQLite), for others to import.
+def export_answers(configuration: Configuration, file: Path) -> None:
+    """Write all answers to FILE (CSV), for others to import.
 
-    Prompts stay out.
+    Prompts stay out; answers may quote reports.
     """
-    from lunguage_assets.judges import transfer
-
-    exported = transfer.export_attempts(_existing_ledger(configuration), file)
-    click.echo(f"{exported} attempts in {file}")
+    exported = _existing_ledger(configuration).export_replies(file)
+    click.echo(f"{exported} answers in {file}")
 
 
-@ledger.command("import", short_help="Import the attempts of an exported file.")
+@ledger.command("import", short_help="Import the answers of an exported file.")
 @HOME_OPTION
 @configured()
 @click.argument("file", type=EXISTING_FILE)
-def import_attempts(configuration: Configuration, file: Path) -> None:
-    """Add the attempts of an exported file, or of any ledger's.
+def import_answers(configuration: Configuration, file: Path) -> None:
+    """Add the answers of an exported file.
 
     What is there already stays as it is. Each answer is read as when it was given. A
     row that does not fit is named and left out.
     """
-    from lunguage_assets.judges import transfer
     from lunguage_assets.judges.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.claims import parse_answer
@@ -73,12 +70,14 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
         "structure": parse_answer,
     }
     opened = Ledger.open(configuration.ledger_location)
-    added, present, refused = transfer.import_attempts(opened, file, parser_by_stage)
-    for error in refused[:MAX_REFUSALS_SHOWN]:
-        click.echo(str(error), err=True)
-    click.echo(
-        f"{added} attempts added, {present} were there already, {len(refused)} left out"
-    )
+    added, left_out = opened.import_replies(file, parser_by_stage)
+    click.echo(f"{added} answers added")
+    if left_out:
+        rows = ", ".join(map(str, left_out[:MAX_ROWS_SHOWN]))
+        click.echo(
+            f"{file}: {len(left_out)} rows do not fit and are left out, such as {rows}",
+            err=True,
+        )
 
 
 def _existing_ledger(configuration: Configuration) -> Ledger:

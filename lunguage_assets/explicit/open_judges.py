@@ -77,7 +77,8 @@ def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
     """
     if slot.provider == "distilled":
         file = scorer_file(Path(slot.folder).expanduser())
-        return ScorerJudge(key, DistilledScorer(file))
+        scorer = DistilledScorer(file)
+        return ScorerJudge(key, scorer.identity, scorer.scores)
     if slot.provider == "cues":
         return CuesJudge.bundled(key)
     return LexiconJudge.bundled(key)

@@ -10,25 +10,31 @@ passed by them. Questions and answers appear in no message.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import random
 import re
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import wait
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
+from lunguage_assets.errors import LunguageError, MethodError
+from lunguage_assets.judges.budget import (
+    Budget,
+    BudgetExceeded,
+    estimated_input_tokens,
+    output_limit,
+)
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger import REPLIED, Attempt, Flaw, Ledger, Settled
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.requests import (
-    ModelBinding,
     Prompt,
     Provider,
     ProviderFailure,
@@ -40,10 +46,6 @@ from lunguage_assets.judges.requests import (
 T = TypeVar("T")
 
 Parse = Callable[[str], T | None]
-"""Reads an answer strictly; None: it is not one. Never raises."""
-
-MIN_ANSWERS_TO_JUDGE = 10
-"""Answers of which one at least can be read, if the model is any use."""
 
 ANSWERS_TO_COUNT = 40
 """Answers of which half can be read."""
@@ -55,37 +57,18 @@ LONGEST_WAIT_S = 300.0
 MAX_CONSECUTIVE_FAILURES = 20
 """So many questions given up without a reply between them: the judge has failed."""
 
-MAX_CONNECT_ATTEMPTS = 4
-"""Tries of a question while no connection is made to a service that never answered."""
-
-TIMEOUTS_IN_A_ROW = 2
-"""After so many a server has fewer places than it is asked for."""
+MAX_CONNECT_ATTEMPTS = 3
+"""Tries of a question that cannot be sent, before a service that never answered is
+taken to be down.
+"""
 
 GRACE_S = 10.0
 """Seconds that an interrupted person waits for calls in flight, which are paid."""
 
-_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
+_MAY_BE_BILLED = ("timeout", "connection", "malformed")
 """Failures after which the service may have answered, and charged for it."""
 
 _MODEL_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
-
-_MOST_FRAME_TOKENS = 32
-"""Tokens that roles, separators and the schema of a constrained answer add at most."""
-
-_OUTPUT_LIMITS = (
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "max_new_tokens",
-)
-"""Parameters that bound an answer, of whichever service."""
-
-
-class BudgetExceeded(LunguageError):
-    """A ceiling is reached, or what a call costs cannot be known.
-
-    What was answered is in the ledger.
-    """
 
 
 class JudgeIncomplete(LunguageError):
@@ -100,114 +83,6 @@ class WrongModel(LunguageError):
     """Another model answered than the requested one; its answers are not used."""
 
 
-def estimated_input_tokens(prompt: Prompt) -> int:
-    """Estimate the tokens of a prompt, rather too many, so that a budget holds.
-
-    Three ASCII characters a token (English text has about four), and two tokens for any
-    other character.
-    """
-    text = prompt.system + prompt.user
-    ascii_count = len(text.encode("ascii", "ignore"))
-    other_count = len(text) - ascii_count
-    return math.ceil(ascii_count / 3) + 2 * other_count + _MOST_FRAME_TOKENS
-
-
-def output_limit(binding: ModelBinding) -> int | None:
-    """Find how many output tokens a judge's parameters allow; None: they do not say."""
-    parameters = dict(binding.parameters)
-    # Some services have them in a table, such as Vertex's `thinking_config`.
-    for value in dict(binding.parameters).values():
-        if isinstance(value, dict):
-            parameters = value | parameters
-    # `type`, not `isinstance`: `max_tokens = true` is no number.
-    limits = [
-        parameters[name] for name in _OUTPUT_LIMITS if type(parameters.get(name)) is int
-    ]
-    return max(limits, default=None)
-
-
-def shown_usd(usd: float) -> str:
-    """Write US dollars with the digits that a small sum needs: $0.006, not $0.01."""
-    if usd >= 1.0 or usd <= 0.0:
-        return f"${usd:,.2f}"
-    digits = max(2, 1 - math.floor(math.log10(usd)))
-    return f"${usd:.{digits}f}"
-
-
-class Budget:
-    """Ceilings in US dollars, shared by all judges of a run.
-
-    Args:
-        ceiling_usd: of this run, in this process; None: none.
-        daily_usd: of the last 24 hours, for all who share the ledger; None: none.
-
-    Raises:
-        ConfigurationError: a ceiling is not a number of zero or more.
-    """
-
-    def __init__(
-        self, ceiling_usd: float | None, daily_usd: float | None = None
-    ) -> None:
-        for ceiling in (ceiling_usd, daily_usd):
-            if ceiling is not None and not 0 <= ceiling < math.inf:
-                raise ConfigurationError(
-                    "invalid budget; expected US dollars, zero or more."
-                )
-        self.ceiling_usd = ceiling_usd
-        self.daily_usd = daily_usd
-        self.spent_usd = 0.0
-        self._in_flight_usd = 0.0
-        self._others_today_usd = 0.0
-        self._calls_in_round = 0
-
-    def begin(
-        self, judge: str, worst_usd: float | None, round_of: int, ledger: Ledger
-    ) -> None:
-        """Refuse a call that could pass a ceiling; `end` ends one that may go.
-
-        Args:
-            judge: whose call it is, for messages.
-            worst_usd: the most that the call can cost; None: unknown.
-            round_of: calls after which the ledger is looked at again.
-            ledger: that sums up what all who share it have spent.
-
-        Raises:
-            BudgetExceeded: it could, or its cost is unknown.
-        """
-        if worst_usd is None:
-            raise BudgetExceeded(
-                f"judge {judge!r} has no price, or no limit on output tokens in its "
-                "parameters, so a budget cannot be kept. Give both in the judges file, "
-                "or run without a budget."
-            )
-        ceilings = [("budget", self.ceiling_usd, self.spent_usd, "in this run")]
-        if self.daily_usd is not None:
-            # A sum over a day's rows for every call would hold up the others.
-            if self._calls_in_round == 0:
-                self._others_today_usd = ledger.spent_today() - self.spent_usd
-            self._calls_in_round = (self._calls_in_round + 1) % round_of
-            spent_today = self._others_today_usd + self.spent_usd
-            since = "in the last 24 hours by all that share the ledger"
-            ceilings.append(("daily budget", self.daily_usd, spent_today, since))
-        for name, ceiling_usd, spent_usd, since in ceilings:
-            if ceiling_usd is None or spent_usd + worst_usd <= ceiling_usd:
-                continue
-            raise BudgetExceeded(
-                f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are spent "
-                f"{since}, and the next call of judge {judge!r} could cost up to "
-                f"{shown_usd(worst_usd)}. Calls in flight add "
-                f"{shown_usd(self._in_flight_usd)} at most. All answers are kept; run "
-                "again with a higher budget, and only the rest is asked."
-            )
-        self._in_flight_usd += worst_usd
-
-    def end(self, worst_usd: float, cost_usd: float | None) -> None:
-        """End a call that was begun; of unknown cost, at its worst."""
-        # The sum of many begun and ended calls is nothing only but for its last digit.
-        self._in_flight_usd = max(0.0, self._in_flight_usd - worst_usd)
-        self.spent_usd += worst_usd if cost_usd is None else cost_usd
-
-
 class Limiter:
     """When the next call of a judge may go: places, rate, and pauses.
 
@@ -216,68 +91,36 @@ class Limiter:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self.places = limits.in_flight
-        self._in_flight = 0
-        self._next_turn = time.monotonic()
-        self._paused_until = time.monotonic()
-        self._timeouts = 0
+        self._places = asyncio.Semaphore(limits.in_flight)
+        self._interval_s = 60.0 / (limits.requests_per_minute or float("inf"))
+        self._next_call_at = 0.0
 
-    async def turn(self) -> None:
-        """Wait until a call may go, and take a place, which `leave` gives back."""
-        while self._in_flight >= self.places:
-            await asyncio.sleep(0.005)
-        self._in_flight += 1
-        # Calls are spaced evenly, so that no minute has more than the rate allows.
-        my_turn = max(time.monotonic(), self._next_turn)
-        calls_per_minute = self._limits.requests_per_minute or math.inf
-        self._next_turn = my_turn + 60.0 / calls_per_minute
-        # A failure may pause the judge again while one waits.
-        while (wait_s := max(my_turn, self._paused_until) - time.monotonic()) > 0:
-            await asyncio.sleep(wait_s)
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a place, and until a call may go."""
+        async with self._places:
+            # Another call, or a pause, may come first while one waits.
+            while (wait_s := self._next_call_at - time.monotonic()) > 0:
+                await asyncio.sleep(wait_s)
+            # Calls are spaced evenly, so that no minute has more than the rate allows.
+            self._next_call_at = time.monotonic() + self._interval_s
+            yield
 
-    def leave(self, failure: ProviderFailure | None) -> bool:
-        """Give back a place; Retry-After holds for all calls of the judge.
+    def pause(self, seconds: float) -> None:
+        """Let no call go for some time: Retry-After holds for all calls of a judge."""
+        self._next_call_at = max(self._next_call_at, time.monotonic() + seconds)
 
-        Returns:
-            Whether the server may only have fewer places than were asked for: then no
-            question has failed, and it is asked again.
-        """
-        self._in_flight -= 1
-        if failure is None:
-            self._timeouts = 0
-            return False
-        if failure.retryable and failure.retry_after <= LONGEST_WAIT_S:
-            pause_ends = time.monotonic() + failure.retry_after
-            self._paused_until = max(self._paused_until, pause_ends)
-        # A server with one place answers in time once it is asked one call at a time.
-        is_timeout = failure.kind == "timeout"
-        has_places_to_spare = self.places > 1
-        self._timeouts = self._timeouts + 1 if is_timeout else 0
-        if self._timeouts >= TIMEOUTS_IN_A_ROW and has_places_to_spare:
-            self.places //= 2
-            self._timeouts = 0
-        return is_timeout and has_places_to_spare
 
-    def backoff(self, failures: int, failure: ProviderFailure) -> float | None:
-        """Draw the seconds before a question that failed is asked again.
+class Answered(NamedTuple, Generic[T]):
+    """What a question brought.
 
-        Args:
-            failures: how often it has failed, from 1.
-            failure: the last one.
+    Attributes:
+        value: the answer, as it was read; None: it is invalid for good.
+        margin: see `Reply`.
+    """
 
-        Returns:
-            Seconds between Retry-After and a bound beyond it that doubles with every
-            failure; None: it is given up.
-        """
-        is_exhausted = failures >= self._limits.failures_per_request
-        if is_exhausted or not failure.retryable:
-            return None
-        if failure.retry_after > LONGEST_WAIT_S:
-            return None
-        # More doublings would overflow, and the bound was met long before.
-        bound_s = self._limits.backoff_s * 2.0 ** min(failures - 1, 60)
-        return failure.retry_after + random.uniform(0, min(LONGEST_BACKOFF_S, bound_s))
+    value: T | None
+    margin: float | None
 
 
 class Asker:
@@ -307,47 +150,29 @@ class Asker:
         self.key = key
         self.binding = provider.binding
         self.report = progress
-        self.ledger = ledger
-        self.limits = limits
-        self.limiter = Limiter(limits)
-        self.has_replied = False
         self._provider = provider
+        self._ledger = ledger
+        self._limits = limits
+        self._limiter = Limiter(limits)
         self._budget = budget
         self._price = price
-        self._batches: set[_Batch] = set()
+        self._has_replied = False
+        self._consecutive_failures = 0
+        # After an error, or an interruption, nothing more is sent.
+        self._error: LunguageError | None = None
         self._answer_count = 0
         self._readable_count = 0
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
-        """Answer every request, in their order; see `settle`.
+    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Answered[T]]:
+        """Answer every request, in their order (explicit.md section 5).
 
-        Returns:
-            One value per request; None: it is invalid for good.
-        """
-        values: list[T | None] = []
-        for question in self.settle(requests, parse):
-            value = None if question.answer is None else parse(question.answer)
-            if question.answer is not None and value is None:
-                raise MethodError(
-                    f"judge {self.key!r}: a recorded valid answer cannot be read by "
-                    "this version. Change the version of the prompt templates together "
-                    "with the parser."
-                )
-            values.append(value)
-        return values
-
-    def settle(
-        self, requests: Sequence[Request], parse: Parse[object]
-    ) -> list[Settled]:
-        """Settle every request, in their order (explicit.md section 5).
-
-        Identical requests are asked once, settled ones not at all. An answer that
+        Identical requests are asked once, answered ones not at all. An answer that
         `parse` cannot read is asked for again, up to `ledger.TRIES`, then the question
         is invalid for good. When the waiting is interrupted, the asking is.
 
         Args:
             requests: the questions.
-            parse: reads an answer; None: it is not one.
+            parse: reads an answer strictly; None: it is not one. Never raises.
 
         Raises:
             JudgeIncomplete: questions without answer: given up, or the judge failed.
@@ -357,122 +182,185 @@ class Asker:
         """
         if not requests:
             return []
-        batch = _Batch(self, requests, parse)
-        self._batches.add(batch)
-        loop = _event_loop(os.getpid())
-        future = asyncio.run_coroutine_threadsafe(batch.settle(), loop)
+        keys = [request_key(self.binding, request) for request in requests]
+        # Equal questions have one key, and are asked once.
+        batch = _Batch(dict(zip(keys, requests, strict=True)), parse)
+        asking = asyncio.run_coroutine_threadsafe(
+            self._settle(batch), _event_loop(os.getpid())
+        )
         try:
-            settled = future.result()
-        except KeyboardInterrupt:
-            batch.stop(JudgeIncomplete("interrupted"))
+            # Raises nothing of the asking: only an interruption ends it here.
+            wait([asking])
+        except BaseException:
+            self.interrupt()
             # Calls in flight are paid, but are not waited for for ever.
-            with suppress(TimeoutError):
-                future.exception(timeout=GRACE_S)
+            wait([asking], GRACE_S)
             raise
-        finally:
-            self._batches.discard(batch)
-        return [settled[key] for key in batch.keys]
+        asking.result()
+        self._require_complete(batch)
+        return [self._answered(batch.settled[key], parse) for key in keys]
+
+    def _answered(self, question: Settled, parse: Parse[T]) -> Answered[T]:
+        if question.answer is None:
+            return Answered(None, None)
+        value = parse(question.answer)
+        if value is None:
+            raise MethodError(
+                f"judge {self.key!r}: a recorded valid answer cannot be read by this "
+                "version. Change the version of the prompt templates together with the "
+                "parser."
+            )
+        return Answered(value, question.margin)
 
     def has_answered(self, requests: Sequence[Request]) -> bool:
         """Whether the ledger has the answers of all requests: none would be sent."""
         keys = {request_key(self.binding, request) for request in requests}
-        return self.ledger.settled(list(keys)).keys() == keys
+        return self._ledger.settled(list(keys)).keys() == keys
 
     def interrupt(self) -> None:
         """End what other threads are asking, once calls in flight are recorded."""
-        # Copied: a batch that ends meanwhile leaves the set.
-        for batch in list(self._batches):
-            batch.stop(JudgeIncomplete("interrupted"))
+        self._stop(JudgeIncomplete("interrupted"))
 
     def require_readable(self, values: Sequence[object | None]) -> None:
         """Count the answers that could be read, of all that this asker got.
 
         Raises:
-            NothingReadable: of ten none could, or of forty fewer than half.
+            NothingReadable: of forty fewer than half, or of however few none, and none
+                was before.
         """
         self._answer_count += len(values)
         self._readable_count += sum(value is not None for value in values)
-        least = 0.0
-        if self._answer_count >= MIN_ANSWERS_TO_JUDGE:
-            least = 1.0
-        if self._answer_count >= ANSWERS_TO_COUNT:
-            least = self._answer_count / 2
-        if self._readable_count < least:
-            readable = self._readable_count or "none"
-            raise NothingReadable(
-                f"judge {self.key!r}: of {self._answer_count} answers {readable} can "
-                "be read; expected what the prompts ask for. Look at its model, mode, "
-                "parameters and prompts, or leave it out of the preset. Where its "
-                "service was at fault, name another $LUNGUAGE_LEDGER: this one keeps "
-                "the answers."
-            )
-
-    def require_one_readable(self, values: Sequence[object | None], stage: str) -> None:
-        """Refuse answers, however few, of a model of which none could ever be read.
-
-        Args:
-            values: what was read in the answers, None where nothing could be.
-            stage: what the model was asked for, as the ledger names it.
-
-        Raises:
-            NothingReadable: there are some, none could be read, and the ledger has none
-                that could.
-        """
-        if not values or any(value is not None for value in values):
+        is_seldom = self._readable_count < self._answer_count / 2
+        if not is_seldom or (
+            self._answer_count < ANSWERS_TO_COUNT
+            and (self._readable_count or self._ledger.has_valid(self.key))
+        ):
             return
-        mine = {"judge": self.key, "stage": stage, "model": self.binding.model}
-        for row in self.ledger.statistics().to_dict("records"):
-            if row["valid"] and mine.items() <= row.items():
-                return
+        readable = self._readable_count or "none"
         raise NothingReadable(
-            f"judge {self.key!r}: none of its {len(values)} answers can be read, and "
-            "none was before; expected what the prompts ask for. Look at its model, "
-            "mode, parameters and prompts, or choose another structurer."
+            f"judge {self.key!r}: of {self._answer_count} answers {readable} can be "
+            "read; expected what the prompts ask for. Look at its model, mode, "
+            "parameters and prompts, or leave it out of the preset. Where its service "
+            "was at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
         )
 
-    async def call(
-        self, attempt: Attempt, request: Request
-    ) -> tuple[Attempt, ProviderFailure | None, bool]:
+    async def _settle(self, batch: _Batch) -> None:
+        """Ask what the ledger has not, until all is settled or an error stops it."""
+        questions = list(batch.requests)
+        batch.settled = await asyncio.to_thread(self._ledger.settled, questions)
+        if self._budget is not None:
+            await asyncio.to_thread(self._budget.look_at, self._ledger)
+        hits = list(batch.settled.values())
+        self._note(
+            questions=len(questions),
+            hits=len(hits),
+            settled=len(hits),
+            void=sum(question.answer is None for question in hits),
+        )
+        open_keys = deque(key for key in questions if key not in batch.settled)
+        workers = min(len(open_keys), self._limits.in_flight)
+        await asyncio.gather(*(self._work(batch, open_keys) for _ in range(workers)))
+
+    async def _work(self, batch: _Batch, open_keys: deque[str]) -> None:
+        """Settle question after question; the first error stops all workers."""
+        try:
+            while open_keys and self._error is None:
+                await self._settle_question(batch, open_keys.popleft())
+        except LunguageError as error:
+            self._stop(error)
+        except Exception as error:
+            # Only its type is told: its text may hold a prompt or an answer.
+            unexpected = MethodError(
+                f"judge {self.key!r} failed unexpectedly ({type(error).__name__}). "
+                "Please report this."
+            )
+            self._stop(unexpected)
+
+    def _stop(self, error: LunguageError) -> None:
+        """Send nothing more; the first error counts."""
+        self._error = self._error or error
+
+    async def _settle_question(self, batch: _Batch, key: str) -> None:
+        """Ask a question until it is settled, or given up after failures."""
+        failures = 0
+        while key not in batch.settled and self._error is None:
+            attempt, failure = await self._call(key, batch.requests[key])
+            await self._record(batch, attempt)
+            if failure is None:
+                self._consecutive_failures = 0
+                continue
+            failures += 1
+            if self._is_hopeless(failure, failures):
+                self._note(failures=1)
+                batch.given_up[str(failure)] += 1
+                self._consecutive_failures += 1
+                if self._consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
+                    self._stop(JudgeIncomplete("its service keeps failing"))
+                return
+            self._note(retried=1)
+            # More doublings would overflow, and the bound was met long before.
+            bound_s = self._limits.backoff_s * 2.0 ** min(failures - 1, 60)
+            backoff_s = random.uniform(0, min(LONGEST_BACKOFF_S, bound_s))
+            await asyncio.sleep(failure.retry_after + backoff_s)
+
+    def _is_hopeless(self, failure: ProviderFailure, failures: int) -> bool:
+        """Whether a question is given up; stop where others would fare no better.
+
+        Args:
+            failure: the last one of the question.
+            failures: how many it has had.
+        """
+        is_unreachable = failure.kind == "connection" and not self._has_replied
+        if is_unreachable and failures >= MAX_CONNECT_ATTEMPTS:
+            self._stop(JudgeIncomplete("its service cannot be reached"))
+        if failure.kind == "authentication":
+            self._stop(JudgeIncomplete("its service refuses"))
+        return (
+            self._error is not None
+            or not failure.retryable
+            or failure.retry_after > LONGEST_WAIT_S
+            or failures >= self._limits.failures_per_request
+        )
+
+    async def _call(
+        self, key: str, request: Request
+    ) -> tuple[Attempt, ProviderFailure | None]:
         """Send a request once, as soon as places, rate and budget let it go.
 
         Args:
-            attempt: what is known of the call.
+            key: of the question.
             request: the question.
 
         Returns:
-            The call as it ended, not yet recorded; why no reply came; and whether that
-            may only come of too many calls at once.
+            The call as it ended, not yet recorded; and why no reply came.
 
         Raises:
             BudgetExceeded: the call could pass a ceiling.
             LunguageError: the policy refused, or something is not configured.
         """
         worst_usd = self._worst_usd(request.prompt)
-        await self.limiter.turn()
-        failure: ProviderFailure | None = None
-        asks_too_much = False
-        # Where nothing was sent, nothing is paid.
-        ended = replace(attempt, cost_usd=0.0)
-        started = time.monotonic()
-        budget = self._budget
-        try:
-            if budget is not None:
-                places = self.limits.in_flight
-                budget.begin(self.key, worst_usd, places, self.ledger)
+        async with self._limiter.turn():
+            attempt = Attempt(key, self.key, request.task, self.binding.model)
+            if self._budget is not None:
+                self._budget.begin(self.key, worst_usd)
+            # Where nothing was sent, nothing is paid.
+            cost_usd: float | None = 0.0
             try:
                 reply = await self._provider.answer(request)
-                ended = self._with_reply(attempt, reply, time.monotonic() - started)
-            except ProviderFailure as error:
-                failure = error
-                may_be_billed = failure.kind in _MAY_BE_BILLED
-                cost_usd = worst_usd if may_be_billed else 0.0
-                ended = replace(attempt, failure=failure.kind, cost_usd=cost_usd)
+                cost_usd = self._cost(reply)
+            except ProviderFailure as failure:
+                if failure.kind in _MAY_BE_BILLED:
+                    cost_usd = worst_usd
+                if failure.retry_after <= LONGEST_WAIT_S:
+                    self._limiter.pause(failure.retry_after)
+                return replace(
+                    attempt, failure=failure.kind, cost_usd=cost_usd
+                ), failure
             finally:
-                if budget is not None and worst_usd is not None:
-                    budget.end(worst_usd, ended.cost_usd)
-        finally:
-            asks_too_much = self.limiter.leave(failure)
-        return ended, failure, asks_too_much
+                if self._budget is not None and worst_usd is not None:
+                    self._budget.end(worst_usd, cost_usd)
+        self._has_replied = True
+        return self._with_reply(replace(attempt, cost_usd=cost_usd), reply), None
 
     def _worst_usd(self, prompt: Prompt) -> float | None:
         """Compute the most that a call can cost; None: unknown."""
@@ -481,23 +369,24 @@ class Asker:
             return None
         return self._price.cost(estimated_input_tokens(prompt), most_output_tokens)
 
-    def _with_reply(self, attempt: Attempt, reply: Reply, seconds: float) -> Attempt:
+    def _cost(self, reply: Reply) -> float | None:
+        """Compute what a reply cost; None: unknown."""
+        if self._price is None or not reply.is_metered:
+            return None
+        return self._price.cost(reply.input_tokens, reply.output_tokens)
+
+    def _with_reply(self, attempt: Attempt, reply: Reply) -> Attempt:
         """Complete a call by the reply that came."""
-        cost_usd = None
-        if self._price is not None and reply.metered:
-            cost_usd = self._price.cost(reply.input_tokens, reply.output_tokens)
-        self.has_replied = True
         name = reply.returned_model
         is_requested = name == self.binding.model or name in self.binding.aliases
-        failure: Flaw | None = None
+        failure: Flaw | None = "refused" if reply.refused else None
         # A service that refuses a prompt may leave out the model's name.
         if not is_requested and not (reply.refused and not name):
             failure = "wrong_model"
-        elif reply.refused:
-            failure = "refused"
         if not is_requested and not _MODEL_NAME.fullmatch(name):
             # A broken service may put anything there, the prompt too.
             name = "(not a model's name)"
+        began = datetime.fromisoformat(attempt.time)
         return replace(
             attempt,
             answer=reply.text,
@@ -506,112 +395,17 @@ class Asker:
             returned_model=name,
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
-            reasoning_tokens=reply.reasoning_tokens,
-            cost_usd=cost_usd,
-            latency_s=seconds,
+            latency_s=(datetime.now(UTC) - began).total_seconds(),
         )
 
-
-class _Batch:
-    """Questions to one model, asked until each is settled or an error stops all.
-
-    Args:
-        asker: that asks them.
-        requests: the questions; the same one may stand there several times.
-        parse: reads an answer; None: it is not one.
-    """
-
-    def __init__(
-        self,
-        asker: Asker,
-        requests: Sequence[Request],
-        parse: Parse[object],
-    ) -> None:
-        self.keys = [request_key(asker.binding, request) for request in requests]
-        self._asker = asker
-        # Equal questions have one key, and are asked once.
-        self._request_by_key = dict(zip(self.keys, requests, strict=True))
-        self._parse = parse
-        self._settled: dict[str, Settled] = {}
-        # By the failure after which they were: only counts appear in messages.
-        self._given_up: Counter[str] = Counter()
-        self._consecutive_failures = 0
-        self._error: LunguageError | None = None
-
-    async def settle(self) -> dict[str, Settled]:
-        """Settle all questions; see `Asker.answers`."""
-        questions = list(self._request_by_key)
-        self._settled = await asyncio.to_thread(self._asker.ledger.settled, questions)
-        hits = list(self._settled.values())
-        self._report(
-            questions=len(questions),
-            hits=len(hits),
-            settled=len(hits),
-            invalid_before=sum(question.invalid for question in hits),
-            void=sum(question.answer is None for question in hits),
-        )
-        open_keys = deque(key for key in questions if key not in self._settled)
-        # No more workers than places: who waits after a failure is not replaced.
-        workers = min(len(open_keys), self._asker.limits.in_flight)
-        await asyncio.gather(*(self._work(open_keys) for _ in range(workers)))
-        self._raise_if_incomplete()
-        return self._settled
-
-    def stop(self, error: LunguageError) -> None:
-        """Send nothing more; the first error counts."""
-        self._error = self._error or error
-
-    async def _work(self, open_keys: deque[str]) -> None:
-        """Settle question after question; the first error stops all workers."""
-        try:
-            while open_keys and self._error is None:
-                await self._settle_question(open_keys.popleft())
-        except LunguageError as error:
-            self.stop(error)
-        except Exception as error:
-            # Only its type is told: its text may hold a prompt or an answer.
-            unexpected = MethodError(
-                f"judge {self._asker.key!r} failed unexpectedly "
-                f"({type(error).__name__}). Please report this."
-            )
-            self.stop(unexpected)
-
-    async def _settle_question(self, key: str) -> None:
-        """Ask a question until it is settled, or given up after failures."""
-        failures = 0
-        request = self._request_by_key[key]
-        asker = self._asker
-        while key not in self._settled and self._error is None:
-            attempt = Attempt(key, asker.key, request.task, asker.binding.model)
-            attempt, failure, asks_too_much = await asker.call(attempt, request)
-            await self._record(attempt)
-            if failure is None:
-                self._consecutive_failures = 0
-                continue
-            # The question did not fail: the server has fewer places.
-            if asks_too_much:
-                self._report(retried=1)
-                continue
-            failures += 1
-            wait_s = asker.limiter.backoff(failures, failure)
-            is_unreachable = failure.kind == "connection" and not asker.has_replied
-            if is_unreachable and failures >= MAX_CONNECT_ATTEMPTS:
-                wait_s = None
-            if wait_s is None:
-                self._give_up(failure)
-                return
-            self._report(retried=1)
-            await asyncio.sleep(wait_s)
-
-    async def _record(self, attempt: Attempt) -> None:
+    async def _record(self, batch: _Batch, attempt: Attempt) -> None:
         """Record a call, and take its answer if it settles the question."""
-        is_reply = attempt.failure is None
-        if is_reply and self._parse(attempt.answer or "") is None:
+        if attempt.failure is None and batch.parse(attempt.answer or "") is None:
             attempt = replace(attempt, failure="unreadable")
-        settled = await asyncio.to_thread(self._asker.ledger.record, attempt)
+        settled = await asyncio.to_thread(self._ledger.record, attempt)
         if settled is not None:
-            self._settled[attempt.key] = settled
-        self._report(
+            batch.settled[attempt.key] = settled
+        self._note(
             settled=int(settled is not None),
             void=int(settled is not None and settled.answer is None),
             calls=1,
@@ -622,48 +416,55 @@ class _Batch:
         )
         if attempt.failure == "wrong_model":
             raise WrongModel(
-                f"judge {self._asker.key!r}: model {attempt.model!r} was requested and "
+                f"judge {self.key!r}: model {attempt.model!r} was requested and "
                 f"{attempt.returned_model!r} answered; expected the requested one or a "
                 "listed alias. The judge was stopped and the answer is not used. If "
                 "both are the same model, add the name to the judge's aliases and run "
                 "again."
             )
 
-    def _give_up(self, failure: ProviderFailure) -> None:
-        """Leave a question open; stop where the others would fare no better."""
-        self._report(failures=1)
-        self._given_up[str(failure)] += 1
-        self._consecutive_failures += 1
-        is_judge_down = self._consecutive_failures >= MAX_CONSECUTIVE_FAILURES
-        if is_judge_down or failure.kind == "authentication":
-            self.stop(JudgeIncomplete("its service refuses or keeps failing"))
+    def _note(self, **counts: Any) -> None:
+        self.report(Progress(self.key, **counts))
 
-    def _report(self, **counts: Any) -> None:
-        self._asker.report(Progress(self._asker.key, **counts))
-
-    def _raise_if_incomplete(self) -> None:
-        total = len(self._request_by_key)
-        missing = total - len(self._settled)
-        judge = self._asker.key
-        if isinstance(self._error, BudgetExceeded):
-            raise BudgetExceeded(
-                f"{self._error} {missing} of {total} questions of judge {judge!r} have "
-                "no answer yet."
-            )
-        if self._error is not None and not isinstance(self._error, JudgeIncomplete):
-            raise self._error
+    def _require_complete(self, batch: _Batch) -> None:
+        total = len(batch.requests)
+        missing = total - len(batch.settled)
         if not missing:
             return
-        reasons = [
-            f"{count} x {failure}" for failure, count in sorted(self._given_up.items())
-        ]
-        if self._error is not None:
-            reasons.append(str(self._error))
+        error = self._error
+        if isinstance(error, BudgetExceeded):
+            raise BudgetExceeded(
+                f"{error} {missing} of {total} questions of judge {self.key!r} have no "
+                "answer yet."
+            )
+        if error is not None and not isinstance(error, JudgeIncomplete):
+            raise error
+        failures = sorted(batch.given_up.items())
+        reasons = [f"{count} x {failure}" for failure, count in failures]
+        if error is not None:
+            reasons.append(str(error))
         raise JudgeIncomplete(
-            f"judge {judge!r}: {missing} of {total} questions have no answer "
+            f"judge {self.key!r}: {missing} of {total} questions have no answer "
             f"({', '.join(reasons)}). The other {total - missing} are in the ledger; "
             "run again, and only the missing ones are asked."
         )
+
+
+@dataclass
+class _Batch:
+    """Questions to one model.
+
+    Attributes:
+        requests: by key.
+        parse: reads an answer; None: it is not one.
+        settled: those that are, by key.
+        given_up: the others, counted by failure: no message shows a question.
+    """
+
+    requests: dict[str, Request]
+    parse: Parse[object]
+    settled: dict[str, Settled] = field(default_factory=dict)
+    given_up: Counter[str] = field(default_factory=Counter)
 
 
 @lru_cache(maxsize=1)

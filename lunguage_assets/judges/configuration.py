@@ -83,40 +83,31 @@ class JudgesConfiguration(TomlTable):
 
     @model_validator(mode="after")
     def _check_names(self) -> JudgesConfiguration:
-        _require_known("preset", (self.preset,), self.presets)
+        _require_known("preset", self.preset, self.presets)
+        # A distilled model repeats those whom it learnt from, and names no phrases.
+        judges = [
+            key for key in self.judges if self.judges[key].provider != "distilled"
+        ]
         for name, panel in self.panels.items():
-            self._check_panel(f"panels.{name}.members", panel.members)
-        for name, preset in self.presets.items():
-            self._check_preset(f"presets.{name}", preset)
-        return self
-
-    def _check_panel(self, field: str, members: tuple[str, ...]) -> None:
-        _require_known(field, members, self.judges)
-        for key in members:
-            if self._is_distilled(key):
+            _require_known(f"panels.{name}.members", panel.members, judges)
+            if len(set(panel.members)) != len(panel.members):
                 raise ValueError(
-                    f"{field} names {key!r}, a distilled model: it repeats those whom "
-                    "it learnt from. Name it in candidates = [...] of a preset: it "
-                    "then ranks alone, beside them"
+                    f"panels.{name}.members names a judge twice; expected every member "
+                    "once"
                 )
-        if len(set(members)) != len(members):
-            raise ValueError(f"{field} names a judge twice; expected every member once")
-
-    def _check_preset(self, field: str, preset: Preset) -> None:
-        # A distilled model compares sentences; it names no phrases.
-        extractors = [key for key in self.judges if not self._is_distilled(key)]
-        structurers = self.known_structurers
-        _require_known(f"{field}.panel", (preset.panel,), self.panels)
-        _require_known(f"{field}.extractor", (preset.extractor,), extractors)
-        _require_known(f"{field}.candidates", preset.candidates, self.judges)
-        _require_known(f"{field}.structurer", (preset.structurer,), structurers)
-        if preset.second_reader:
-            # The first of them are the rules, which do not read again.
-            models = structurers[1:]
-            _require_known(f"{field}.second_reader", (preset.second_reader,), models)
-
-    def _is_distilled(self, key: str) -> bool:
-        return self.judges[key].provider == "distilled"
+        for name, preset in self.presets.items():
+            expected = {
+                "panel": self.panels,
+                "extractor": judges,
+                "candidates": self.judges,
+                "structurer": self.known_structurers,
+                # The first of them are the rules, which do not read again.
+                "second_reader": ("", *self.known_structurers[1:]),
+            }
+            for field, known in expected.items():
+                names = getattr(preset, field)
+                _require_known(f"presets.{name}.{field}", names, known)
+        return self
 
     @property
     def _active_preset(self) -> Preset:
@@ -156,11 +147,8 @@ class JudgesConfiguration(TomlTable):
     @property
     def known_structurers(self) -> tuple[str, ...]:
         """The rules, and every language model of the file."""
-        models = [
-            key
-            for key, config in self.judges.items()
-            if isinstance(config, LLMJudgeConfig)
-        ]
+        judges = self.judges.items()
+        models = [key for key, judge in judges if isinstance(judge, LLMJudgeConfig)]
         return (RULES, *models)
 
     @property
@@ -184,12 +172,12 @@ class JudgesConfiguration(TomlTable):
     @property
     def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
-        models: dict[str, LLMJudgeConfig] = {}
-        for key in self.active_judges:
-            config = self.judges[key]
-            if isinstance(config, LLMJudgeConfig):
-                models[key] = config
-        return models
+        judges = {key: self.judges[key] for key in self.active_judges}
+        return {
+            key: judge
+            for key, judge in judges.items()
+            if isinstance(judge, LLMJudgeConfig)
+        }
 
     def judge_config(self, key: str) -> OfflineJudgeConfig | LLMJudgeConfig:
         """Find the table of a judge.
@@ -197,13 +185,12 @@ class JudgesConfiguration(TomlTable):
         Raises:
             ConfigurationError: no such judge.
         """
-        config = self.judges.get(key)
-        if config is None:
+        if key not in self.judges:
             raise ConfigurationError(
                 f"judge {key!r} is not known; expected one of "
                 f"{', '.join(self.judges)}. Add [judges.{key}]."
             )
-        return config
+        return self.judges[key]
 
     def members(self, ranker: str) -> tuple[str, ...]:
         """List the judges that a ranker pools, in panel order.
@@ -244,12 +231,19 @@ def load_judges(
     file = path or resource("judges.toml")
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
     name = preset or of_home or configuration.preset
-    _require_choice(file, "preset", name, configuration.presets)
-    # `model_copy` checks nothing: both names are checked here.
+    chosen = {"preset": (name, tuple(configuration.presets))}
+    if structurer is not None:
+        chosen["structurer"] = (structurer, configuration.known_structurers)
+    for field, (value, known) in chosen.items():
+        if value not in known:
+            raise ConfigurationError(
+                f"{file} has no {field} {value!r}; expected one of {', '.join(known)}."
+                f"{did_you_mean(value, known)} Name one of them with --{field} or "
+                f"$LUNGUAGE_{field.upper()}."
+            )
+    # `model_copy` checks nothing: both names were checked.
     active = configuration.presets[name]
     if structurer is not None:
-        known = configuration.known_structurers
-        _require_choice(file, "structurer", structurer, known)
         active = active.model_copy(update={"structurer": structurer})
     presets = {**configuration.presets, name: active}
     loaded = configuration.model_copy(update={"preset": name, "presets": presets})
@@ -263,28 +257,10 @@ def load_judges(
     return loaded
 
 
-def _require_choice(file: Path, field: str, value: str, known: Collection[str]) -> None:
-    """Refuse a preset or structurer that the file does not have.
-
-    Args:
-        file: the judges file.
-        field: what is chosen.
-        value: that was chosen.
-        known: what can be.
-    """
-    if value not in known:
-        raise ConfigurationError(
-            f"{file} has no {field} {value!r}; expected one of {', '.join(known)}."
-            f"{did_you_mean(value, known)} Name one of them with --{field} or "
-            f"$LUNGUAGE_{field.upper()}."
-        )
-
-
 def _require_known(
-    field: str, names: Collection[str], expected: Collection[str]
+    field: str, names: str | tuple[str, ...], expected: Collection[str]
 ) -> None:
-    for name in names:
+    for name in (names,) if isinstance(names, str) else names:
         if name not in expected:
-            raise ValueError(
-                f"{field} names {name!r}; expected one of {', '.join(expected)}"
-            )
+            known = ", ".join(filter(None, expected))
+            raise ValueError(f"{field} names {name!r}; expected one of {known}")

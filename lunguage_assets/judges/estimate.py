@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from lunguage_assets.judges.ask import estimated_input_tokens, output_limit
+from lunguage_assets.judges.budget import estimated_input_tokens, output_limit
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import TRIES
 from lunguage_assets.judges.requests import Prompt

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.ask import output_limit, shown_usd
+from lunguage_assets.judges.budget import shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import Diagnosis, preflight
 from lunguage_assets.judges.estimate import LABEL_TOKENS, exactly, price_of
@@ -20,9 +20,6 @@ from lunguage_assets.judges.opening import (
 )
 from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.settings import DataClass
-
-STRUCTURING_TOKENS = 3000
-"""Output tokens of an answer about a long report: about 25 findings of 120 tokens."""
 
 
 def examine_judges(
@@ -50,13 +47,12 @@ def examine_judges(
         config = configuration.judges[key]
         if isinstance(config, LLMJudgeConfig):
             diagnoses += _examine_model(key, config, data_class, today, environ)
-            if key == configuration.structurer:
-                diagnoses += _examine_structurer(key, config)
-            continue
-        is_distilled = config.provider == "distilled"
-        method = "is a distilled model" if is_distilled else "is rule-based"
-        message = f"judge {key!r} {method}: no network, no key, no cost"
-        diagnoses.append(Diagnosis("ok", message))
+        else:
+            message = (
+                f"judge {key!r} ({config.provider}) is asked in this process: no "
+                "network, no key, no cost"
+            )
+            diagnoses.append(Diagnosis("ok", message))
     return diagnoses
 
 
@@ -87,19 +83,6 @@ def _examine_model(
         f"{data_class} text"
     )
     return [Diagnosis("ok", message)]
-
-
-def _examine_structurer(key: str, config: LLMJudgeConfig) -> list[Diagnosis]:
-    """Warn of a structurer whose answers will be cut off."""
-    most_tokens = output_limit(config.binding)
-    if most_tokens is None or most_tokens >= STRUCTURING_TOKENS:
-        return []
-    message = (
-        f"judge {key!r} structures reports and may answer with {most_tokens} tokens; "
-        f"expected {STRUCTURING_TOKENS} or more: answers about longer reports will be "
-        "cut off and unreadable"
-    )
-    return [Diagnosis("warning", message)]
 
 
 def price_of_trial(key: str, config: LLMJudgeConfig, prompts: Path | None) -> str:
@@ -141,8 +124,13 @@ def try_judge(
         trial = open_model_judge(key, config, context).trial()
     except LunguageError as error:
         return [Diagnosis("refusal", str(error))]
-    message = f"judge {key!r}: {trial.verdict}"
-    diagnoses = [
+    verdict = Diagnosis("ok", f"judge {key!r}: {trial.verdict}")
+    if not trial.is_passed:
+        verdict = Diagnosis("refusal", f"{verdict.message}. It gives no p")
+        if config.let_in:
+            let_in = f"{verdict.message} unless let in, as here: {config.let_in}"
+            verdict = Diagnosis("warning", let_in)
+    wrong = [
         Diagnosis(
             "warning",
             f"judge {key!r}: {question.sentence_1!r} is surer than "
@@ -151,9 +139,4 @@ def try_judge(
         )
         for question, first, second in trial.wrong
     ]
-    if trial.is_passed:
-        return [Diagnosis("ok", message), *diagnoses]
-    if config.let_in:
-        message += f"; let in by the judges file: {config.let_in}"
-        return [Diagnosis("warning", message), *diagnoses]
-    return [Diagnosis("refusal", f"{message}. It gives no p"), *diagnoses]
+    return [verdict, *wrong]

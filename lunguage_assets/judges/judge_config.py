@@ -64,8 +64,6 @@ OWN_CONSTRAINTS = frozenset(
 parameters, they take the place of the schema that is sent.
 """
 
-_DEFAULT_BATCH_SIZE = 8
-
 
 class TomlTable(BaseModel):
     """A table of the judges file: no unknown field, no change after reading."""
@@ -197,6 +195,24 @@ def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
 _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
+def _price(values: dict[str, Any]) -> Price | None:
+    """Give a model in this process its price, where none is given: it costs nothing."""
+    if values.get("provider") == "transformers":
+        return Price(input=0.0, output=0.0, as_of=date(2026, 11, 20))
+    return None
+
+
+def _limits(values: dict[str, Any]) -> Limits:
+    """Give a judge its limits, where none are given."""
+    # Two batches are in flight: one is answered while the next one gathers.
+    if values.get("provider") == "transformers":
+        return Limits(in_flight=2 * values.get("batch_size", 1))
+    # A server here has one place unless somebody says otherwise.
+    if on_this_machine(values.get("base_url", "")):
+        return Limits(in_flight=1)
+    return Limits()
+
+
 class LLMJudgeConfig(TomlTable):
     """A language model; the comments of `resources/judges.toml` explain each field."""
 
@@ -210,12 +226,13 @@ class LLMJudgeConfig(TomlTable):
     mode: Mode = "text"
     order: Order | None = None
     let_in: str = ""
+    batch_size: int = Field(default=8, ge=1, le=4096)
     base_url: str = ""
     base_url_env: str = Field(default="", pattern=_VARIABLE)
     api_key_env: str = Field(default="", pattern=_VARIABLE)
     api_version: str = ""
-    price: Price | None = None
-    limits: Limits = Limits()
+    price: Price | None = Field(default_factory=_price)
+    limits: Limits = Field(default_factory=_limits)
     retires_on: date | None = None
     allowed_data: tuple[DataClass, ...] = ("synthetic",)
     zero_retention_attested_on: date | None = None
@@ -223,7 +240,6 @@ class LLMJudgeConfig(TomlTable):
     revision: str = Field(default="main", min_length=1)
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    batch_size: int = Field(default=_DEFAULT_BATCH_SIZE, ge=1, le=4096)
 
     @property
     def binding(self) -> ModelBinding:
@@ -236,7 +252,6 @@ class LLMJudgeConfig(TomlTable):
             parameters["dtype"] = self.dtype
         return ModelBinding(
             provider=self.provider,
-            endpoint_class=self.provider,
             model=self.model,
             parameters=tuple(sorted(parameters.items())),
             aliases=self.aliases,
@@ -277,42 +292,16 @@ class LLMJudgeConfig(TomlTable):
             return not on_this_machine(environ.get(self.base_url_env, "").strip())
         return not on_this_machine(self.base_url)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_local_model(cls, values: Any) -> Any:
-        """Give a model on this machine its defaults.
-
-        A server here has one place unless somebody says otherwise. A model in this
-        process costs nothing, and two of its batches are in flight: one is answered
-        while the next one gathers.
-        """
-        if not isinstance(values, dict):
-            return values
-        limits = values.get("limits", {})
-        is_server = values.get("provider") == "openai-compatible"
-        is_here = is_server and on_this_machine(str(values.get("base_url", "")))
-        if is_here and isinstance(limits, dict):
-            return {**values, "limits": {"in_flight": 1, **limits}}
-        if values.get("provider") != "transformers":
-            return values
-        no_cost = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
-        batch_size = values.get("batch_size", _DEFAULT_BATCH_SIZE)
-        # What is no number or no table is refused afterwards, with its field's name.
-        is_number = isinstance(batch_size, int) and batch_size > 0
-        if is_number and isinstance(limits, dict):
-            limits = {"in_flight": 2 * batch_size, **limits}
-        return {"price": no_cost, **values, "limits": limits}
-
     @model_validator(mode="after")
     def _check_endpoint(self) -> LLMJudgeConfig:
         if self.base_url:
             checked_base_url(self.base_url)
-        if self.base_url and self.base_url_env:
+        addresses = [self.base_url, self.base_url_env]
+        if all(addresses):
             raise ValueError(
                 "base_url and base_url_env are both given; expected one of them"
             )
-        has_address = bool(self.base_url or self.base_url_env)
-        if self.provider == "openai-compatible" and not has_address:
+        if self.provider == "openai-compatible" and not any(addresses):
             raise ValueError(
                 "base_url is missing; expected the server's address, or base_url_env"
             )
@@ -330,9 +319,8 @@ class LLMJudgeConfig(TomlTable):
                 GenerationParameters.model_validate(self.params)
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]
-                raise ValueError(
-                    f"params.{problem['loc'][0]}: {problem['msg']}"
-                ) from None
+                name = problem["loc"][0]
+                raise ValueError(f"params.{name}: {problem['msg']}") from None
         return self
 
 

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 from urllib.parse import quote
 
 import pandas as pd
 import sqlalchemy as sa
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
-from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind
+from lunguage_assets.errors import InputError, LunguageError
+from lunguage_assets.files import write_private
+from lunguage_assets.judges.requests import FailureKind, Task
 
 TRIES = 5
 """How often a model is asked for one answer that it gives unreadably; then the answer
@@ -38,33 +36,27 @@ Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
 REPLIED: tuple[str, ...] = get_args(Flaw)
-COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
+COUNTED = ("unreadable", "refused")
 """Flaws that use up a try: another model's reply says nothing about this one."""
+
+Parsers = Mapping[str, Callable[[str], object]]
+"""Stage -> the parser of its answers, which gives None where an answer is none."""
 
 _BUSY_TIMEOUT_S = 60
 _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
 
 _METADATA = sa.MetaData()
+_TEXTS = ("key", "judge", "stage", "model", "answer", "failure", "returned_model")
+_NUMBERS = ("input_tokens", "output_tokens", "margin", "cost_usd", "latency_s")
 CALLS = sa.Table(
     "judge_calls_made",
     _METADATA,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("receipt", sa.Text, nullable=False, unique=True),
-    sa.Column("key", sa.Text, nullable=False, index=True),
-    sa.Column("judge", sa.Text, nullable=False),
-    sa.Column("stage", sa.Text, nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("answer", sa.Text),
-    sa.Column("margin", sa.Double),
-    sa.Column("failure", sa.Text),
-    sa.Column("returned_model", sa.Text),
-    sa.Column("input_tokens", sa.BigInteger, nullable=False),
-    sa.Column("output_tokens", sa.BigInteger, nullable=False),
-    sa.Column("reasoning_tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost_usd", sa.Double),
-    sa.Column("latency_s", sa.Double, nullable=False),
-    sa.Column("time", sa.Text, nullable=False, index=True),
+    sa.Column("receipt", sa.Text, unique=True),
+    sa.Column("time", sa.Text, index=True),
+    *(sa.Column(name, sa.Text, index=name == "key") for name in _TEXTS),
+    *(sa.Column(name, sa.Double) for name in _NUMBERS),
 )
 """One row per call that has ended; their numbers decide who was first."""
 
@@ -86,7 +78,6 @@ _STATISTICS = sa.text("""
         count(*) FILTER (WHERE (valid OR flawed) AND input_tokens > 0) AS metered,
         CAST(sum(input_tokens) AS BIGINT) AS input_tokens,
         CAST(sum(output_tokens) AS BIGINT) AS output_tokens,
-        CAST(sum(reasoning_tokens) AS BIGINT) AS reasoning_tokens,
         coalesce(sum(latency_s) FILTER (WHERE input_tokens > 0), 0.0) AS seconds,
         coalesce(sum(cost_usd), 0.0) AS cost_usd,
         count(*) FILTER (WHERE cost_usd IS NULL) AS unpriced,
@@ -96,7 +87,6 @@ _STATISTICS = sa.text("""
 
 # At level DEBUG this logger shows every row, with its answer.
 logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)
-_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
 
 
 class LedgerError(LunguageError):
@@ -114,16 +104,9 @@ def moment(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-# What no name and no answer exceeds: only a file that somebody made up has longer ones.
-# Names are shown on terminals, which obey control characters.
-_Name = Annotated[str, Field(max_length=1_000, pattern=r"^\P{C}*$")]
-_Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
-
-
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call as it is recorded; pydantic checks by it those of another ledger.
+    """A call as it is recorded.
 
     Attributes:
         key: of its question (`requests.request_key`).
@@ -135,8 +118,7 @@ class Attempt:
             `FailureKind`: no reply came.
         returned_model: that answered, as the service names it.
         input_tokens: billed.
-        output_tokens: billed, with `reasoning_tokens`.
-        reasoning_tokens: billed.
+        output_tokens: billed.
         cost_usd: at most, where the service may have answered; None: unknown.
         latency_s: seconds until the reply.
         margin: see `Reply`.
@@ -145,26 +127,19 @@ class Attempt:
     """
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    judge: _Name
-    stage: Literal["extract", "compare", "structure"]
-    model: _Name
-    answer: Annotated[str, Field(max_length=4_000_000)] | None = field(
-        default=None, repr=False
-    )
+    judge: str
+    stage: Task
+    model: str
+    answer: str | None = field(default=None, repr=False)
     failure: FailureKind | Flaw | None = None
-    returned_model: _Name | None = None
-    input_tokens: _Tokens = 0
-    output_tokens: _Tokens = 0
-    reasoning_tokens: _Tokens = 0
-    cost_usd: Annotated[float, Field(ge=0, le=1e6)] | None = None
-    latency_s: Annotated[float, Field(ge=0, le=1e9)] = 0.0
-    margin: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    time: Annotated[str, Field(pattern=_TIME)] = field(
-        default_factory=lambda: moment(datetime.now(UTC))
-    )
-    receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(
-        default_factory=lambda: uuid.uuid4().hex
-    )
+    returned_model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    latency_s: float = 0.0
+    margin: float | None = None
+    time: str = field(default_factory=lambda: moment(datetime.now(UTC)))
+    receipt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 class Settled(NamedTuple):
@@ -173,12 +148,10 @@ class Settled(NamedTuple):
     Attributes:
         answer: None: it is invalid.
         margin: of the answer, see `Reply`.
-        invalid: how many replies to it, all paid, could not be used.
     """
 
     answer: str | None
     margin: float | None
-    invalid: int
 
 
 def settle(replies: Sequence[Any], stage: str) -> Settled | None:
@@ -195,19 +168,18 @@ def settle(replies: Sequence[Any], stage: str) -> Settled | None:
     Returns:
         None: it is open.
     """
-    tries = 1 if stage == "structure" else TRIES
-    invalid = sum(reply.failure in COUNTED for reply in replies)
     for reply in replies:
         if reply.failure is None:
-            return Settled(reply.answer, reply.margin, invalid)
-    return Settled(None, None, invalid) if invalid >= tries else None
+            return Settled(reply.answer, reply.margin)
+    tries = 1 if stage == "structure" else TRIES
+    invalid = sum(reply.failure in COUNTED for reply in replies)
+    return Settled(None, None) if invalid >= tries else None
 
 
 class Ledger:
-    """Recorded calls, without their prompts.
+    """Recorded calls, without their prompts; threads may share it.
 
-    Open one by `Ledger.open` or `Ledger.open_read_only`; threads may share it. Every
-    method may raise `LedgerError`: nothing was stored then.
+    Every method may raise `LedgerError`: nothing was stored then.
 
     Args:
         engine: connections to the database.
@@ -217,6 +189,8 @@ class Ledger:
     def __init__(self, engine: sa.Engine, location: str) -> None:
         self.location = location
         self._engine = engine
+        with self._connected() as connection:
+            _METADATA.create_all(connection)
 
     @classmethod
     def open(cls, where: str | Path) -> Self:
@@ -226,61 +200,49 @@ class Ledger:
             where: path of an SQLite file, or `postgresql://...`.
 
         Raises:
-            LedgerError: no driver, no permission, or not a ledger of this version.
+            LedgerError: no driver, no permission, or no database.
         """
-        url = _url(where)
-        if url.get_backend_name() == "sqlite":
-            _make_private(Path(str(url.database)))
+        options: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
+        if "://" not in str(where):
+            path = _path(where)
+            # Who may only read a home is told what was spent.
+            if path.exists() and not os.access(path, os.W_OK):
+                read_only = f"sqlite:///file:{quote(str(path))}?immutable=1&uri=true"
+                return cls(sa.create_engine(read_only, **options), str(path))
+            _make_private(path)
             engine = sa.create_engine(
-                url, connect_args={"timeout": _BUSY_TIMEOUT_S}, **_QUIET
+                sa.URL.create("sqlite", database=str(path)),
+                connect_args={"timeout": _BUSY_TIMEOUT_S},
+                **options,
             )
             sa.event.listen(engine, "connect", _use_write_ahead_log)
-        else:
-            engine = _postgresql(url, pool_pre_ping=True)
-        ledger = cls(engine, _shown(url))
-        ledger._require_layout()
-        with ledger._connected() as connection:
-            _METADATA.create_all(connection)
-        return ledger
+            return cls(engine, str(path))
+        try:
+            url = sa.make_url(str(where))
+            # SQLAlchemy's own default is a driver that the extra does not bring.
+            if url.drivername == "postgresql":
+                url = url.set(drivername="postgresql+psycopg2")
+            engine = sa.create_engine(url, pool_pre_ping=True, **options)
+        except (ImportError, SQLAlchemyError):
+            url = None
+        if url is None or url.get_backend_name() != "postgresql":
+            raise LedgerError(
+                "invalid ledger location; expected a path or "
+                "postgresql://USER@HOST/DATABASE, and for the latter a driver: pip "
+                "install 'lunguage-assets[scale]'."
+            )
+        return cls(engine, f"postgresql://{url.host}/{url.database}")
 
     @classmethod
-    def open_read_only(cls, where: str | Path) -> Self | None:
-        """Open a ledger that is there, to be read; None when there is none.
+    def find(cls, where: str | Path) -> Self | None:
+        """Open a ledger that is there; None when nothing was ever recorded.
 
         Args:
             where: as for `open`.
-
-        Raises:
-            LedgerError: something is there that is no ledger of this version.
         """
-        url = _url(where)
-        if url.get_backend_name() == "sqlite":
-            path = Path(str(url.database))
-            if not path.exists():
-                return None
-            # Without a log nobody writes; `immutable` keeps SQLite from making one.
-            has_log = path.with_name(f"{path.name}-wal").exists()
-            options = "mode=ro" if has_log else "mode=ro&immutable=1"
-            url = sa.make_url(f"sqlite:///file:{quote(str(path))}?{options}&uri=true")
-            engine = sa.create_engine(url, poolclass=NullPool, **_QUIET)
-        else:
-            engine = _postgresql(url, poolclass=NullPool)
-        ledger = cls(engine, _shown(_url(where)))
-        ledger._require_layout()
-        with ledger._connected() as connection:
-            is_there = sa.inspect(connection).has_table(CALLS.name)
-        return ledger if is_there else None
-
-    def _require_layout(self) -> None:
-        """Refuse the ledger of an earlier version, which has other tables."""
-        with self._connected() as connection:
-            is_old = sa.inspect(connection).has_table("judge_attempts")
-        if is_old:
-            raise LedgerError(
-                f"ledger {self.location}: expected the layout of this version. Name "
-                "another place ($LUNGUAGE_LEDGER): this one stays as it is, for the "
-                "version that made it."
-            )
+        if "://" not in str(where) and not _path(where).exists():
+            return None
+        return cls.open(where)
 
     def close(self) -> None:
         """Give back the connections; SQLite then writes its log into the file."""
@@ -296,32 +258,16 @@ class Ledger:
     def record(self, attempt: Attempt) -> Settled | None:
         """Store a call, and say whether its question is settled now."""
         # Read back in the same transaction: another process may have been first.
-        row = asdict(attempt) | {"answer": _storable(attempt.answer)}
         with self._connected() as connection:
-            connection.execute(sa.insert(CALLS), row)
+            connection.execute(sa.insert(CALLS), _row(attempt))
             return _settled(connection, [attempt.key]).get(attempt.key)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """List all calls in the order of recording, without their numbers."""
-        query = sa.select(CALLS).order_by(CALLS.c.number)
+    def has_valid(self, judge: str) -> bool:
+        """Whether a judge has ever given an answer that could be read."""
+        is_valid = CALLS.c.failure.is_(None)
+        query = sa.select(sa.func.count()).where(CALLS.c.judge == judge, is_valid)
         with self._connected() as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-        for row in rows:
-            del row["number"]
-        return rows
-
-    def add(self, rows: Sequence[dict[str, Any]]) -> int:
-        """Store calls of another ledger that are not here yet; return how many.
-
-        They come after those that are here: what is settled here stays as it is.
-        """
-        with self._connected() as connection:
-            # An exported file may be imported again when it has grown.
-            receipts = set(connection.scalars(sa.select(CALLS.c.receipt)))
-            new = [row for row in rows if row["receipt"] not in receipts]
-            if new:
-                connection.execute(sa.insert(CALLS), new)
-        return len(new)
+            return bool(connection.scalar(query))
 
     # --- money and counts
 
@@ -351,6 +297,54 @@ class Ledger:
         with self._connected() as connection:
             return pd.read_sql(_STATISTICS, connection, params={"since": since})
 
+    # --- paid answers that two homes can share
+
+    def replies(self) -> pd.DataFrame:
+        """List all calls that were answered, in the order of recording."""
+        replied = CALLS.c.failure.is_(None) | CALLS.c.failure.in_(REPLIED)
+        query = sa.select(CALLS).where(replied).order_by(CALLS.c.number)
+        with self._connected() as connection:
+            return pd.read_sql(query, connection).drop(columns="number")
+
+    def export_replies(self, path: Path) -> int:
+        """Write all replies to a CSV file for the owner alone; return how many."""
+        replies = self.replies()
+        write_private(path, replies.to_csv(index=False).encode())
+        return len(replies)
+
+    def import_replies(self, path: Path, parsers: Parsers) -> tuple[int, list[int]]:
+        """Add the replies of an exported file that are not here yet.
+
+        They come after those that are here: what is settled here stays as it is. A row
+        that nobody could have recorded, or whose answer this version would read
+        otherwise, would change results for good, and is left out.
+
+        Args:
+            path: of the file.
+            parsers: how answers are read.
+
+        Returns:
+            How many were added, and the numbers of the rows that were left out.
+
+        Raises:
+            InputError: the file is no export of a ledger.
+        """
+        replies: dict[str, Attempt] = {}
+        left_out: list[int] = []
+        for number, fields in enumerate(_exported_rows(path), start=1):
+            reply = _importable(fields, parsers)
+            if reply is None:
+                left_out.append(number)
+            else:
+                replies[reply.receipt] = reply
+        with self._connected() as connection:
+            # An exported file may be imported again when it has grown.
+            known = set(connection.scalars(sa.select(CALLS.c.receipt)))
+            new = [_row(reply) for it, reply in replies.items() if it not in known]
+            if new:
+                connection.execute(sa.insert(CALLS), new)
+        return len(new), left_out
+
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
         """Open a transaction, and turn database errors into ours.
@@ -364,9 +358,9 @@ class Ledger:
             cause = type(getattr(error, "orig", None) or error).__name__
             raise LedgerError(
                 f"ledger {self.location}: cannot be used ({cause}); expected a ledger "
-                "that can be reached, has room and may be read and written. Fix that, "
-                "or name another place ($LUNGUAGE_LEDGER); what was recorded is kept, "
-                "and a new run asks only for the rest."
+                "of this version that can be reached, has room and may be read and "
+                "written. Fix that, or name another place ($LUNGUAGE_LEDGER); what was "
+                "recorded is kept, and a new run asks only for the rest."
             ) from None
 
 
@@ -375,7 +369,7 @@ def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settle
     # Failures without a reply and replies of other models settle nothing.
     query = (
         sa.select(CALLS)
-        .where(CALLS.c.failure.is_(None) | CALLS.c.failure.in_(sorted(COUNTED)))
+        .where(CALLS.c.failure.is_(None) | CALLS.c.failure.in_(COUNTED))
         .order_by(CALLS.c.number)
     )
     for start in range(0, len(keys), _KEYS_PER_STATEMENT):
@@ -386,52 +380,49 @@ def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settle
     return {key: question for key, question in settled.items() if question is not None}
 
 
-def _storable(text: str | None) -> str | None:
-    """Replace what a database refuses (NUL, lone surrogates) in a text.
+def _row(attempt: Attempt) -> dict[str, Any]:
+    """Make the row of a call.
 
-    A paid answer is always recorded, whatever it holds.
+    What a database refuses in a text (NUL, lone surrogates) is replaced: a paid answer
+    is always recorded, whatever it holds.
     """
-    if text is None:
-        return None
-    without_nul = text.replace("\x00", "\ufffd")
-    return without_nul.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    row = asdict(attempt)
+    if attempt.answer is not None:
+        text = attempt.answer.replace("\x00", "\ufffd")
+        row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return row
 
 
-def _url(where: str | Path) -> sa.URL:
-    """Read a location as an SQLAlchemy URL with a driver that is installed."""
-    if isinstance(where, Path) or "://" not in where:
-        path = Path(where).expanduser().absolute()
-        return sa.URL.create("sqlite", database=str(path))
-    with suppress(SQLAlchemyError):
-        url = sa.make_url(re.sub("^postgres://", "postgresql://", where))
-        if url.drivername == "postgresql":
-            # From SQLAlchemy 2.1 on, no driver means psycopg 3 only.
-            driver = "psycopg" if find_spec("psycopg") else "psycopg2"
-            return url.set(drivername=f"postgresql+{driver}")
-        if url.get_backend_name() == "postgresql":
-            return url
-    raise LedgerError(
-        "invalid ledger location; expected a path or postgresql://USER@HOST/DATABASE."
-    )
-
-
-def _shown(url: sa.URL) -> str:
-    """Describe a location without user or password."""
-    if url.get_backend_name() == "sqlite":
-        return str(url.database)
-    port = f":{url.port}" if url.port else ""
-    return f"postgresql://{url.host or ''}{port}/{url.database or ''}"
-
-
-def _postgresql(url: sa.URL, **options: Any) -> sa.Engine:
+def _exported_rows(path: Path) -> list[dict[Any, Any]]:
     try:
-        return sa.create_engine(url, **options, **_QUIET)
-    except (ImportError, SQLAlchemyError) as error:
-        raise LedgerError(
-            f"ledger {_shown(url)}: driver {url.drivername!r} cannot be used "
-            f"({type(error).__name__}). Install one: pip install "
-            "'lunguage-assets[scale]'."
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        rows[["key", "receipt", "answer"]]
+    except (ValueError, KeyError, OSError):
+        raise InputError(
+            str(path),
+            "another file",
+            "one that `lunguage ledger export` wrote",
+            "Nothing was imported.",
         ) from None
+    return rows.to_dict("records")
+
+
+def _importable(fields: Mapping[str, str], parsers: Parsers) -> Attempt | None:
+    """Read a row of another ledger; None: it may not be used."""
+    given = {name: text for name, text in fields.items() if text}
+    try:
+        reply = TypeAdapter(Attempt).validate_strings(given)
+    except ValueError:
+        return None
+    is_readable = parsers[reply.stage](reply.answer or "") is not None
+    # A refusal and another model's reply are not read, whatever they say.
+    if reply.failure in (None, "unreadable"):
+        return reply if is_readable == (reply.failure is None) else None
+    return reply if reply.failure in REPLIED else None
+
+
+def _path(where: str | Path) -> Path:
+    return Path(where).expanduser().absolute()
 
 
 def _make_private(path: Path) -> None:
@@ -439,12 +430,10 @@ def _make_private(path: Path) -> None:
 
     SQLite gives its -wal and -shm files the same mode.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, flags, 0o600)
-        os.fchmod(descriptor, 0o600)
-        os.close(descriptor)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
     except OSError as error:
         raise LedgerError(
             f"ledger {path}: cannot be opened for its owner alone "

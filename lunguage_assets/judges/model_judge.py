@@ -1,7 +1,7 @@
 """A language model as a judge: questions become prompts, and answers are read strictly.
 
 What is not exactly an answer is none, and nothing is ever evaluated (explicit.md
-sections 1 and 2). An asker gets the answers (`asking/`).
+sections 1 and 2). An asker gets the answers (`ask.py`).
 
 Prompts are templates that a person may replace. Their folder has `extraction/` and
 `comparison/`, each with `system.txt` and `user.txt`. Placeholders for the question are
@@ -17,14 +17,15 @@ import json
 import math
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
+
+from pydantic import TypeAdapter
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ask import Asker
-from lunguage_assets.judges.ledger import Settled
+from lunguage_assets.judges.ask import Answered, Asker
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -43,7 +44,9 @@ from lunguage_assets.judges.requests import (
 )
 from lunguage_assets.judges.trust import (
     FIRST_LOOK,
+    AnsweredPair,
     Trial,
+    counted,
     require_fit,
     swapped,
     trial_questions,
@@ -68,6 +71,7 @@ _PLACEHOLDERS: Mapping[TemplateName, frozenset[str]] = {
 _LEADING_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
 _LEADING_ANSWER = re.compile(r"^answer\s*:\s*", re.IGNORECASE)
 _CODE_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+_PHRASES = TypeAdapter(list[str])
 _AROUND_A_LABEL = " \t\r\n.,;:!*`'\"“”‘’()[]<>"
 
 
@@ -165,20 +169,17 @@ def _read_template(file: Path, expected: frozenset[str]) -> str:
         ) from None
     text = "\n".join(lines).strip()
     template = string.Template(text)
-    placeholders = set(template.get_identifiers())
-    if text and template.is_valid() and placeholders == expected:
+    names = set(template.get_identifiers())
+    if text and template.is_valid() and names == expected:
         return text
-    contents = "places" if text else "an empty file"
-    present = _listed(placeholders) or "(none)"
-    to_fill = _listed(expected) or "no places to fill"
     raise ConfigurationError(
-        f"{file}: found {contents} {present}; expected a prompt with {to_fill}. Write "
-        "a dollar sign as $$."
+        f"{file}: found {_listed(names)}; expected a prompt with {_listed(expected)}. "
+        "Write a dollar sign as $$."
     )
 
 
-def _listed(placeholders: set[str] | frozenset[str]) -> str:
-    return ", ".join(f"${name}" for name in sorted(placeholders))
+def _listed(names: set[str] | frozenset[str]) -> str:
+    return ", ".join(f"${name}" for name in sorted(names)) or "no places to fill"
 
 
 class ModelJudge:
@@ -220,7 +221,6 @@ class ModelJudge:
         self._is_let_in = bool(let_in)
         self._needs_trial = has_trial
         self._shows_position = is_position_drawn or order == "both"
-        self._extracted = 0
         self._answers = Progress(asker.key)
 
     @staticmethod
@@ -253,12 +253,11 @@ class ModelJudge:
             LunguageError: see `Asker.ask`, or too few answers can be read; what was
                 answered is in the ledger.
         """
-        self._pass_trial([self._prompts.extraction(question) for question in questions])
+        requests = [self._prompts.extraction(question) for question in questions]
+        self._pass_trial(requests)
         answers: list[ExtractionAnswer] = []
-        for some in _looked_at(questions, self._extracted):
-            requests = [self._prompts.extraction(question) for question in some]
-            phrase_lists = self._asker.ask(requests, parse_phrase_list)
-            self._extracted += len(some)
+        for some in _in_looks(requests, FIRST_LOOK):
+            phrase_lists = [it.value for it in self._asker.ask(some, parse_phrase_list)]
             self._asker.require_readable(phrase_lists)
             answers += [
                 ExtractionAnswer(tuple(phrases or ()), valid=phrases is not None)
@@ -273,13 +272,13 @@ class ModelJudge:
             UnfitJudge: its answers do not depend on what the sentences say.
         """
         self._pass_trial(self._requests(questions, self._order))
+        answers_each = 2 if self._order == "both" else 1
+        until_look = FIRST_LOOK - self._answers.decided
         choices: list[Choice] = []
-        for some in _looked_at(
-            questions, self._answers.decided, 2 if self._order == "both" else 1
-        ):
-            choices += self._choose(some)
-            if self._shows_position and not self._is_let_in:
-                require_fit(self.key, self._answers)
+        for some in _in_looks(questions, math.ceil(until_look / answers_each)):
+            pairs = self._ask(some, self._order)
+            self._count(some, pairs)
+            choices += [pair.choice for pair in pairs]
         return choices
 
     def _pass_trial(self, requests: Sequence[Request]) -> None:
@@ -300,14 +299,13 @@ class ModelJudge:
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
         questions = trial_questions()
-        answered = self._ask(questions, "both")
-        wrong: list[tuple[ComparisonQuestion, Choice, Choice]] = []
-        for question, pair in zip(questions, answered, strict=True):
-            if pair.choice("both") != "sentence_1":
-                first = pair.first.choice or "invalid"
-                wrong.append((question, first, pair.turned.choice or "invalid"))
-        answers = _counted(self.key, answered)
-        return Trial(answers, 2 * len(questions) - answers.decided, wrong)
+        pairs = self._ask(questions, "both")
+        wrong = [
+            (question, pair.first.value or "invalid", pair.turned.value or "invalid")
+            for question, pair in zip(questions, pairs, strict=True)
+            if pair.choice != "sentence_1" and pair.turned is not None
+        ]
+        return Trial(counted(self.key, pairs), wrong)
 
     def _requests(
         self, questions: Sequence[ComparisonQuestion], order: Order
@@ -320,109 +318,38 @@ class ModelJudge:
 
     def _ask(
         self, questions: Sequence[ComparisonQuestion], order: Order
-    ) -> list[_Pair]:
-        settled = self._asker.settle(self._requests(questions, order), choice_of)
-        answers = list(map(_Answer.of, settled))
-        self._asker.require_readable([answer.choice for answer in answers])
-        turned = answers[len(questions) :] or [_NOT_ASKED] * len(questions)
-        return list(map(_Pair, answers, turned))
+    ) -> list[AnsweredPair]:
+        requests = self._requests(questions, order)
+        answers: list[Answered[Choice]] = self._asker.ask(requests, choice_of)
+        self._asker.require_readable([answer.value for answer in answers])
+        turned = answers[len(questions) :]
+        return [
+            AnsweredPair(answers[at], turned[at] if turned else None)
+            for at in range(len(questions))
+        ]
 
-    def _choose(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        answered = self._ask(questions, self._order)
+    def _count(
+        self, questions: Sequence[ComparisonQuestion], pairs: Sequence[AnsweredPair]
+    ) -> None:
+        """Count what a judge chose by position, and stop one that does not judge."""
         # Where margins are averaged, a position that is preferred cancels out.
         # Between identical sentences any answer is right.
-        counted = _counted(
-            self.key,
-            [
-                pair
-                for question, pair in zip(questions, answered, strict=True)
-                if pair.margin is None and question.sentence_1 != question.sentence_2
-            ],
-        )
-        self._answers += counted
-        self._asker.report(counted)
-        return [pair.choice(self._order) for pair in answered]
+        telling = [
+            pair
+            for question, pair in zip(questions, pairs, strict=True)
+            if pair.margin is None and question.sentence_1 != question.sentence_2
+        ]
+        answers = counted(self.key, telling)
+        self._answers += answers
+        self._asker.report(answers)
+        if self._shows_position and not self._is_let_in:
+            require_fit(self.key, self._answers)
 
 
-class _Answer(NamedTuple):
-    """One answer about two sentences.
-
-    Attributes:
-        choice: of a sentence as shown; None: it cannot be read.
-        margin: how much likelier the sentence shown first was; None: unknown.
-    """
-
-    choice: Choice | None
-    margin: float | None
-
-    @classmethod
-    def of(cls, settled: Settled) -> _Answer:
-        return cls(choice_of(settled.answer or ""), settled.margin)
-
-
-_NOT_ASKED = _Answer(None, None)
-
-
-class _Pair(NamedTuple):
-    """The answers about two sentences: as they were given, and the other one first."""
-
-    first: _Answer
-    turned: _Answer
-
-    @property
-    def margin(self) -> float | None:
-        """How much likelier the first sentence is, by both orders; None: unknown."""
-        if self.first.margin is None or self.turned.margin is None:
-            return None
-        return (self.first.margin - self.turned.margin) / 2
-
-    def choice(self, order: Order) -> Choice:
-        """Choose a sentence, `invalid` where the answers contradict each other."""
-        # Equal margins say nothing: then the answers decide, as without margins.
-        margin = self.margin
-        if margin:
-            return "sentence_1" if margin > 0 else "sentence_2"
-        choice = self.first.choice
-        # Unequal answers are a draw, and a draw is no match.
-        is_draw = order == "both" and self.turned.choice in (choice, None)
-        return "invalid" if choice is None or is_draw else choice
-
-
-def _counted(judge: str, answered: Sequence[_Pair]) -> Progress:
-    """Count a judge's answers by position, and those that agree in both orders."""
-    decided: list[Choice] = []
-    pairs = 0
-    agreed = 0
-    for pair in answered:
-        choices = [answer.choice for answer in pair if answer.choice is not None]
-        decided += choices
-        if len(choices) == 2:
-            pairs += 1
-            agreed += len(set(choices)) == 2
-    first_shown = decided.count("sentence_1")
-    return Progress(
-        judge, decided=len(decided), first=first_shown, pairs=pairs, agreed=agreed
-    )
-
-
-def _looked_at(
-    questions: Sequence[T], answered: int, answers_each: int = 1
-) -> Iterator[Sequence[T]]:
-    """Cut questions where a judge is looked at: after 40 answers, 400, and so on.
-
-    Args:
-        questions: that are asked.
-        answered: how many answers there were before.
-        answers_each: how many a question gets.
-    """
-    look = FIRST_LOOK
-    while questions:
-        while look <= answered:
-            look *= 10
-        count = math.ceil((look - answered) / answers_each)
-        yield questions[:count]
-        questions = questions[count:]
-        answered += count * answers_each
+def _in_looks(questions: Sequence[T], first: int) -> list[Sequence[T]]:
+    """Cut questions where a judge is looked at for the first time."""
+    first = max(first, 0)
+    return [part for part in (questions[:first], questions[first:]) if part]
 
 
 def choice_of(text: str) -> Choice | None:
@@ -444,23 +371,9 @@ def parse_phrase_list(text: str) -> list[str] | None:
         if fenced:
             body = fenced.group(1).strip()
     try:
-        phrases = json.loads(body)
-    except (ValueError, RecursionError):
+        return _PHRASES.validate_json(body)
+    except ValueError:
         return None
-    if not isinstance(phrases, list):
-        return None
-    if not all(isinstance(phrase, str) for phrase in phrases):
-        return None
-    return phrases if _is_storable(phrases) else None
-
-
-def _is_storable(phrases: Sequence[str]) -> bool:
-    """Whether texts can be encoded: half a surrogate pair is valid JSON, and cannot."""
-    try:
-        "".join(phrases).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def parse_label(text: str, labels: Sequence[str]) -> str | None:

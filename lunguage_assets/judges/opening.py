@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lunguage_assets.judges.ask import Asker, Budget
+from lunguage_assets.judges.ask import Asker
+from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.data_policy import preflight, require
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import Ledger

@@ -28,9 +28,6 @@ FailureKind = Literal[
     "authentication", "malformed",
 ]  # fmt: skip
 
-MOST_TOKENS = 1_000_000_000
-"""No request has as many; a ledger could not keep any number."""
-
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -113,11 +110,8 @@ class Reply:
         text: the answer.
         returned_model: that answered, as the service names it.
         input_tokens: billed.
-        output_tokens: billed, with `reasoning_tokens`.
-        reasoning_tokens: billed.
+        output_tokens: billed, with those of reasoning.
         refused: by a safety refusal or filter.
-        metered: False: the service did not say what it billed. The tokens are then 0,
-            and mean nothing.
         margin: log-probability of the first label less that of the second; None: the
             service does not say.
     """
@@ -126,10 +120,14 @@ class Reply:
     returned_model: str
     input_tokens: int
     output_tokens: int
-    reasoning_tokens: int = 0
     refused: bool = False
-    metered: bool = True
     margin: float | None = None
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether the service said what it billed."""
+        # No prompt has no tokens: 0 means that the service did not count.
+        return self.input_tokens > 0
 
 
 class ProviderFailure(Exception):
@@ -169,15 +167,13 @@ class ModelBinding:
     """What decides a model's answers, and is therefore in the ledger's key.
 
     Attributes:
-        provider: of the judge.
-        endpoint_class: the kind of service, such as `azure-openai`; not its URL.
+        provider: the kind of service, such as `azure-openai`; not its URL.
         model: that is requested.
         parameters: how it draws its answer.
         aliases: other names under which the service answers; not in the key.
     """
 
     provider: str
-    endpoint_class: str
     model: str
     parameters: tuple[tuple[str, Any], ...] = ()
     aliases: tuple[str, ...] = ()
@@ -210,8 +206,8 @@ def request_key(binding: ModelBinding, request: Request) -> str:
     """
     content = {
         "provider": binding.provider,
-        # The same name on Azure or Vertex is another deployment.
-        "endpoint_class": binding.endpoint_class,
+        # Once more, as at first: a changed key would have every answer paid again.
+        "endpoint_class": binding.provider,
         "model": binding.model,
         "parameters": _canonical(dict(binding.parameters)),
         "template_version": request.prompt.template_version,
@@ -245,7 +241,7 @@ def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
             named.
     """
     digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
-    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
+    return f"{binding.provider}/{binding.model}/{mode}/{digest}"
 
 
 def _canonical(value: Any) -> Any:

@@ -7,9 +7,8 @@ a panel (`explicit/distilled/`).
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
 )
 from lunguage_assets.randomness import Floats
+
+_MOST_REMEMBERED = 1 << 16
+"""Sentences whose scores are kept: a fit asks of all of a batch in every round."""
 
 
 @runtime_checkable
@@ -38,67 +40,30 @@ class Scorer(Protocol):
         """
 
 
-def choose_sentence(
-    method: str,
-    question: ComparisonQuestion,
-    score_1: float | None,
-    score_2: float | None,
-) -> Choice:
-    """Choose the sentence with the higher score (explicit.md section 6).
-
-    Equal scores are decided by a coin hashed from the two sentences and the method, the
-    same coin whichever is shown first. Between identical sentences it falls on the
-    position, anew for every replicate.
-
-    Args:
-        method: whose scores they are: coins of different methods fall independently.
-        question: the two sentences.
-        score_1: of the first sentence; None: it has none, and the answer is invalid.
-        score_2: of the second sentence.
-    """
-    if score_1 is None or score_2 is None:
-        return "invalid"
-    sentence_1 = question.sentence_1
-    sentence_2 = question.sentence_2
-    if score_1 != score_2:
-        is_first = score_1 > score_2
-    elif sentence_1 == sentence_2:
-        is_first = _coin(method, sentence_1, str(question.replicate))
-    else:
-        # Sorted: the coin speaks for one of the sentences, wherever it is shown.
-        is_lower = _coin(method, *sorted((sentence_1, sentence_2)))
-        is_first = is_lower == (sentence_1 < sentence_2)
-    return "sentence_1" if is_first else "sentence_2"
-
-
-def _coin(*parts: str) -> bool:
-    text = "\x1f".join(parts).encode("utf-8", "surrogatepass")
-    return bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)
-
-
-class _Score(NamedTuple):
-    """Of one sentence."""
-
-    mu: float
-    mu_sd: float
-
-
 class ScorerJudge:
-    """A judge that compares two scores of a scorer.
+    """A judge that compares scores, each of which is computed once.
 
     It extracts no phrases: such an answer is invalid.
 
     Args:
         key: of the judge.
-        scorer: scores the sentences.
+        identity: of what scores.
+        compute: scores sentences as a `Scorer` does.
+        method: whose scores they are: coins of different methods fall independently.
     """
 
-    def __init__(self, key: str, scorer: Scorer) -> None:
+    def __init__(
+        self,
+        key: str,
+        identity: str,
+        compute: Callable[[Sequence[str]], tuple[Floats, Floats]],
+        method: str = "",
+    ) -> None:
         self.key = key
-        self.identity = scorer.identity
-        self._scorer = scorer
-        # A fit compares the same sentences round after round.
-        self._score_by_sentence: dict[str, _Score] = {}
+        self.identity = identity
+        self._compute = compute
+        self._method = method or identity
+        self._score_by_sentence: dict[str, tuple[float, float]] = {}
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -106,42 +71,49 @@ class ScorerJudge:
         """Answer every question as invalid."""
         return [ExtractionAnswer((), valid=False) for _ in questions]
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """Choose the surer sentence of each question; see `choose_sentence`."""
-        scores_1 = self._known_mu([question.sentence_1 for question in questions])
-        scores_2 = self._known_mu([question.sentence_2 for question in questions])
-        return [
-            choose_sentence(self.identity, question, score_1, score_2)
-            for question, score_1, score_2 in zip(
-                questions, scores_1, scores_2, strict=True
-            )
-        ]
-
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Score sentences as any `Scorer` does; the scorer sees a sentence once."""
+        """Score sentences as any `Scorer` does."""
         unknown = sorted(set(masked_sentences) - self._score_by_sentence.keys())
+        if len(self._score_by_sentence) + len(unknown) > _MOST_REMEMBERED:
+            self._score_by_sentence.clear()
+            unknown = sorted(set(masked_sentences))
         if unknown:
-            mu, mu_sd = self._scorer.scores(unknown)
-            new_scores = map(_Score, mu.tolist(), mu_sd.tolist())
-            self._score_by_sentence |= dict(zip(unknown, new_scores, strict=True))
-        scores = [self._score_by_sentence[sentence] for sentence in masked_sentences]
-        return (
-            np.array([score.mu for score in scores], dtype=np.float64),
-            np.array([score.mu_sd for score in scores], dtype=np.float64),
-        )
+            mu, mu_sd = self._compute(unknown)
+            scores = zip(mu.tolist(), mu_sd.tolist(), strict=True)
+            self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
+        known = [self._score_by_sentence[sentence] for sentence in masked_sentences]
+        mu, mu_sd = np.array(known, dtype=np.float64).reshape(-1, 2).T
+        return mu, mu_sd
 
-    def _known_mu(self, masked_sentences: Sequence[str]) -> list[float | None]:
-        """Score sentences; None where the scorer cannot say."""
-        mu, _ = self.scores(masked_sentences)
-        return [None if math.isnan(score) else score for score in mu.tolist()]
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+        """Choose the sentence with the higher score (explicit.md section 6).
+
+        Without a score the answer is invalid. Equal scores are decided by a coin hashed
+        from the two sentences and the method, the same coin whichever is shown first.
+        Between identical sentences it falls on the position, anew for every replicate.
+        """
+        mu_1, _ = self.scores([question.sentence_1 for question in questions])
+        mu_2, _ = self.scores([question.sentence_2 for question in questions])
+        choices: list[Choice] = []
+        for question, difference in zip(questions, (mu_1 - mu_2).tolist(), strict=True):
+            is_first = difference > 0
+            if difference == 0:
+                is_first = self._coin_says_first(question)
+            if np.isnan(difference):
+                choices.append("invalid")
+            else:
+                choices.append("sentence_1" if is_first else "sentence_2")
+        return choices
+
+    def _coin_says_first(self, question: ComparisonQuestion) -> bool:
+        sentences = (question.sentence_1, question.sentence_2)
+        if sentences[0] == sentences[1]:
+            return _coin(self._method, sentences[0], str(question.replicate))
+        # Sorted: the coin speaks for one of the sentences, wherever it is shown.
+        in_order = sorted(sentences)
+        return _coin(self._method, *in_order) == (in_order[0] == sentences[0])
 
 
-def unknown_deviation(scores: Sequence[float | None]) -> tuple[Floats, Floats]:
-    """Give the scores of a scorer that does not know how far it errs.
-
-    Returns:
-        mu, NaN for None, and mu_sd, NaN for all.
-    """
-    # numpy reads None as NaN where it is told to make numbers.
-    mu = np.array(scores, dtype=np.float64)
-    return mu, np.full(len(mu), math.nan)
+def _coin(*parts: str) -> bool:
+    text = "\x1f".join(parts).encode("utf-8", "surrogatepass")
+    return bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)

@@ -10,11 +10,12 @@ doubts (explicit.md section 2). Nothing is asked here: `model_judge.py` asks.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.ask import Answered
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.packaged_data import resource
@@ -48,6 +49,52 @@ class UnfitJudge(LunguageError):
     """A judge's answers do not depend on what stands in the sentences."""
 
 
+class AnsweredPair(NamedTuple):
+    """The answers about two sentences, as they were asked and the other one first.
+
+    Attributes:
+        first: the sentence that a judge chose, as shown.
+        turned: the same with the other sentence first; None: asked once.
+    """
+
+    first: Answered[Choice]
+    turned: Answered[Choice] | None
+
+    @property
+    def margin(self) -> float | None:
+        """How much likelier the first sentence is, by both orders; None: unknown."""
+        if self.turned is None or None in (self.first.margin, self.turned.margin):
+            return None
+        return ((self.first.margin or 0.0) - (self.turned.margin or 0.0)) / 2
+
+    @property
+    def choice(self) -> Choice:
+        """The sentence chosen, `invalid` where the answers contradict each other."""
+        # Equal margins say nothing: then the answers decide, as without margins.
+        if self.margin:
+            return "sentence_1" if self.margin > 0 else "sentence_2"
+        # Unequal answers are a draw, and a draw is no match.
+        is_draw = self.turned and self.turned.value in (self.first.value, None)
+        return "invalid" if is_draw else self.first.value or "invalid"
+
+
+def counted(judge: str, pairs: Iterable[AnsweredPair]) -> Progress:
+    """Count a judge's answers by position, and those that agree in both orders."""
+    answers = Progress(judge)
+    for first, turned in pairs:
+        choices = [answer.value for answer in (first, turned) if answer is not None]
+        decided = [choice for choice in choices if choice is not None]
+        is_pair = len(decided) == 2
+        answers += Progress(
+            judge,
+            decided=len(decided),
+            first=decided.count("sentence_1"),
+            pairs=int(is_pair),
+            agreed=int(is_pair and decided[0] != decided[1]),
+        )
+    return answers
+
+
 class Share(NamedTuple):
     """A share with its exact 95% interval."""
 
@@ -72,43 +119,34 @@ def share_of(hits: int, total: int) -> Share:
 
 def unfitness(answers: Progress) -> str:
     """Say by what a judge shows that it does not judge; empty: it does not show it."""
-    if answers.decided < FIRST_LOOK:
-        return ""
-    # First, as it says more: a judge can be balanced by chance and still be a coin.
-    if answers.pairs >= FIRST_LOOK // 2:
-        agreement = answers.agreed / answers.pairs
-        if agreement < LEAST_AGREEMENT:
-            return (
-                f"asked in both orders about {answers.pairs:,} pairs it agreed with "
-                f"itself in {agreement:.2f}; expected {LEAST_AGREEMENT:.2f} or more"
-            )
-    first = share_of(answers.first, answers.decided)
-    if first.low > MOST_ONE_SIDED or first.high < 1.0 - MOST_ONE_SIDED:
-        return f"{_of_first(answers, first)}; expected about a half"
-    return ""
+    return "; ".join(_faults(answers, MOST_ONE_SIDED, LEAST_AGREEMENT))
 
 
 def doubt(answers: Progress) -> str:
     """Say what a person should know of a judge that is not unfit; empty: nothing."""
+    return "; ".join(_faults(answers, HARDLY_ONE_SIDED, GOOD_AGREEMENT))
+
+
+def _faults(
+    answers: Progress, most_one_sided: float, least_agreement: float
+) -> list[str]:
     if answers.decided < FIRST_LOOK:
-        return ""
-    reasons = []
-    first = share_of(answers.first, answers.decided)
-    if first.low > HARDLY_ONE_SIDED or first.high < 1.0 - HARDLY_ONE_SIDED:
-        reasons.append(_of_first(answers, first))
-    if answers.pairs and answers.agreed < GOOD_AGREEMENT * answers.pairs:
-        agreement = answers.agreed / answers.pairs
-        reasons.append(
-            f"it agreed with itself in {agreement:.2f} of {answers.pairs:,} pairs"
+        return []
+    faults: list[str] = []
+    # First, as it says more: a judge can be balanced by chance and still be a coin.
+    agreement = answers.agreed / max(answers.pairs, 1)
+    if answers.pairs >= FIRST_LOOK // 2 and agreement < least_agreement:
+        faults.append(
+            f"asked in both orders about {answers.pairs:,} pairs it agreed with itself "
+            f"in {agreement:.2f}; expected {least_agreement:.2f} or more"
         )
-    return "; ".join(reasons)
-
-
-def _of_first(answers: Progress, first: Share) -> str:
-    return (
-        f"of {answers.decided:,} answers {answers.first:,} chose the sentence shown "
-        f"first, {first}"
-    )
+    first = share_of(answers.first, answers.decided)
+    if first.low > most_one_sided or first.high < 1.0 - most_one_sided:
+        faults.append(
+            f"of {answers.decided:,} answers {answers.first:,} chose the sentence "
+            f"shown first, {first}; expected about a half"
+        )
+    return faults
 
 
 def require_fit(judge: str, answers: Progress) -> None:
@@ -148,18 +186,17 @@ class Trial(NamedTuple):
 
     Attributes:
         answers: counted by position and agreement.
-        unreadable: answers that could not be read, of twice thirty.
         wrong: pairs that it did not answer rightly, with both of its answers: with the
             surer sentence first, and with the other one first.
     """
 
     answers: Progress
-    unreadable: int
     wrong: Sequence[tuple[ComparisonQuestion, Choice, Choice]]
 
     @property
-    def right(self) -> int:
-        return len(trial_questions()) - len(self.wrong)
+    def is_passed(self) -> bool:
+        """Whether enough pairs were answered rightly."""
+        return len(trial_questions()) - len(self.wrong) >= LEAST_RIGHT
 
     @property
     def verdict(self) -> str:
@@ -167,15 +204,11 @@ class Trial(NamedTuple):
         first = share_of(self.answers.first, self.answers.decided)
         pairs = len(trial_questions())
         return (
-            f"{self.right} of {pairs} pairs right (expected {LEAST_RIGHT} or more), "
-            f"share of first-shown answers {first}, agreed with itself in "
-            f"{self.answers.agreed} of {self.answers.pairs} pairs, {self.unreadable} "
-            f"of {2 * pairs} answers unreadable"
+            f"{pairs - len(self.wrong)} of {pairs} pairs right (expected {LEAST_RIGHT} "
+            f"or more), share of first-shown answers {first}, agreed with itself in "
+            f"{self.answers.agreed} of {self.answers.pairs} pairs, "
+            f"{2 * pairs - self.answers.decided} of {2 * pairs} answers unreadable"
         )
-
-    @property
-    def is_passed(self) -> bool:
-        return self.right >= LEAST_RIGHT
 
     def require_passed(self, judge: str) -> None:
         """Stop where a judge cannot tell what no reader doubts.

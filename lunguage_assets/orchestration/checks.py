@@ -261,16 +261,16 @@ def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
     """Few replies of language models, which are paid, could not be used."""
-    replies = sum(judge.replies for judge in totals)
-    if not replies:
+    if not totals:
         return check_result(True, {"note": "No language model was asked."})
-    unusable = sum(judge.unusable for judge in totals)
+    replies = sum(judge.replies for judge in totals)
+    unusable = sum(judge.invalid for judge in totals)
     allowed = configuration.settings.checks.unusable_share
     rows = [
         (
             judge.judge,
             judge.replies,
-            judge.unusable,
+            judge.invalid,
             judge.void,
             str(share_of(judge.first, judge.decided)) if judge.decided else "",
             f"{judge.agreed:,} of {judge.pairs:,}" if judge.pairs else "",

@@ -293,7 +293,7 @@ def estimate_run(
 
 def _answered(configuration: Configuration) -> pd.DataFrame:
     """Read what the ledger has answered; without rows: nobody was ever asked."""
-    ledger = Ledger.open_read_only(configuration.ledger_location)
+    ledger = Ledger.find(configuration.ledger_location)
     if ledger is None:
         return pd.DataFrame(columns=["judge", "stage", "model"])
     with closing(ledger):

@@ -21,7 +21,7 @@ LOOKING = {
     "analyse of cues": ("analyse", "--cues"),
     "run of what is registered": ("run", "--ranker", "lexicon"),
     "ledger stats": ("ledger", "stats"),
-    "ledger export": ("ledger", "export", "answers.sqlite"),
+    "ledger export": ("ledger", "export", "answers.csv"),
     "survey make": ("survey", "make", "--out", "survey.csv"),
 }
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ask import MIN_ANSWERS_TO_JUDGE, Asker, NothingReadable
+from lunguage_assets.judges.ask import Asker, NothingReadable
 from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import (
@@ -41,7 +41,7 @@ PAIRS = [
 ]
 SENTENCES = [
     ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.")
-    for n in range(MIN_ANSWERS_TO_JUDGE)
+    for n in range(10)
 ]
 TEMPLATES = {
     ("extraction", "system"): Template("List the hedges."),
@@ -75,19 +75,18 @@ def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
 def test_a_judge_without_any_readable_answer_is_an_error(
     ledger: Ledger, task: str
 ) -> None:
-    mute = made(ledger, FakeModel(answer=lambda *_: reply("I cannot say.")))
-
-    def ask(*numbers: int) -> None:
+    def ask(judge: ModelJudge, number: int) -> None:
         if task == "compare":
-            mute.compare([PAIRS[number] for number in numbers])
+            judge.compare([PAIRS[number]])
         else:
-            mute.extract([SENTENCES[number] for number in numbers])
+            judge.extract([SENTENCES[number]])
 
-    ask(*range(MIN_ANSWERS_TO_JUDGE - 1))  # a fit asks in many rounds
-    with pytest.raises(
-        NothingReadable, match=rf"judge 'one': of {MIN_ANSWERS_TO_JUDGE} answers none"
-    ):
-        ask(MIN_ANSWERS_TO_JUDGE - 1)
+    mute = FakeModel(answer=lambda *_: reply("I cannot say."))
+    with pytest.raises(NothingReadable, match="judge 'one': of 1 answers none"):
+        ask(made(ledger, mute), 0)
+    ask(made(ledger), 1)
+    # Once it could be read: not every answer is.
+    ask(made(ledger, mute), 2)
 
 
 def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -> None:
@@ -119,7 +118,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     }
     changed = {
         identity(dataclasses.replace(BINDING, model="fake-2")),
-        identity(dataclasses.replace(BINDING, endpoint_class="other")),
+        identity(dataclasses.replace(BINDING, provider="other")),
         identity(dataclasses.replace(BINDING, parameters=(("max_tokens", 11),))),
         identity(prompts=Prompts("v2", TEMPLATES)),
         identity(mode="enum"),
@@ -177,7 +176,7 @@ def test_every_word_of_a_prompt_is_in_its_version(own_templates: Path) -> None:
     ("extraction/user.txt", "$finding $sentence $colour", r"\$colour"),
     ("comparison/user.txt", "$sentence_1 $sentence_2 costs $ 5", r"Write a dollar sign as \$\$"),
     ("comparison/system.txt", "You judge $finding", "no places"),
-    ("extraction/system.txt", "  \n", "an empty file"),
+    ("extraction/system.txt", "  \n", "no places"),
     ("comparison/user.txt", None, "cannot be read"),
 ])  # fmt: skip
 def test_a_template_that_cannot_be_used_is_named(

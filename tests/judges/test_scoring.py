@@ -45,7 +45,7 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
     None
 ):
     scorer = ByLength()
-    judge = ScorerJudge("mine", scorer)
+    judge = ScorerJudge("mine", scorer.identity, scorer.scores)
     short = SENTENCES[0]
     long = SENTENCES[3]
     green = SENTENCES[2]
@@ -75,7 +75,7 @@ judges.small = {{ provider = "distilled"{folder} }}
 @pytest.mark.parametrize(
     ("changed_fields", "message"),
     [
-        ({"members": '"lexicon", "small"'}, "repeats those whom it learnt from"),
+        ({"members": '"lexicon", "small"'}, "panels.one.members names 'small'"),
         ({"extractor": "small"}, "presets.mine.extractor"),
         ({"folder": ""}, "folder: expected for provider 'distilled'"),
     ],

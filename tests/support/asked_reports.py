@@ -19,7 +19,7 @@ import pandas as pd
 from loopback import Call
 from sdk_run import KEYS
 
-from lunguage_assets.judges.ask import Budget
+from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext

@@ -20,9 +20,7 @@ from lunguage_assets.judges.requests import (
     request_key,
 )
 
-BINDING = ModelBinding(
-    "fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1))
-)
+BINDING = ModelBinding("fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
 LABELS = ("sentence_1", "sentence_2")
 FAILURES = (
     "rate_limited",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lunguage_assets.judges.ask import Asker, Budget
+from lunguage_assets.judges.ask import Asker
+from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig, Price
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts

@@ -13,13 +13,21 @@ from dataclasses import dataclass, field
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig, checked_base_url
 
-_KEY_VARIABLES: Mapping[str, str] = {
-    "openai": "OPENAI_API_KEY",
-    "azure-openai": "AZURE_OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "gemini": "GEMINI_API_KEY",
+_VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "openai": {"api_key": "OPENAI_API_KEY"},
+    "azure-openai": {
+        "api_key": "AZURE_OPENAI_API_KEY",
+        "base_url": "AZURE_OPENAI_ENDPOINT",
+        "api_version": "OPENAI_API_VERSION",
+    },
+    "anthropic": {"api_key": "ANTHROPIC_API_KEY"},
+    "gemini": {"api_key": "GEMINI_API_KEY"},
+    "vertex": {
+        "project": "GOOGLE_CLOUD_PROJECT",
+        "location": "GOOGLE_CLOUD_LOCATION",
+    },
 }
-"""Variable that holds the key, unless the judge names another by `api_key_env`. An
+"""Variables without which a judge cannot answer, unless its table says otherwise. An
 OpenAI-compatible server needs none; Vertex AI takes Google's application default
 credentials (GOOGLE_APPLICATION_CREDENTIALS).
 """
@@ -33,36 +41,18 @@ _OFFICIAL_URLS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A resolved address with its key."""
+    """A resolved address with its key.
+
+    Attributes:
+        key_source: where the key comes from, in words.
+    """
 
     base_url: str
     api_key: str = field(repr=False, default="")
     api_version: str = ""
     project: str = ""
     location: str = ""
-
-
-def variables_of(config: LLMJudgeConfig) -> dict[str, str]:
-    """Name the environment variables without which a judge cannot answer.
-
-    Returns:
-        Field of its `Endpoint` -> variable.
-    """
-    provider = config.provider
-    variables = {
-        "api_key": config.api_key_env or _KEY_VARIABLES.get(provider, ""),
-        "base_url": config.base_url_env,
-    }
-    # Every customer of Azure has an address of his own. The variables are those that
-    # the SDK would read.
-    if provider == "azure-openai" and not config.base_url:
-        variables["base_url"] = config.base_url_env or "AZURE_OPENAI_ENDPOINT"
-    if provider == "azure-openai" and not config.api_version:
-        variables["api_version"] = "OPENAI_API_VERSION"
-    if provider == "vertex":
-        variables["project"] = "GOOGLE_CLOUD_PROJECT"
-        variables["location"] = "GOOGLE_CLOUD_LOCATION"
-    return {field: variable for field, variable in variables.items() if variable}
+    key_source: str = "no api_key_env is named"
 
 
 def resolve_endpoint(
@@ -79,24 +69,30 @@ def resolve_endpoint(
         ConfigurationError: names the variable that is not set, or whose address is not
             usable.
     """
-    values = {
-        "base_url": config.base_url or _OFFICIAL_URLS.get(config.provider, ""),
-        "api_version": config.api_version,
-    }
-    for name, variable in variables_of(config).items():
+    variables = dict(_VARIABLES.get(config.provider, {}))
+    given = {"api_key": config.api_key_env, "base_url": config.base_url_env}
+    variables |= {name: variable for name, variable in given.items() if variable}
+    values = {"base_url": config.base_url, "api_version": config.api_version}
+    for name, variable in variables.items():
+        if values.get(name):
+            continue
         values[name] = environ.get(variable, "").strip()
-        problem = "" if values[name] else "is not set"
-        if name == "base_url" and values[name]:
-            try:
+        try:
+            if not values[name]:
+                raise ValueError("is not set")
+            if name == "base_url":
                 checked_base_url(values[name])
-            except ValueError as error:
-                problem = f"holds another address than expected: {error}"
-        if problem:
+        except ValueError as error:
             raise ConfigurationError(
-                f"judge {key!r}: environment variable {variable} {problem}. Set it, or "
+                f"judge {key!r}: environment variable {variable} {error}. Set it, or "
                 "choose another preset."
-            )
-    values["base_url"] = values["base_url"] or _vertex_url(values["location"])
+            ) from None
+    official_url = _OFFICIAL_URLS.get(config.provider, "")
+    if config.provider == "vertex":
+        official_url = _vertex_url(values["location"])
+    values["base_url"] = values["base_url"] or official_url
+    if "api_key" in variables:
+        values["key_source"] = f"the key is read from ${variables['api_key']}"
     return Endpoint(**values)
 
 

@@ -7,10 +7,8 @@ a connection that failed.
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,26 +32,24 @@ _EXHAUSTED_CODES = frozenset(
 )
 """Codes of a 429 that waiting does not fix: the account has no money left."""
 
-_NAMES_BY_KIND: Mapping[FailureKind, str] = {
-    "timeout": "TimeoutError APITimeoutError TimeoutException",
-    "malformed": "APIResponseValidationError UnknownApiResponseError DecodingError",
-    "connection": "APIConnectionError RequestError TransportError OSError "
-    "ClientConnectionError",
-    "authentication": "RefreshError DefaultCredentialsError GoogleAuthError "
-    "CredentialsError UserAccessTokenError",
+_KIND_BY_NAME: Mapping[str, FailureKind] = {
+    "Timeout": "timeout",
+    "ValidationError|ApiResponseError|DecodingError": "malformed",
+    "Connection|RequestError|TransportError|OSError": "connection",
+    "RefreshError|Credentials|GoogleAuth": "authentication",
+    "ValueError|StreamError|AttributeError|TypeError|LookupError": "malformed",
 }
-"""Names of exceptions, not classes: the SDKs share these names, and httpx, httpx2 and
-aiohttp would each have to be imported to ask for a class. The first kind that fits
-counts.
+"""Parts of the names of exceptions, not classes: the SDKs share these names, and httpx,
+httpx2 and aiohttp would each have to be imported to ask for a class. The first kind
+that fits counts; the last are what the SDKs stumble over when a response is JSON of
+other types than theirs.
 """
-
-_STUMBLED_NAMES = frozenset(
-    {"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}
-)
-"""What the SDKs stumble over when a response is JSON of other types than theirs."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A type or code of an error, such as `model_not_found`: no sentence is one."""
+
+_WAIT = re.compile(r"'retryDelay': '([0-9.]+)s'|^([0-9.]+)$")
+"""How long a service asks to wait, in the body's RetryInfo or the header."""
 
 
 def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailure:
@@ -78,61 +74,47 @@ def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailu
         kind = "authentication"
     if kind == "authentication":
         details.append(key_source)
-    wait_s = _seconds_to_wait(error)
-    return ProviderFailure(kind, status, wait_s, about=", ".join(details))
+    return ProviderFailure(kind, status, _seconds_to_wait(error), ", ".join(details))
 
 
 def _kind_of_class(error: Exception) -> FailureKind:
     """Tell the kind of a failure by the names of its exception's classes."""
     # An SDK wraps what it met, such as a timeout.
     classes = (*type(error).__mro__, type(error.__cause__))
-    names = {cls.__name__ for cls in classes}
-    for kind, known_names in _NAMES_BY_KIND.items():
-        if not names.isdisjoint(known_names.split()):
+    names = " ".join(cls.__name__ for cls in classes)
+    for pattern, kind in _KIND_BY_NAME.items():
+        if re.search(pattern, names):
             return kind
-    return "malformed" if names & _STUMBLED_NAMES else "rejected"
+    return "rejected"
 
 
 def _words_of_service(error: Any) -> list[str]:
     """Read the service's type and code of an error, of whichever SDK."""
     body = getattr(error, "body", None)
-    if isinstance(body, dict) and isinstance(body.get("error"), dict):
-        # Anthropic's error stands in an object of its own.
-        body = body["error"]
-    values = [getattr(error, name, None) for name in ("type", "code", "status")]
-    if isinstance(body, dict):
-        values += [body.get("type"), body.get("code")]
-    words = [value for value in values if isinstance(value, str)]
-    return list(dict.fromkeys(filter(_IDENTIFIER.fullmatch, words)))
+    body = body if isinstance(body, dict) else {}
+    # Anthropic's error stands in an object of its own.
+    inner = body.get("error", body)
+    words = [getattr(error, "status", None), getattr(error, "code", None)]
+    if isinstance(inner, dict):
+        words += [inner.get("type"), inner.get("code")]
+    texts = [word for word in words if isinstance(word, str)]
+    return list(dict.fromkeys(filter(_IDENTIFIER.fullmatch, texts)))
 
 
 def _system_error(error: BaseException | None) -> str:
     """Find the system's words for a failure, such as "Connection refused"; "": none."""
     while error is not None:
-        if isinstance(error, socket.gaierror) and error.errno is not None:
-            # Its numbers are those of name resolution, not the system's.
-            return str(error.strerror)
         if isinstance(error, OSError) and error.errno is not None:
-            return os.strerror(abs(error.errno))
+            # Numbers of name resolution are not the system's, and negative.
+            is_of_system = error.errno > 0
+            return os.strerror(error.errno) if is_of_system else str(error.strerror)
         error = error.__cause__ or error.__context__
     return ""
 
 
-def _seconds_to_wait(error: Any) -> float | None:
-    """Read how long a service asks to wait; None: it does not say, or not readably.
-
-    It says so in a Retry-After header, or, as Google, in the body's RetryInfo, such as
-    {"retryDelay": "13s"}.
-    """
+def _seconds_to_wait(error: Any) -> float:
+    """Read how long a service asks to wait; 0: it does not say, or not readably."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    try:
-        delay = headers.get("retry-after")
-        if delay is None:
-            entries = error.details.get("error", error.details)["details"]
-            delay = next(
-                entry["retryDelay"] for entry in entries if "retryDelay" in entry
-            )
-        seconds = float(delay.removesuffix("s"))
-    except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
-        return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    text = headers.get("retry-after") or str(getattr(error, "details", ""))
+    asked = _WAIT.search(text)
+    return float(asked.group(1) or asked.group(2)) if asked else 0.0

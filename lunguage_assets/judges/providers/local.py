@@ -22,7 +22,7 @@ GGUF = ".gguf"
 """Ends the name of a quantised model in one file, whose numbers `dtype` reads."""
 
 LINGER_S = 0.01
-"""A batch that is not full waits so long for more questions."""
+"""So long a batch that is not full waits for more questions."""
 
 _UNREAD_FILES = ("*/*", "consolidated*")
 """Copies of weights in their authors' own layout: fetched for nothing."""
@@ -66,8 +66,9 @@ class LocalProvider:
             )
         self.binding = config.binding
         self._config = config
+        self._parameters = GenerationParameters.model_validate(config.params)
         self._waiting: list[_Waiting] = []
-        self._serving: asyncio.Task[None] | None = None
+        self._one_batch_at_a_time = asyncio.Lock()
 
     async def answer(self, request: Request) -> Reply:
         """Ask once; nothing is tried again.
@@ -76,71 +77,55 @@ class LocalProvider:
             ProviderFailure: `rejected` where the prompt is too long for the model.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
-        loop = asyncio.get_running_loop()
-        reply: asyncio.Future[Reply] = loop.create_future()
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(request, reply))
-        if self._serving is None or self._serving.done():
-            self._serving = loop.create_task(self._serve())
-        return await reply
-
-    async def _serve(self) -> None:
-        """Answer batch after batch while somebody waits, in a thread."""
-        while self._waiting:
-            if len(self._waiting) < self._config.batch_size:
-                await asyncio.sleep(LINGER_S)
-            batch = self._take_batch()
-            requests = [waiting.request for waiting in batch]
-            results: Sequence[Reply | Exception]
-            try:
-                results = await asyncio.to_thread(self._results, requests)
-            except Exception as error:
-                results = [error] * len(batch)
-            for waiting, result in zip(batch, results, strict=True):
-                # Who was interrupted waits no more.
-                if waiting.reply.done():
-                    continue
-                if isinstance(result, Exception):
-                    waiting.reply.set_exception(result)
-                else:
-                    waiting.reply.set_result(result)
+        async with self._one_batch_at_a_time:
+            # Whoever comes first answers for others, too.
+            while not reply.done():
+                if len(self._waiting) < self._config.batch_size:
+                    await asyncio.sleep(LINGER_S)
+                await self._answer_batch(self._take_batch())
+        return reply.result()
 
     def _take_batch(self) -> list[_Waiting]:
         """Take what waits and is answered as the first of it: freely, or by labels."""
+        # One forward pass answers labels; free answers take one for each token.
         is_choice = self._waiting[0].request.is_choice
-        batch: list[_Waiting] = []
-        later: list[_Waiting] = []
-        for waiting in self._waiting:
-            # One forward pass answers labels; free answers take one for each token.
-            is_alike = waiting.request.is_choice == is_choice
-            has_room = len(batch) < self._config.batch_size
-            (batch if is_alike and has_room else later).append(waiting)
-        self._waiting = later
+        alike = [it for it in self._waiting if it.request.is_choice == is_choice]
+        batch = alike[: self._config.batch_size]
+        self._waiting = [it for it in self._waiting if it not in batch]
         return batch
 
+    async def _answer_batch(self, batch: Sequence[_Waiting]) -> None:
+        """Answer a batch in a thread: all free, or all about the same labels."""
+        requests = [waiting.request for waiting in batch]
+        results: Sequence[Reply | Exception]
+        try:
+            results = await asyncio.to_thread(self._results, requests)
+        except Exception as error:
+            results = [error] * len(batch)
+        for waiting, result in zip(batch, results, strict=True):
+            if isinstance(result, Exception):
+                waiting.reply.set_exception(result)
+            else:
+                waiting.reply.set_result(result)
+
     def _results(self, requests: Sequence[Request]) -> list[Reply | Exception]:
-        """Answer a batch: all free, or all about the same labels."""
         config = self._config
         model = loaded_model(config.model, config.revision, config.dtype, config.device)
-        parameters = GenerationParameters.model_validate(config.params)
-        template = parameters.chat_template_kwargs
-        texts = [model.rendered(request.prompt, template) for request in requests]
-        room = model.longest - parameters.max_new_tokens
-        too_long = ProviderFailure("rejected", about="the prompt is too long")
-        results: list[Reply | Exception] = [too_long] * len(texts)
-        fitting = {
-            number: text
-            for number, text in enumerate(texts)
-            if len(model.tokens(text)) <= room
-        }
+        options = self._parameters.chat_template_kwargs
+        texts = [model.rendered(request.prompt, options) for request in requests]
+        room = model.longest - self._parameters.max_new_tokens
+        fitting = [text for text in texts if len(model.tokens(text)) <= room]
         replies: list[Reply] = []
         if fitting and requests[0].is_choice:
-            labels = requests[0].labels
-            replies = model.choose([*fitting.values()], labels, config.model)
+            replies = model.choose(fitting, requests[0].labels, config.model)
         elif fitting:
-            replies = model.generate([*fitting.values()], parameters, config.model)
-        for number, reply in zip(fitting, replies, strict=True):
-            results[number] = reply
-        return results
+            replies = model.generate(fitting, self._parameters, config.model)
+        # Equal prompts, too, have draws of their own.
+        in_order = iter(replies)
+        too_long = ProviderFailure("rejected", about="the prompt is too long")
+        return [next(in_order) if text in fitting else too_long for text in texts]
 
 
 class LocalModel:
@@ -203,36 +188,22 @@ class LocalModel:
             texts: of the prompts.
             labels: of which one answers.
             name: of the model.
-
-        Raises:
-            ConfigurationError: the labels cannot be told apart by their tokens.
         """
-        first, second = map(self.tokens, labels)
-        common = 0
-        while first[common : common + 1] == second[common : common + 1] != []:
-            common += 1
-        if common in (len(first), len(second)):
-            raise ConfigurationError(
-                f"model {name!r} does not tell the labels {', '.join(labels)} apart; "
-                "expected different tokens. Use mode text."
-            )
-        # One token is looked at: where the labels part.
-        begun = [text + self._tokenizer.decode(first[:common]) for text in texts]
-        encoded = self._encoded(begun)
         import torch
 
+        first, second = map(self.tokens, labels)
+        # One token is looked at: where the labels part.
+        pairs = enumerate(zip(first, second, strict=False))
+        parting = next(at for at, (one, other) in pairs if one != other)
+        begun = [text + self._tokenizer.decode(first[:parting]) for text in texts]
+        encoded = self._encoded(begun)
         with torch.inference_mode():
             logits = self._model(**encoded, logits_to_keep=1).logits[:, -1]
-        margins = (logits[:, first[common]] - logits[:, second[common]]).tolist()
+        margins = (logits[:, first[parting]] - logits[:, second[parting]]).tolist()
+        lengths = encoded["attention_mask"].sum(dim=1).tolist()
         return [
-            Reply(
-                text=labels[int(margin < 0)],
-                returned_model=name,
-                input_tokens=int(length),
-                output_tokens=1,
-                margin=margin,
-            )
-            for margin, length in zip(margins, self._lengths(encoded), strict=True)
+            Reply(labels[int(margin < 0)], name, length, 1, margin=margin)
+            for margin, length in zip(margins, lengths, strict=True)
         ]
 
     def generate(
@@ -248,27 +219,22 @@ class LocalModel:
         import torch
 
         encoded = self._encoded(texts)
-        options = parameters.model_dump(exclude={"chat_template_kwargs"})
+        left_out = {"chat_template_kwargs"}
         if not parameters.do_sample:
-            for name_of_option in ("temperature", "top_p", "top_k", "min_p"):
-                del options[name_of_option]
+            left_out |= {"temperature", "top_p", "top_k", "min_p"}
         with torch.inference_mode():
             sequences = self._model.generate(
                 **encoded,
-                **options,
+                **parameters.model_dump(exclude=left_out),
                 eos_token_id=self._ends,
                 pad_token_id=self._tokenizer.pad_token_id,
             )
         answers = sequences[:, encoded["input_ids"].shape[1] :]
         decoded = self._tokenizer.batch_decode(answers, skip_special_tokens=True)
+        lengths = encoded["attention_mask"].sum(dim=1).tolist()
         return [
-            Reply(
-                text=text,
-                returned_model=name,
-                input_tokens=int(length),
-                output_tokens=len(self.tokens(text)) + 1,
-            )
-            for text, length in zip(decoded, self._lengths(encoded), strict=True)
+            Reply(text, name, length, len(self.tokens(text)) + 1)
+            for text, length in zip(decoded, lengths, strict=True)
         ]
 
     def _encoded(self, texts: Sequence[str]) -> Any:
@@ -277,11 +243,6 @@ class LocalModel:
         )
         encoded.pop("token_type_ids", None)
         return encoded.to(self._model.device)
-
-    @staticmethod
-    def _lengths(encoded: Any) -> list[int]:
-        lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
-        return lengths
 
 
 @lru_cache(maxsize=2)
@@ -315,6 +276,8 @@ def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalMode
             folder, gguf_file=file, dtype=dtype, use_safetensors=file is None
         )
         model = model.to(device).eval()
+        if not tokenizer.chat_template:
+            problem = "no chat template: it is not tuned for instructions"
     except Exception as error:
         # Each library has its own errors, and the text of some is a page long.
         problem = type(error).__name__
@@ -324,10 +287,5 @@ def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalMode
             f"{device!r} ({problem}). Expected a folder with safetensors, a .gguf "
             "file, or a name on the hub that this machine can reach, or has in its "
             "cache; a gated model needs its licence accepted and HF_TOKEN."
-        )
-    if not tokenizer.chat_template:
-        raise ConfigurationError(
-            f"model {name!r} has no chat template; expected a model tuned for "
-            "instructions."
         )
     return LocalModel(tokenizer, model)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -22,41 +21,35 @@ from lunguage_assets.judges.judge_config import (
     LLMJudgeConfig,
     on_this_machine,
 )
-from lunguage_assets.judges.providers.endpoints import resolve_endpoint, variables_of
+from lunguage_assets.judges.providers.endpoints import resolve_endpoint
 from lunguage_assets.judges.providers.failures import failure_of
 from lunguage_assets.judges.requests import (
-    MOST_TOKENS,
     ProviderFailure,
     Reply,
     Request,
     bare_label,
 )
 
-_TALKATIVE = (
-    "openai", "anthropic", "google_genai", "google.auth",
-    "httpx", "httpx2", "httpcore", "httpcore2",
-)  # fmt: skip
+_TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "http")
 
 _FILTERED_CODE = "content_filter"
 """Code of a 400 by which Azure refuses a prompt."""
 
 
 def import_sdk(key: str, module: str) -> ModuleType:
-    """Import an SDK's module, and silence it.
+    """Import an SDK's module.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs
             it.
     """
     try:
-        sdk = importlib.import_module(module)
+        return importlib.import_module(module)
     except ImportError:
         raise ConfigurationError(
             f"judge {key!r} needs the package of module {module}, which is not "
             "installed. Run: pip install 'lunguage-assets[llm]'"
         ) from None
-    _silence_loggers()
-    return sdk
 
 
 def _silence_loggers() -> None:
@@ -81,9 +74,6 @@ def _is_warning(record: logging.LogRecord) -> bool:
 class SdkProvider(ABC):
     """A model behind an SDK, the module `module`.
 
-    It has a client for each running event loop, because pooled connections belong to
-    the loop that opened them.
-
     Args:
         key: of the judge, for messages.
         config: its table.
@@ -103,16 +93,21 @@ class SdkProvider(ABC):
         self.endpoint = resolve_endpoint(key, config, environ)
         self.parameters = dict(config.params)
         self.timeout_s = config.limits.timeout_s
-        self._in_flight = config.limits.in_flight
-        variable = variables_of(config).get("api_key")
-        self._key_source = (
-            f"the key is read from ${variable}"
-            if variable
-            else "no api_key_env is named"
+        # The SDKs bring it.
+        http = importlib.import_module("httpx2")
+        self._client = self._make_client(
+            key,
+            http.AsyncClient(
+                timeout=self.timeout_s,
+                # A redirect would carry the prompt to a server that the judges file
+                # does not name, and a proxy is not needed to reach this machine.
+                follow_redirects=False,
+                trust_env=not on_this_machine(self.endpoint.base_url),
+                limits=http.Limits(max_connections=config.limits.in_flight + 100),
+            ),
         )
-        self._client_by_loop = weakref.WeakKeyDictionary[
-            asyncio.AbstractEventLoop, Any
-        ]()
+        # The client loads the modules of the connections, with their loggers.
+        _silence_loggers()
 
     async def answer(self, request: Request) -> Reply:
         """Ask once; nothing is tried again.
@@ -125,13 +120,13 @@ class SdkProvider(ABC):
         try:
             # The SDKs' own time-outs are for one read, this one for all of them.
             async with asyncio.timeout(self.timeout_s):
-                response = await self._send(self._client_of_loop(), request)
+                response = await self._send(request)
         except Exception as error:
             if getattr(error, "code", None) == _FILTERED_CODE:
                 # Azure may bill a prompt that it filters.
-                model = self.binding.model
-                return Reply("", model, 0, 0, refused=True, metered=False)
-            failure = failure_of(error, self.endpoint.base_url, self._key_source)
+                return Reply("", self.binding.model, 0, 0, refused=True)
+            address = self.endpoint.base_url
+            failure = failure_of(error, address, self.endpoint.key_source)
         try:
             reply = self._reply(response, request)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
@@ -144,31 +139,12 @@ class SdkProvider(ABC):
         # exception, with the prompt.
         raise failure
 
-    def _client_of_loop(self) -> Any:
-        # Imported late: the SDKs bring it, and only who asks a model needs them.
-        import httpx2
-
-        loop = asyncio.get_running_loop()
-        if loop not in self._client_by_loop:
-            http = httpx2.AsyncClient(
-                timeout=self.timeout_s,
-                # A redirect would carry the prompt to a server that the judges file
-                # does not name, and a proxy is not needed to reach this machine.
-                follow_redirects=False,
-                trust_env=not on_this_machine(self.endpoint.base_url),
-                limits=httpx2.Limits(max_connections=2 * self._in_flight + 100),
-            )
-            self._client_by_loop[loop] = self._client(http)
-            # The first client loads the modules of the connections, with their loggers.
-            _silence_loggers()
-        return self._client_by_loop[loop]
-
     @abstractmethod
-    def _client(self, http: Any) -> Any:
+    def _make_client(self, key: str, http: Any) -> Any:
         """Make a client of the SDK over this HTTP client."""
 
     @abstractmethod
-    async def _send(self, client: Any, request: Request) -> Any:
+    async def _send(self, request: Request) -> Any:
         """Send a request with the judge's parameters; return the SDK's response."""
 
     @abstractmethod
@@ -176,41 +152,9 @@ class SdkProvider(ABC):
         """Read a response."""
 
 
-def _count(usage: Any, *names: str) -> int | None:
-    """Sum up those counts of tokens that a service gives.
-
-    Returns:
-        None: it gives none, or one that cannot be a count.
-    """
-    counts = [getattr(usage, name, None) for name in names]
-    reported = [count for count in counts if count is not None]
-    for count in reported:
-        # `type`, not `isinstance`: true is no count.
-        if type(count) is not int or not 0 <= count <= MOST_TOKENS:
-            return None
-    return sum(reported) if reported else None
-
-
-def _metered(
-    usage: Any, inputs: Sequence[str], outputs: Sequence[str], **fields: Any
-) -> Reply:
-    """Make a reply with the tokens that a service counted.
-
-    Args:
-        usage: what it says of them.
-        inputs: names of the counts of its input, which are billed together.
-        outputs: of its output.
-        fields: of the reply.
-    """
-    input_tokens = _count(usage, *inputs)
-    output_tokens = _count(usage, *outputs)
-    return Reply(
-        input_tokens=input_tokens or 0,
-        output_tokens=output_tokens or 0,
-        # No prompt has no tokens: 0 means that the server did not count.
-        metered=bool(input_tokens) and output_tokens is not None,
-        **fields,
-    )
+def _tokens(usage: Any, *names: str) -> int:
+    """Sum up counts of tokens, those that a service gives."""
+    return sum(getattr(usage, name, None) or 0 for name in names)
 
 
 class OpenAIProvider(SdkProvider):
@@ -222,49 +166,11 @@ class OpenAIProvider(SdkProvider):
 
     module = "openai"
 
-    async def _send(self, client: Any, request: Request) -> Any:
-        messages = [
-            {"role": "system", "content": request.prompt.system},
-            {"role": "user", "content": request.prompt.user},
-        ]
-        body = dict(self.parameters)
-        schema = request.answer_schema
-        # A server's own field, such as `grammar`, takes the place of the schema.
-        if schema is not None and OWN_CONSTRAINTS.isdisjoint(body):
-            named = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        if self.binding.provider == "openai":
-            # OpenAI may keep completions unless told not to.
-            body.setdefault("store", False)
-        # By `extra_body` parameters go out as they are, those too that are newer than
-        # the SDK.
-        return await client.chat.completions.create(
-            model=self.binding.model, messages=messages, extra_body=body
-        )
-
-    def _reply(self, response: Any, request: Request) -> Reply:
-        # An empty list is an empty answer; what is no list at all is malformed.
-        choice = response.choices[0] if response.choices != [] else None
-        message = getattr(choice, "message", None)
-        text = getattr(message, "content", None) or ""
-        details = getattr(response.usage, "completion_tokens_details", None)
-        is_filtered = getattr(choice, "finish_reason", None) == _FILTERED_CODE
-        return _metered(
-            response.usage,
-            ["prompt_tokens"],
-            ["completion_tokens"],
-            text=bare_label(text) if request.is_choice else text,
-            returned_model=response.model,
-            reasoning_tokens=_count(details, "reasoning_tokens") or 0,
-            refused=is_filtered or bool(getattr(message, "refusal", None)),
-            margin=_margin(choice, request.labels),
-        )
-
-    def _client(self, http: Any) -> Any:
+    def _make_client(self, key: str, http: Any) -> Any:
         # The client insists on a key; a server may ignore it.
-        key = self.endpoint.api_key or "none"
+        api_key = self.endpoint.api_key or "none"
         shared = {
-            "api_key": key,
+            "api_key": api_key,
             "timeout": self.timeout_s,
             # Tries are the asker's: each is recorded, and counted by the budget.
             "max_retries": 0,
@@ -280,8 +186,43 @@ class OpenAIProvider(SdkProvider):
             base_url=self.endpoint.base_url,
             # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which
             # would go before this one.
-            default_headers={"Authorization": f"Bearer {key}"},
+            default_headers={"Authorization": f"Bearer {api_key}"},
             **shared,
+        )
+
+    async def _send(self, request: Request) -> Any:
+        messages = [
+            {"role": "system", "content": request.prompt.system},
+            {"role": "user", "content": request.prompt.user},
+        ]
+        body = dict(self.parameters)
+        schema = request.answer_schema
+        # A server's own field, such as `grammar`, takes the place of the schema.
+        if schema is not None and OWN_CONSTRAINTS.isdisjoint(body):
+            named = {"name": "answer", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        if self.binding.provider == "openai":
+            # OpenAI may keep completions unless told not to.
+            body.setdefault("store", False)
+        # By `extra_body` parameters go out as they are, those too that are newer than
+        # the SDK.
+        return await self._client.chat.completions.create(
+            model=self.binding.model, messages=messages, extra_body=body
+        )
+
+    def _reply(self, response: Any, request: Request) -> Reply:
+        # An empty list is an empty answer; what is no list at all is malformed.
+        choice = response.choices[0] if response.choices != [] else None
+        message = getattr(choice, "message", None)
+        text = getattr(message, "content", None) or ""
+        is_filtered = getattr(choice, "finish_reason", None) == _FILTERED_CODE
+        return Reply(
+            text=bare_label(text) if request.is_choice else text,
+            returned_model=response.model,
+            input_tokens=_tokens(response.usage, "prompt_tokens"),
+            output_tokens=_tokens(response.usage, "completion_tokens"),
+            refused=is_filtered or bool(getattr(message, "refusal", None)),
+            margin=_margin(choice, request.labels),
         )
 
 
@@ -314,18 +255,27 @@ class AnthropicProvider(SdkProvider):
 
     module = "anthropic"
 
-    async def _send(self, client: Any, request: Request) -> Any:
+    def _make_client(self, key: str, http: Any) -> Any:
+        return self.sdk.AsyncAnthropic(
+            base_url=self.endpoint.base_url,
+            api_key=self.endpoint.api_key,
+            timeout=self.timeout_s,
+            max_retries=0,
+            http_client=http,
+            # Traces can be told to hold prompts.
+            open_telemetry=False,
+        )
+
+    async def _send(self, request: Request) -> Any:
         body = dict(self.parameters)
         # The SDK insists on it as an argument of its own.
         max_tokens = body.pop("max_tokens")
         schema = request.answer_schema
         if schema is not None:
             output_format = {"type": "json_schema", "schema": schema}
-            body["output_config"] = {
-                **body.get("output_config", {}),
-                "format": output_format,
-            }
-        return await client.messages.create(
+            config = body.get("output_config", {})
+            body["output_config"] = {**config, "format": output_format}
+        return await self._client.messages.create(
             model=self.binding.model,
             system=request.prompt.system,
             messages=[{"role": "user", "content": request.prompt.user}],
@@ -337,45 +287,25 @@ class AnthropicProvider(SdkProvider):
         # Thoughts are blocks of another type.
         texts = [block.text or "" for block in response.content if block.type == "text"]
         text = "".join(texts)
-        details = getattr(response.usage, "output_tokens_details", None)
-        return _metered(
-            response.usage,
+        return Reply(
+            text=bare_label(text) if request.is_choice else text,
+            returned_model=response.model,
             # What is written to a cache or read from it is billed, and counted apart.
-            [
+            input_tokens=_tokens(
+                response.usage,
                 "input_tokens",
                 "cache_creation_input_tokens",
                 "cache_read_input_tokens",
-            ],
-            ["output_tokens"],
-            text=bare_label(text) if request.is_choice else text,
-            returned_model=response.model,
-            reasoning_tokens=_count(details, "thinking_tokens") or 0,
+            ),
+            output_tokens=_tokens(response.usage, "output_tokens"),
             refused=response.stop_reason == "refusal",
         )
 
-    def _client(self, http: Any) -> Any:
-        return self.sdk.AsyncAnthropic(
-            base_url=self.endpoint.base_url,
-            api_key=self.endpoint.api_key,
-            timeout=self.timeout_s,
-            max_retries=0,
-            http_client=http,
-            # Traces can be told to hold prompts.
-            open_telemetry=False,
-        )
 
-
-_NO_REFUSALS = frozenset(
-    {
-        "STOP",
-        "MAX_TOKENS",
-        "FINISH_REASON_UNSPECIFIED",
-        "OTHER",
-        "MALFORMED_RESPONSE",
-        "LANGUAGE",
-        "",
-    }
-)
+_NO_REFUSALS = (
+    "STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "OTHER", "MALFORMED_RESPONSE",
+    "LANGUAGE", "", None,
+)  # fmt: skip
 """Finishes of Gemini that are no refusal; every other one (SAFETY, BLOCKLIST, SPII,
 RECITATION, ...) is.
 """
@@ -392,35 +322,39 @@ class GeminiProvider(SdkProvider):
 
     module = "google.genai"
 
-    def __init__(
-        self, key: str, config: LLMJudgeConfig, environ: Mapping[str, str]
-    ) -> None:
-        super().__init__(key, config, environ)
+    def _make_client(self, key: str, http: Any) -> Any:
         self._types = import_sdk(key, "google.genai.types")
         self._require_parameters(key)
-        self._access: dict[str, Any] = {"api_key": self.endpoint.api_key}
-        if config.provider == "vertex":
-            self._access = {
-                "credentials": _default_credentials(key),
-                "project": self.endpoint.project,
-                "location": self.endpoint.location,
-            }
+        options = self._types.HttpOptions(
+            base_url=self.endpoint.base_url,
+            timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
+            httpx_async_client=http,
+        )
+        if self.binding.provider == "vertex":
+            return self.sdk.Client(
+                http_options=options,
+                vertexai=True,
+                credentials=_default_credentials(key),
+                project=self.endpoint.project,
+                location=self.endpoint.location,
+            )
+        return self.sdk.Client(
+            http_options=options, vertexai=False, api_key=self.endpoint.api_key
+        )
 
     def _require_parameters(self, key: str) -> None:
         try:
             self._types.GenerateContentConfig(**self.parameters)
         except ValueError as error:
             # Only pydantic's errors say which field is wrong.
-            name = "?"
-            if hasattr(error, "errors"):
-                location = error.errors(include_url=False)[0]["loc"]
-                name = ".".join(map(str, location))
+            problems: list[Any] = getattr(error, "errors", list)()
+            name = ".".join(map(str, problems[0]["loc"])) if problems else "?"
             raise ConfigurationError(
                 f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
                 "GenerateContentConfig, or not of its type. Fix the judges file."
             ) from None
 
-    async def _send(self, client: Any, request: Request) -> Any:
+    async def _send(self, request: Request) -> Any:
         parameters = dict(self.parameters)
         if request.is_choice:
             labels = {"type": "STRING", "enum": list(request.labels)}
@@ -432,7 +366,7 @@ class GeminiProvider(SdkProvider):
         config = self._types.GenerateContentConfig(
             **parameters, system_instruction=request.prompt.system
         )
-        return await client.aio.models.generate_content(
+        return await self._client.aio.models.generate_content(
             model=self.binding.model, contents=request.prompt.user, config=config
         )
 
@@ -440,29 +374,19 @@ class GeminiProvider(SdkProvider):
         candidate = response.candidates[0] if response.candidates else None
         content = getattr(candidate, "content", None)
         parts = getattr(content, "parts", None) or []
-        reason: Any = getattr(candidate, "finish_reason", "")
-        finish = getattr(reason, "value", reason) or ""
+        reason: Any = getattr(candidate, "finish_reason", None)
         is_blocked = bool(getattr(response.prompt_feedback, "block_reason", None))
         usage = response.usage_metadata
-        return _metered(
-            usage,
-            ["prompt_token_count"],
-            ["candidates_token_count", "thoughts_token_count"],
+        return Reply(
             # Thoughts may stand beside the answer.
             text="".join(part.text or "" for part in parts if not part.thought),
             returned_model=response.model_version,
-            reasoning_tokens=_count(usage, "thoughts_token_count") or 0,
-            refused=is_blocked or finish not in _NO_REFUSALS,
+            input_tokens=_tokens(usage, "prompt_token_count"),
+            output_tokens=_tokens(
+                usage, "candidates_token_count", "thoughts_token_count"
+            ),
+            refused=is_blocked or getattr(reason, "value", reason) not in _NO_REFUSALS,
         )
-
-    def _client(self, http: Any) -> Any:
-        options = self._types.HttpOptions(
-            base_url=self.endpoint.base_url,
-            timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
-            httpx_async_client=http,
-        )
-        is_vertex = self.binding.provider == "vertex"
-        return self.sdk.Client(http_options=options, vertexai=is_vertex, **self._access)
 
 
 def _default_credentials(key: str) -> Any:

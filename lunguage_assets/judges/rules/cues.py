@@ -18,8 +18,8 @@ from pydantic import BaseModel
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.judges.rules.phrases import PhraseTable, words_of
-from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope_of
+from lunguage_assets.judges.rules.phrases import PhraseTable
+from lunguage_assets.judges.rules.reading import Hedging, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 from lunguage_assets.packaged_data import read_as, resource
 
@@ -32,7 +32,6 @@ _DISMISSED = -4.0
 _MOST_OF_DOUBT = -2.0
 """The most that a doubt leaves, whatever its words: "a small likelihood of"."""
 _SHARE_OF_FARTHER = 0.6
-_SHARE_OF_JOINTS = 0.6
 """What the words of cues other than the nearest hedge count."""
 
 
@@ -110,89 +109,46 @@ class CuesJudge(RuleJudge):
             it.
         """
         scope = scope_of(masked_sentence, self._table)
-        is_known = any(self._is_known(hedge, masked_sentence) for hedge in scope.all)
+        belief = {
+            hedge: self._belief(hedge)
+            for hedge in (*scope.chain, *scope.farther, *scope.joints)
+        }
+        is_known = any(self._is_known(hedge) for hedge in belief)
         if not scope.is_preferred and not is_known:
             return None
-        evidence = self._evidence_of_hedges(scope, masked_sentence)
+        # "Could be consistent with" is no surer than "could be".
+        stronger = [max(pair, key=belief.__getitem__) for pair in pairwise(scope.chain)]
+        nearest = [belief[hedge] for hedge in scope.chain if hedge not in stronger]
+        farther = [belief[hedge] for hedge in (*scope.farther, *scope.joints)]
+        evidence = [*nearest, *(_SHARE_OF_FARTHER * weight for weight in farther)]
         if scope.denials:
             # "No longer suspicious for <finding>": words that speak for a finding speak
             # against it when they are denied.
             evidence = [-abs(weight) for weight in evidence]
-            for cue in scope.denials:
-                denial = self._sum(
-                    self._weights.negations, masked_sentence, cue.begin, cue.end
-                )
-                evidence.append(denial)
+            evidence += [
+                _sum(self._weights.negations, denial.words) for denial in scope.denials
+            ]
         if scope.is_preferred:
             evidence.append(_PREFERRED)
-        evidence.append(self._context(masked_sentence, scope))
+        evidence.append(_sum(self._weights.context, scope.context))
         # Equal sums tie, in whatever order their words are added up.
         return round(sum(evidence), 9)
 
-    def _is_known(self, hedge: Hedging, sentence: str) -> bool:
-        if hedge.cue.category in DOUBTING:
-            return True
-        words = words_of(sentence, hedge.begin, hedge.end)
-        return any(word.text in self._weights.cues for word in words)
+    def _is_known(self, hedge: Hedging) -> bool:
+        is_belief = not self._weights.cues.keys().isdisjoint(hedge.words)
+        return is_belief or hedge.is_doubt
 
-    def _evidence_of_hedges(self, scope: Scope, sentence: str) -> list[float]:
-        """Weigh the hedges of a finding: those that are farther count less."""
-        chain = self._without_stronger(scope.chain, sentence)
-        nearest = [self._belief(hedge, sentence) for hedge in chain]
-        farther = [self._belief(hedge, sentence) for hedge in scope.farther]
-        joints = [self._belief(hedge, sentence) for hedge in scope.joints]
-        return [
-            *nearest,
-            *(_SHARE_OF_FARTHER * belief for belief in farther),
-            *(_SHARE_OF_JOINTS * belief for belief in joints),
-        ]
-
-    def _without_stronger(
-        self, chain: Sequence[Hedging], sentence: str
-    ) -> list[Hedging]:
-        """Leave out the stronger of two hedges beside each other.
-
-        "Could be consistent with" is no surer than "could be".
-        """
-        stronger = [
-            max(pair, key=lambda hedge: self._belief(hedge, sentence))
-            for pair in pairwise(chain)
-        ]
-        return [hedge for hedge in chain if hedge not in stronger]
-
-    def _belief(self, hedge: Hedging, sentence: str) -> float:
+    def _belief(self, hedge: Hedging) -> float:
         """Weigh a hedge's words; a doubt never speaks for presence."""
-        begin = hedge.begin
-        end = hedge.end
-        belief = self._sum(self._weights.cues, sentence, begin, end)
-        if hedge.cue.category not in DOUBTING:
+        belief = _sum(self._weights.cues, hedge.words)
+        if not hedge.is_doubt:
             return belief
-        negation = self._sum(self._weights.negations, sentence, begin, end)
+        negation = _sum(self._weights.negations, hedge.words)
         # "Edema rather than <finding>" dismisses the finding without a word of belief.
         if not negation and not belief:
             return _DISMISSED
         return min(negation - abs(belief), _MOST_OF_DOUBT)
 
-    def _context(self, sentence: str, scope: Scope) -> float:
-        """Weigh the other words of the finding's clauses."""
-        # A word of a hedge is weighed as belief, and not again.
-        words_of_hedges: set[int] = set()
-        for hedge in scope.all:
-            words = words_of(sentence, hedge.begin, hedge.end)
-            words_of_hedges.update(word.begin for word in words)
-        weights: list[float] = []
-        for clause in scope.clauses:
-            weights += [
-                self._weights.context.get(word.text, 0.0)
-                for word in words_of(sentence, *clause)
-                if word.begin not in words_of_hedges
-            ]
-        return sum(weights)
 
-    def _sum(
-        self, weights: dict[str, float], sentence: str, begin: int, end: int
-    ) -> float:
-        """Sum up the weights of the words between two characters."""
-        return sum(
-            weights.get(word.text, 0.0) for word in words_of(sentence, begin, end)
-        )
+def _sum(weights: dict[str, float], words: Sequence[str]) -> float:
+    return sum(weights.get(word, 0.0) for word in words)

@@ -20,8 +20,8 @@ from lunguage_assets.assertion.hedges import (
     csv_rows,
     published_ranking,
 )
-from lunguage_assets.judges.rules.phrases import PhraseTable, words_of
-from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope_of
+from lunguage_assets.judges.rules.phrases import PhraseTable
+from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
 VERSION = "5"
@@ -77,16 +77,16 @@ class LexiconJudge(RuleJudge):
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
         scope = scope_of(masked_sentence, self._table)
-        score = self._score_of_scope(scope)
+        score = self._score_of_hedges(scope)
         if score is None:
             return None
-        return round(score + self._shift(masked_sentence, scope), 6)
+        # Words that strengthen or weaken a finding, such as those of size, shift it.
+        shift = sum(self._shifts.get(word, 0.0) for word in scope.context)
+        return round(score + max(-_MAX_SHIFT, min(_MAX_SHIFT, shift)), 6)
 
-    def _score_of_scope(self, scope: Scope) -> float | None:
+    def _score_of_hedges(self, scope: Scope) -> float | None:
         """Score the hedges of a finding, without its context."""
-        # "Possible <finding>, although this is unlikely": a doubt counts from afar.
-        doubts = [hedge for hedge in scope.farther if hedge.cue.category in DOUBTING]
-        hedge_scores = self._scores_of([*scope.chain, *doubts])
+        hedge_scores = self._scores_of(scope.chain)
         joint_scores = self._scores_of(scope.joints)
         if hedge_scores:
             # "Could be consistent with": the weaker one wins.
@@ -95,9 +95,7 @@ class LexiconJudge(RuleJudge):
                 # An alternative takes some of the belief.
                 score += _SHARE_OF_ALTERNATIVES * (min(joint_scores) - score)
             # "No longer suspicious for <finding>": what spoke for it speaks against it.
-            if scope.denials:
-                return min(score, _WHOLE_SCALE - score)
-            return score
+            return min(score, _WHOLE_SCALE - score) if scope.denials else score
         # "No <finding>" hedges nothing.
         if scope.denials:
             return None
@@ -105,44 +103,20 @@ class LexiconJudge(RuleJudge):
         if joint_scores:
             return max(joint_scores)
         # "<finding> rather than edema".
-        if scope.is_preferred:
-            return self._score_by_cue["preferred"]
-        return None
+        return self._score_by_cue["preferred"] if scope.is_preferred else None
 
     def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
         """Score hedges by their phrases, or else by their cues, where one is known."""
         scores: list[float] = []
         for hedge in hedges:
-            scores += self._phrase_scores(hedge) or self._cue_score(hedge)
+            known = [self._score_by_phrase[phrase.text] for phrase in hedge.phrases]
+            if hedge.is_doubt:
+                # "Little suspicion for": the phrase in the doubt is none itself.
+                known = [score for score in known if score < _WHOLE_SCALE / 2]
+            by_cue = [
+                self._score_by_cue[name]
+                for name in (hedge.cue, hedge.category)
+                if name in self._score_by_cue
+            ]
+            scores += known or by_cue[:1]
         return scores
-
-    def _phrase_scores(self, hedge: Hedging) -> list[float]:
-        scores = [self._score_by_phrase[phrase.text] for phrase in hedge.phrases]
-        if hedge.cue.category in DOUBTING:
-            # "Little suspicion for": the phrase in the doubt is none itself.
-            return [score for score in scores if score < _WHOLE_SCALE / 2]
-        return scores
-
-    def _cue_score(self, hedge: Hedging) -> list[float]:
-        """Give the score of a cue, or else of its category; empty: neither has one."""
-        for name in (hedge.cue.cue, hedge.cue.category):
-            if name in self._score_by_cue:
-                return [self._score_by_cue[name]]
-        return []
-
-    def _shift(self, sentence: str, scope: Scope) -> float:
-        """Sum up shifts by words of the finding's clauses, outside its hedges.
-
-        Words that strengthen or weaken a finding, such as those of size, shift its
-        score.
-        """
-        shift = 0.0
-        for clause in scope.clauses:
-            for word in words_of(sentence, *clause):
-                if word.text in self._shifts and not _is_in_hedge(word.begin, scope):
-                    shift += self._shifts[word.text]
-        return max(-_MAX_SHIFT, min(_MAX_SHIFT, shift))
-
-
-def _is_in_hedge(position: int, scope: Scope) -> bool:
-    return any(hedge.begin <= position < hedge.end for hedge in scope.all)

@@ -6,52 +6,55 @@ of its own, from which it knows how sure a cue is.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from lunguage_assets.assertion.named import (
-    PREFERRED,
-    GoverningCue,
-    NamedFinding,
-    governing_cues,
-    hedges_in,
-)
+from lunguage_assets.assertion.named import PREFERRED, GoverningCue, governing_cues
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import MASK
-from lunguage_assets.judges.rules.phrases import Phrase, PhraseTable, words_of
+from lunguage_assets.judges.rules.phrases import (
+    Phrase,
+    PhraseTable,
+    within,
+    words_of,
+)
 
-DOUBTING = frozenset({"doubted", "mimic", "reservation"})
+DOUBTING = ("doubted", "mimic", "reservation")
 """Categories of cues that speak against a finding without excluding it: "a small one
 may be missed".
 """
-_HEDGING = frozenset({"hedged", "setting", "question"}) | DOUBTING
+_HEDGING = ("hedged", "setting", "question", *DOUBTING)
 _DENYING = ("negated", "ended")
 _MAX_WORDS_BESIDE = 3
 """Words between a mention and a phrase that no cue of the engine explains."""
+_CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
+
 _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
-_CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 
 
 class Hedging(NamedTuple):
-    """A cue that hedges the finding, and the judge's phrases in it."""
+    """A cue of the finding.
 
-    cue: GoverningCue
+    Attributes:
+        cue: id.
+        category: of the cue.
+        begin, end: its characters.
+        words: its words.
+        phrases: those of the judge in it.
+    """
+
+    cue: str
+    category: str
+    begin: int
+    end: int
+    words: tuple[str, ...]
     phrases: tuple[Phrase, ...]
 
     @property
-    def begin(self) -> int:
-        """First character of the cue, or of a phrase that begins before it.
-
-        "Low" of "low suspicion for" does.
-        """
-        return min([self.cue.begin, *(phrase.begin for phrase in self.phrases)])
-
-    @property
-    def end(self) -> int:
-        """Character behind the cue, or behind a phrase that ends later."""
-        return max([self.cue.end, *(phrase.end for phrase in self.phrases)])
+    def is_doubt(self) -> bool:
+        """Whether it speaks against the finding."""
+        return self.category in DOUBTING
 
 
 class Scope(NamedTuple):
@@ -65,65 +68,48 @@ class Scope(NamedTuple):
         denials: what denies it.
         is_preferred: whether another finding is dismissed for it ("<finding> rather
             than edema").
-        clauses: characters (begin, end) of the clauses in which it stands.
+        context: words of its clauses, outside of its hedges.
     """
 
-    chain: tuple[Hedging, ...]
-    farther: tuple[Hedging, ...]
-    joints: tuple[Hedging, ...]
-    denials: tuple[GoverningCue, ...]
+    chain: Sequence[Hedging]
+    farther: Sequence[Hedging]
+    joints: Sequence[Hedging]
+    denials: Sequence[Hedging]
     is_preferred: bool
-    clauses: tuple[tuple[int, int], ...]
-
-    @property
-    def all(self) -> tuple[Hedging, ...]:
-        """Hedges and joints."""
-        return (*self.chain, *self.farther, *self.joints)
+    context: Sequence[str]
 
 
 def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     """Find what hedges the masked finding of a sentence."""
     finding = _governing_cues(masked_sentence)
-    phrases = table.find_in(masked_sentence)
-    is_preferred = any(cue.category == PREFERRED for cue in finding.cues)
-    denials = tuple(cue for cue in finding.cues if cue.category in _DENYING)
-    joints = [
-        _with_phrases(cue, phrases)
-        for cue in finding.cues
-        if cue.category == "alternative"
+    words = words_of(masked_sentence)
+    phrases = table.find_in(words)
+    cues = [_hedging(cue, phrases, words) for cue in finding.cues]
+    hedges = [hedge for hedge in cues if hedge.category in _HEDGING]
+    joints = [hedge for hedge in cues if hedge.category == "alternative"]
+    denials = [hedge for hedge in cues if hedge.category in _DENYING]
+    is_preferred = any(hedge.category == PREFERRED for hedge in cues)
+    is_negated = any(hedge.category == "negated" for hedge in denials)
+    if not (hedges or joints or is_preferred or is_negated):
+        hedges = [
+            _hedging(GoverningCue("", *phrase[1:], "hedged", 1), [phrase], words)
+            for phrase in phrases
+            if _is_beside(phrase, finding.mentions, words)
+        ]
+    chain = _chain(hedges, words)
+    farther = [hedge for hedge in hedges if hedge not in chain]
+    inside = {
+        word
+        for hedge in (*hedges, *joints)
+        for word in within(words, hedge.begin, hedge.end)
+    }
+    context = [
+        word.text
+        for clause in finding.clauses
+        for word in within(words, *clause)
+        if word not in inside
     ]
-    hedges = _hedges_of(finding, phrases)
-    is_negated = any(cue.category == "negated" for cue in denials)
-    if not any((hedges, joints, is_preferred, is_negated)):
-        hedges = _hedges_beside(finding, phrases, masked_sentence)
-    chain = _chain(masked_sentence, hedges)
-    farther = tuple(hedge for hedge in hedges if hedge not in chain)
-    return Scope(chain, farther, tuple(joints), denials, is_preferred, finding.clauses)
-
-
-def _hedges_of(finding: NamedFinding, phrases: Sequence[Phrase]) -> list[Hedging]:
-    """Take the cues that hedge a finding, the nearest first, and denials behind them.
-
-    "Not suggestive of" is a denial for the engine, and a phrase of a judge.
-    """
-    hedges: list[Hedging] = []
-    hedging_denials: list[Hedging] = []
-    for cue in finding.cues:
-        hedge = _with_phrases(cue, phrases)
-        if cue.category in _DENYING and hedge.phrases:
-            hedging_denials.append(hedge)
-        elif cue.category in _HEDGING:
-            hedges.append(hedge)
-    return hedges + hedging_denials
-
-
-def all_hedges(sentence: str, table: PhraseTable) -> tuple[str, ...]:
-    """Name the phrases of all hedges of a sentence, of whichever finding."""
-    phrases = table.find_in(sentence)
-    hedging: set[Phrase] = set()
-    for begin, end in hedges_in(sentence):
-        hedging.update(_overlapping(phrases, begin, end))
-    return _distinct_texts(hedging)
+    return Scope(chain, farther, joints, denials, is_preferred, context)
 
 
 def hedge_phrases(masked_sentence: str, table: PhraseTable) -> tuple[str, ...]:
@@ -134,80 +120,55 @@ def hedge_phrases(masked_sentence: str, table: PhraseTable) -> tuple[str, ...]:
     scope = scope_of(masked_sentence, table)
     hedges = (*scope.chain, *scope.joints)
     phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
-    if not phrases:
-        phrases = [_words_of_cue(hedge.cue, masked_sentence) for hedge in hedges]
-    return _distinct_texts(phrases)
+    cues = [Phrase(" ".join(it.words), it.begin, it.end) for it in hedges]
+    return distinct_texts(phrases or cues)
 
 
-def _words_of_cue(cue: GoverningCue, sentence: str) -> Phrase:
-    words = words_of(sentence, cue.begin, cue.end)
-    text = " ".join(word.text for word in words)
-    return Phrase(text, cue.begin, cue.end)
-
-
-def _distinct_texts(phrases: set[Phrase] | list[Phrase]) -> tuple[str, ...]:
+def distinct_texts(phrases: Iterable[Phrase]) -> tuple[str, ...]:
     """Give texts once, in the order in which they stand in the sentence."""
     in_order = sorted(phrases, key=lambda phrase: phrase.begin)
     return tuple(dict.fromkeys(phrase.text for phrase in in_order))
 
 
-def _with_phrases(cue: GoverningCue, phrases: Sequence[Phrase]) -> Hedging:
-    inside = _overlapping(phrases, cue.begin, cue.end)
+def _hedging(
+    cue: GoverningCue, phrases: Sequence[Phrase], words: Sequence[Phrase]
+) -> Hedging:
+    words_of_cue = tuple(word.text for word in within(words, cue.begin, cue.end))
+    inside = within(phrases, cue.begin, cue.end)
     if cue.category in DOUBTING:
         # Of "felt to be less likely" the last phrase is the doubt.
         inside = inside[-1:]
-    return Hedging(cue, inside)
+    return Hedging(
+        cue.cue, cue.category, cue.begin, cue.end, words_of_cue, tuple(inside)
+    )
 
 
-def _overlapping(phrases: Sequence[Phrase], begin: int, end: int) -> tuple[Phrase, ...]:
-    """Take the phrases that share characters with a span; both in the text's order."""
-    first = bisect_left(phrases, begin + 1, key=lambda phrase: phrase.end)
-    last = bisect_left(phrases, end, key=lambda phrase: phrase.begin)
-    return tuple(phrases[first:last])
-
-
-def _chain(sentence: str, hedges: Sequence[Hedging]) -> tuple[Hedging, ...]:
+def _chain(hedges: Sequence[Hedging], words: Sequence[Phrase]) -> Sequence[Hedging]:
     """Take the nearest hedge, which is the first, and those that touch it."""
-    if not hedges:
-        return ()
-    ordered = sorted(hedges, key=lambda hedge: hedge.begin)
-    first = ordered.index(hedges[0])
-    last = first
-    while first and _touch(sentence, ordered[first - 1].end, ordered[first].begin):
-        first -= 1
-    while last + 1 < len(ordered) and _touch(
-        sentence, ordered[last].end, ordered[last + 1].begin
-    ):
-        last += 1
-    return tuple(ordered[first : last + 1])
+    chains: list[list[Hedging]] = [[]]
+    for hedge in sorted(hedges, key=lambda hedge: hedge.begin):
+        if chains[-1] and not _touch(words, chains[-1][-1].end, hedge.begin, 1):
+            chains.append([])
+        chains[-1].append(hedge)
+    return next((chain for chain in chains if hedges and hedges[0] in chain), [])
 
 
-def _touch(sentence: str, begin: int, end: int, max_words: int = 1) -> bool:
+def _touch(words: Sequence[Phrase], begin: int, end: int, max_words: int) -> bool:
     """Whether few words stand between, and no joint, break or finding."""
-    between = [word.text for word in words_of(sentence, begin, max(begin, end))]
-    return len(between) <= max_words and not _CHAIN_BREAKS.intersection(between)
+    between = [word.text for word in within(words, begin, max(begin, end))]
+    return len(between) <= max_words and _CHAIN_BREAKS.isdisjoint(between)
 
 
-def _hedges_beside(
-    finding: NamedFinding, phrases: Sequence[Phrase], sentence: str
-) -> list[Hedging]:
-    """Take the phrases beside a mention where the engine finds no hedge.
+def _is_beside(
+    phrase: Phrase, mentions: Sequence[tuple[int, int]], words: Sequence[Phrase]
+) -> bool:
+    """Whether a phrase stands beside a mention, where the engine finds no hedge.
 
     Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding>
     appears improved".
     """
-    # Mentions are in the order of the text: the one next to a phrase is bisected.
-    begins = [begin for begin, _ in finding.mentions]
-    hedges: list[Hedging] = []
-    for phrase in phrases:
-        behind = bisect_left(begins, phrase.end)
-        is_before_mention = behind < len(begins) and _touch(
-            sentence, phrase.end, begins[behind], _MAX_WORDS_BESIDE
-        )
-        is_behind_mention = behind > 0 and _touch(
-            sentence, finding.mentions[behind - 1][1], phrase.begin, _MAX_WORDS_BESIDE
-        )
-        if is_before_mention or is_behind_mention:
-            cue = GoverningCue("", phrase.begin, phrase.end, "hedged", 1)
-            hedges.append(Hedging(cue, (phrase,)))
-    return hedges
+    gaps = [
+        (phrase.end, begin) if phrase.end <= begin else (end, phrase.begin)
+        for begin, end in mentions
+    ]
+    return any(_touch(words, *gap, _MAX_WORDS_BESIDE) for gap in gaps)

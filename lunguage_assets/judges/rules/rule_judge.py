@@ -6,23 +6,17 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from lunguage_assets.caches import remembered
-from lunguage_assets.judges.protocol import (
-    Choice,
-    ComparisonQuestion,
-    ExtractionAnswer,
-    ExtractionQuestion,
-)
-from lunguage_assets.judges.rules.phrases import PhraseTable
-from lunguage_assets.judges.rules.reading import all_hedges, hedge_phrases
-from lunguage_assets.judges.scoring import choose_sentence, unknown_deviation
+import numpy as np
+
+from lunguage_assets.assertion.named import hedges_in
+from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.judges.rules.phrases import PhraseTable, within, words_of
+from lunguage_assets.judges.rules.reading import distinct_texts, hedge_phrases
+from lunguage_assets.judges.scoring import ScorerJudge
 from lunguage_assets.randomness import Floats
 
-_REMEMBERED_SCORES = 1 << 16
-"""A fit asks of every sentence of a batch in every round: all of them must fit in."""
 
-
-class RuleJudge(ABC):
+class RuleJudge(ScorerJudge, ABC):
     """A judge without chance or cost: the sentence with the higher score is surer.
 
     Args:
@@ -41,49 +35,46 @@ class RuleJudge(ABC):
         entries: Sequence[object],
         table: PhraseTable,
     ) -> None:
-        self.key = key
         digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
-        self.identity = f"{method}/{version}/{digest.hexdigest()}"
-        self._method = method
+        identity = f"{method}/{version}/{digest.hexdigest()}"
+        super().__init__(key, identity, self._score_all, method)
         self._table = table
-        self._known_score = remembered(self.score, entries=_REMEMBERED_SCORES)
 
     @abstractmethod
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
 
-    def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
-        """Name the hedges of the finding, as the judge knows them.
-
-        These are the nearest one, those that it is chained to, and what joins the
-        finding to alternatives.
-
-        Without a masked sentence nobody knows where the finding is, and every hedge of
-        the sentence is given: such pairs are reviewed by a person.
-        """
-        sentence = question.masked_sentence
-        if sentence is None:
-            return all_hedges(question.sentence, self._table)
-        return hedge_phrases(sentence, self._table)
+    def _score_all(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
+        # numpy reads None as NaN where it is told to make numbers. How far the rules
+        # err is not known.
+        scores = [self.score(sentence) for sentence in masked_sentences]
+        mu = np.array(scores, dtype=np.float64)
+        return mu, np.full(len(mu), np.nan)
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
     ) -> list[ExtractionAnswer]:
-        """Name the phrases of each question, in the questions' order."""
-        return [ExtractionAnswer(self.phrases(question)) for question in questions]
+        """Name the phrases of each question, in the questions' order.
 
-    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Score sentences in the judge's own units; how far it errs is not known."""
-        return unknown_deviation([self._known_score(text) for text in masked_sentences])
+        These are the nearest hedge, those that it is chained to, and what joins the
+        finding to alternatives. Without a masked sentence nobody knows where the
+        finding is, and every hedge of the sentence is given: such pairs are reviewed by
+        a person.
+        """
+        answers: list[ExtractionAnswer] = []
+        for question in questions:
+            if question.masked_sentence is None:
+                phrases = self._all_hedges(question.sentence)
+            else:
+                phrases = hedge_phrases(question.masked_sentence, self._table)
+            answers.append(ExtractionAnswer(phrases))
+        return answers
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """Choose the surer sentence of each question; see `choose_sentence`."""
-        return [
-            choose_sentence(
-                self._method,
-                question,
-                self._known_score(question.sentence_1),
-                self._known_score(question.sentence_2),
-            )
-            for question in questions
-        ]
+    def _all_hedges(self, sentence: str) -> tuple[str, ...]:
+        """Name the phrases of all hedges of a sentence, of whichever finding."""
+        phrases = self._table.find_in(words_of(sentence))
+        return distinct_texts(
+            phrase
+            for begin, end in hedges_in(sentence)
+            for phrase in within(phrases, begin, end)
+        )

@@ -279,7 +279,6 @@ class ModelStructurer:
         grounded = self._ask(sent, questions)
         self._repair(sent, questions, grounded)
         self._asker.require_readable(grounded)
-        self._asker.require_one_readable(grounded, "structure")
         answer_by_report = dict(zip(sent, grounded, strict=True))
         answers: list[StructuredReport] = []
         for report in reports:
@@ -305,10 +304,10 @@ class ModelStructurer:
         answers = self._asker.ask(requests, parse_answer)
         grounded: list[Grounded | None] = []
         for report, answer in zip(reports, answers, strict=True):
-            if answer is None:
+            if answer.value is None:
                 grounded.append(None)
             else:
-                grounded.append(ground_answer(report, answer))
+                grounded.append(ground_answer(report, answer.value))
         return grounded
 
     def _repair(

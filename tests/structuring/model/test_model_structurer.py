@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from loopback import Act, Call, LoopbackServer
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.data_policy import PolicyRefused
-from lunguage_assets.judges.examination import examine_judges
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import (
@@ -204,7 +202,7 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
-    ledger_read = Ledger.open_read_only(ledger)
+    ledger_read = Ledger.find(ledger)
     assert ledger_read is not None
     (row,) = ledger_read.statistics().to_dict("records")
     assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
@@ -262,18 +260,6 @@ def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
         ):
             structurer.structure(reports(1))
         assert server.calls == []
-
-
-def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
-    def warned(**fields: Any) -> list[str]:
-        configuration = configured("openai-compatible", "http://127.0.0.1:1", **fields)
-        preset = configuration.presets["p"].model_copy(update={"structurer": "one"})
-        chosen = configuration.model_copy(update={"presets": {"p": preset}})
-        messages = examine_judges(chosen, "synthetic", date(2026, 11, 22), {})
-        return [message for severity, message in messages if severity == "warning"]
-
-    assert len(warned(params={"max_tokens": 900})) == 1
-    assert warned(params={"max_tokens": 4000}) == warned(params={}) == []
 
 
 def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge(

@@ -1,0 +1,135 @@
+"""What asking may cost: ceilings in US dollars, and the most that a call can cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.judges.requests import ModelBinding, Prompt
+
+# Commands that ask nobody read a configuration too, and need no database for it.
+if TYPE_CHECKING:
+    from lunguage_assets.judges.ledger import Ledger
+
+_MOST_FRAME_TOKENS = 32
+"""Tokens that roles, separators and the schema of a constrained answer add at most."""
+
+_OUTPUT_LIMITS = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_new_tokens",
+)
+"""Parameters that bound an answer, of whichever service."""
+
+
+class BudgetExceeded(LunguageError):
+    """A ceiling is reached, or what a call costs cannot be known.
+
+    What was answered is in the ledger.
+    """
+
+
+def estimated_input_tokens(prompt: Prompt) -> int:
+    """Estimate the tokens of a prompt, rather too many, so that a budget holds.
+
+    Three ASCII characters a token (English text has about four), and two tokens for any
+    other character.
+    """
+    text = prompt.system + prompt.user
+    ascii_count = len(text.encode("ascii", "ignore"))
+    other_count = len(text) - ascii_count
+    return math.ceil(ascii_count / 3) + 2 * other_count + _MOST_FRAME_TOKENS
+
+
+def output_limit(binding: ModelBinding) -> int | None:
+    """Find how many output tokens a judge's parameters allow; None: they do not say."""
+    parameters = dict(binding.parameters)
+    for name in _OUTPUT_LIMITS:
+        # `type`, not `isinstance`: `max_tokens = true` is no number.
+        if type(parameters.get(name)) is int:
+            return int(parameters[name])
+    return None
+
+
+def shown_usd(usd: float) -> str:
+    """Write US dollars with the digits that a small sum needs: $0.006, not $0.01."""
+    if usd >= 1.0 or usd <= 0.0:
+        return f"${usd:,.2f}"
+    digits = max(2, 1 - math.floor(math.log10(usd)))
+    return f"${usd:.{digits}f}"
+
+
+class Budget:
+    """Ceilings in US dollars, shared by all judges of a run.
+
+    Args:
+        ceiling_usd: of this run, in this process; None: none.
+        daily_usd: of the last 24 hours, for all who share the ledger; None: none.
+
+    Raises:
+        ConfigurationError: a ceiling is not a number of zero or more.
+    """
+
+    def __init__(
+        self, ceiling_usd: float | None, daily_usd: float | None = None
+    ) -> None:
+        for ceiling in (ceiling_usd, daily_usd):
+            if ceiling is not None and not 0 <= ceiling < math.inf:
+                raise ConfigurationError(
+                    "invalid budget; expected US dollars, zero or more."
+                )
+        self.ceiling_usd = ceiling_usd
+        self.daily_usd = daily_usd
+        self.spent_usd = 0.0
+        self._in_flight_usd = 0.0
+        self._others_today_usd = 0.0
+
+    def look_at(self, ledger: Ledger) -> None:
+        """Sum up what others have spent today, before a round of calls."""
+        if self.daily_usd is not None:
+            self._others_today_usd = ledger.spent_today() - self.spent_usd
+
+    def begin(self, judge: str, worst_usd: float | None) -> None:
+        """Refuse a call that could pass a ceiling; `end` ends one that may go.
+
+        Args:
+            judge: whose call it is, for messages.
+            worst_usd: the most that the call can cost; None: unknown.
+
+        Raises:
+            BudgetExceeded: it could, or its cost is unknown.
+        """
+        if worst_usd is None:
+            raise BudgetExceeded(
+                f"judge {judge!r} has no price, or no limit on output tokens in its "
+                "parameters, so a budget cannot be kept. Give both in the judges file, "
+                "or run without a budget."
+            )
+        ceilings = [
+            ("budget", self.ceiling_usd, self.spent_usd, "in this run"),
+            (
+                "daily budget",
+                self.daily_usd,
+                self._others_today_usd + self.spent_usd,
+                "in the last 24 hours by all that share the ledger",
+            ),
+        ]
+        for name, ceiling_usd, spent_usd, since in ceilings:
+            if ceiling_usd is None or spent_usd + worst_usd <= ceiling_usd:
+                continue
+            raise BudgetExceeded(
+                f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are spent "
+                f"{since}, and the next call of judge {judge!r} could cost up to "
+                f"{shown_usd(worst_usd)}. Calls in flight add "
+                f"{shown_usd(self._in_flight_usd)} at most. All answers are kept; run "
+                "again with a higher budget, and only the rest is asked."
+            )
+        self._in_flight_usd += worst_usd
+
+    def end(self, worst_usd: float, cost_usd: float | None) -> None:
+        """End a call that was begun; of unknown cost, at its worst."""
+        # The sum of many begun and ended calls is nothing only but for its last digit.
+        self._in_flight_usd = max(0.0, self._in_flight_usd - worst_usd)
+        self.spent_usd += worst_usd if cost_usd is None else cost_usd
