@@ -336,8 +336,7 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
 
 def _remarks(report: Record, parts: Mapping[str, list[Record]]) -> Iterator[str]:
     for note in report["notes"]:
-        if note != "unknown-view":
-            yield str(reasons()["notes"][note])
+        yield str(reasons()["notes"][note])
     # Unknown views matter only where a finding needed them.
     needs_views = any(
         row["match_reason"] == "unknown view" for row in parts["findings"]

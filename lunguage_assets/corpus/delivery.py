@@ -87,16 +87,6 @@ class Delivery:
         return raw_reports(self.texts)
 
 
-def name_without_gz(path: Path) -> str:
-    """Return the name of a file in lower case, without `.gz`."""
-    return path.name.lower().removesuffix(".gz")
-
-
-def is_utf_8(name: str) -> bool:
-    """Tell whether a file's name, which may be any bytes, is UTF-8."""
-    return name == name.encode("utf-8", "replace").decode()
-
-
 def content_hash(delivery: Delivery) -> str:
     """Hash the delivered files (sha256), and names of those beside the findings.
 
@@ -126,19 +116,17 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
         InputError: a table was cut on its way: its last record breaks off, without a
             line end.
     """
-    unparsed: list[str] = []
+    places: list[tuple[str, int]] = []
     # All parts have the same tables beside their raw reports.
     for path in parts[0].tables:
-        if name_without_gz(path).endswith(".csv"):
-            broken = read_records(path, may_be_empty=True, keep_bytes=True).broken
-            unparsed += [f"{path.name}, row {number}" for number in broken.index]
+        broken = read_records(path, (), may_be_empty=True).broken
+        places += [(path.name, int(number)) for number in broken.index]
     for part in parts:
         if part.loaded_reports is not None:
             reports = part.loaded_reports
-            broken = reports[reports["broken"].isin(NOT_PARSED)]
-            places = zip(broken["file"], broken["line"], strict=True)
-            unparsed += [f"{file}, row {line}" for file, line in places]
-    return unparsed
+            unparsed = reports[reports["broken"].isin(NOT_PARSED)]
+            places += zip(unparsed["file"], unparsed["line"], strict=True)
+    return [f"{file}, row {line}" for file, line in places]
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:

@@ -8,11 +8,11 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from lunguage_assets.corpus import columns
+from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
 from lunguage_assets.corpus.delivery import (
     FINDINGS,
@@ -22,8 +22,6 @@ from lunguage_assets.corpus.delivery import (
     REPORTS,
     VOCABULARY,
     Delivery,
-    is_utf_8,
-    name_without_gz,
 )
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
 from lunguage_assets.corpus.texts import layouts
@@ -68,19 +66,28 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     folder = path if path.is_dir() else path.parent
     findings = None
     if table_columns is not None:
-        sources = [_source_of_named_columns(path, *table_columns)]
+        if not (path.is_file() and has_records(path)):
+            raise InputError(
+                str(path),
+                "no table",
+                "a CSV, Parquet or JSON file of reports",
+                "Name the file, or leave out --text-column and --id-column.",
+            )
+        names = (folded_name(table_columns[1]), folded_name(table_columns[0]))
+        sources = [TextSource(layouts.layout_with(*names, known_by=names), (path,))]
     else:
-        sources = _text_sources(path, takes_any_text=True)
-        findings = _findings(path, has_texts=bool(sources))
+        findings = _findings(path)
+        sources = _sources(path, has_findings=findings is not None)
+    forms = [source.title for source in sources]
     if findings is not None:
-        # Beside findings a table of texts is of their studies, and a text file a note.
-        sources = [
-            source
-            for source in _text_sources(path, takes_any_text=False)
-            if source.layout is not layouts.layouts()[layouts.REPORTS]
-        ]
-    _require_one_form(path, findings, sources)
-    delivery = Delivery(
+        forms.insert(0, FINDINGS)
+    if not forms:
+        raise _no_delivery(path)
+    if len(forms) > 1:
+        remedy = "Remove all but the one to use, or lay them into folders of their own."
+        expected = "findings, or raw reports in one form"
+        raise InputError(str(path), " and ".join(forms), expected, remedy)
+    return Delivery(
         folder=folder,
         findings=findings,
         vocabulary=_file_named(folder, VOCABULARY),
@@ -90,21 +97,6 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
-    paths = [path for source in sources for path in source.paths]
-    _require_utf_8(path for path in (*delivery.tables, *paths) if path.is_file())
-    return delivery
-
-
-def _require_utf_8(paths: Iterable[Path]) -> None:
-    for path in paths:
-        # No table could say that a row is from it.
-        if not is_utf_8(path.name):
-            raise InputError(
-                printable(path.name),
-                "a name that is not UTF-8",
-                "a name in UTF-8",
-                "Rename the file.",
-            )
 
 
 def _accepted() -> str:
@@ -114,34 +106,34 @@ def _accepted() -> str:
     )
 
 
-def _source_of_named_columns(path: Path, study: str, text: str) -> TextSource:
-    if path.is_file() and has_records(path):
-        names = (columns.folded_name(text), columns.folded_name(study))
-        return TextSource(layouts.layout_with(*names, known_by=names), (path,))
-    raise InputError(
-        str(path),
-        "no table",
-        "a CSV, Parquet or JSON file of reports",
-        "Name the file with --data, or leave out --text-column and --id-column.",
-    )
+def _no_delivery(path: Path) -> InputError:
+    """Make the error of a folder or file that holds nothing of what is accepted."""
+    remedy = "Put the files there or name another place."
+    if path.is_dir():
+        names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
+        found = ", ".join(names) or "nothing"
+        return InputError(str(path), found, _accepted(), remedy)
+    found = "a file of another kind"
+    names = fields_of(path)
+    if names:
+        known = {*columns.REQUIRED, *columns.OPTIONAL}
+        known.update(*(layout.fields for layout in layouts.layouts().values()))
+        found += f" with the columns {shown_names(names, known)}"
+        remedy = "Name the columns of reports and ids: --text-column and --id-column."
+    return InputError(str(path), found, _accepted(), remedy)
 
 
-def _findings(path: Path, *, has_texts: bool) -> Path | None:
-    """Find the findings in a folder, or in a file."""
-    names = (FINDINGS.lower(), FINDINGS_PARQUET.lower())
-    if path.is_file():
-        is_findings = name_without_gz(path) in names or _holds_findings(path)
-        return path if is_findings else None
-    findings = _file_named(path, FINDINGS, FINDINGS_PARQUET)
-    if findings is None and not has_texts:
-        # A home stores a file that was named at its registration under its own name.
-        findings = next(filter(_holds_findings, _files_in(path)), None)
-    return findings
+def _findings(path: Path) -> Path | None:
+    """Find the findings in a folder, or in a file, by name, else by their columns."""
+    if path.is_dir():
+        named = _file_named(path, FINDINGS, FINDINGS_PARQUET)
+        return named or next(filter(_holds_findings, _files_in(path)), None)
+    is_named = _is_named(path, FINDINGS, FINDINGS_PARQUET)
+    return path if is_named or _holds_findings(path) else None
 
 
 def _holds_findings(path: Path) -> bool:
-    """Tell whether a file is a table of findings by its columns."""
-    return _folded(fields_of(path)).issuperset(columns.REQUIRED)
+    return set(map(folded_name, fields_of(path))).issuperset(columns.REQUIRED)
 
 
 def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
@@ -152,56 +144,13 @@ def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
     return metadata
 
 
-def _require_one_form(
-    path: Path, findings: Path | None, sources: Sequence[TextSource]
-) -> None:
-    """Refuse a delivery of nothing, or in more than one form."""
-    forms = [] if findings is None else [FINDINGS]
-    forms += [source.title for source in sources]
-    if len(forms) == 1:
-        return
-    if forms:
-        remedy = "Remove all but the one to use, or lay them into folders of their own."
-        expected = "findings, or raw reports in one form"
-        raise InputError(str(path), " and ".join(forms), expected, remedy)
-    remedy = "Put the files there or name another place."
-    if path.is_dir():
-        names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
-        problem = ", ".join(names) or "nothing"
-        raise InputError(str(path), problem, _accepted(), remedy)
-    problem = "a file of another kind"
-    names = fields_of(path)
-    if names:
-        remedy = "Name the columns of reports and ids: --text-column and --id-column."
-        known = {*columns.REQUIRED, *columns.OPTIONAL}
-        known.update(*(layout.fields for layout in layouts.layouts().values()))
-        problem += f" with the columns {columns.shown_names(names, known)}"
-        remedy = f"{_what_is_missing(names)}{remedy}"
-    raise InputError(str(path), problem, _accepted(), remedy)
-
-
-def _what_is_missing(names: Iterable[str]) -> str:
-    """Say what a file lacks of the layout that it shares most fields with."""
-    present = _folded(names)
-    nearest = max(
-        layouts.layouts().values(),
-        key=lambda layout: len(present.intersection(layout.known_by)),
-    )
-    missing = [name for name in nearest.known_by if name not in present]
-    # One field that is shared says nothing: many files have an id.
-    if len(nearest.known_by) - len(missing) < 2:
-        return ""
-    return f"If it is {nearest.title}, it lacks {missing}. "
-
-
 def _file_named(folder: Path, *names: str) -> Path | None:
     """Find the file of one of these names in a folder, with or without `.gz`.
 
     Raises:
         InputError: there are several.
     """
-    lower_names = [name.lower() for name in names]
-    files = [file for file in _files_in(folder) if name_without_gz(file) in lower_names]
+    files = [file for file in _files_in(folder) if _is_named(file, *names)]
     if len(files) > 1:
         present = ", ".join(path.name for path in files)
         remedy = "Remove all but the one to use."
@@ -209,30 +158,65 @@ def _file_named(folder: Path, *names: str) -> Path | None:
     return files[0] if files else None
 
 
-def _files_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file())
+def _is_named(path: Path, *names: str) -> bool:
+    return path.name.lower().removesuffix(".gz") in [name.lower() for name in names]
 
 
-def _text_sources(path: Path, *, takes_any_text: bool) -> list[TextSource]:
+def _files_in(path: Path) -> list[Path]:
+    """List the files of a folder, or the one that it is.
+
+    Raises:
+        InputError: no table could say that a row is from one of them.
+    """
+    if path.is_file():
+        return [path]
+    files = sorted(path for path in path.iterdir() if path.is_file())
+    for file in files:
+        is_utf_8 = file.name == file.name.encode("utf-8", "replace").decode()
+        if has_records(file) and not is_utf_8:
+            raise InputError(
+                printable(file.name),
+                "a name that is not UTF-8",
+                "a name in UTF-8",
+                "Rename the file.",
+            )
+    return files
+
+
+def _sources(path: Path, *, has_findings: bool) -> list[TextSource]:
     """Find the raw reports of a folder, or of a file.
 
     Args:
         path: the folder or the file.
-        takes_any_text: text files in a folder count where nothing else does: a licence
-            or a note may lie beside findings.
+        has_findings: they are beside findings, where a table of texts is of their
+            studies, and a text file a licence or a note.
     """
-    if path.is_file():
-        return _sources_of_files([path]) or _sources_of_tree(path)
     files = _files_in(path)
     packed = [file for file in files if file.name == PACKED]
     if packed:
         return [TextSource(None, (packed[0],))]
-    sources = _sources_of_files(files)
-    for archive in filter(is_archive, files):
-        if layout_of_file(archive) is None:
-            sources += _sources_of_tree(archive)
-    has_tree = any(_TREES.fullmatch(entry.name) for entry in path.iterdir())
-    if has_tree or (takes_any_text and not sources):
+    layout_by_file = {file: layout_of_file(file) for file in files}
+    sources = []
+    # Of a part (a split) that comes in several files the first layout's is read.
+    known_parts: set[tuple[str, str]] = set()
+    for name, layout in layouts.layouts().items():
+        file_by_part = {
+            (layout.title, layout.part_in(file.name)): file
+            for file, its_layout in layout_by_file.items()
+            if its_layout is layout
+        }
+        paths = [file_by_part[part] for part in file_by_part.keys() - known_parts]
+        known_parts.update(file_by_part)
+        if paths and not (has_findings and name == layouts.REPORTS):
+            paths.sort()
+            beside = _table_beside(layout, paths[0])
+            sources.append(TextSource(layout, tuple(paths), beside))
+    for file in files:
+        if is_archive(file) and layout_by_file[file] is None:
+            sources += _sources_of_tree(file)
+    if any(_TREES.fullmatch(entry.name) for entry in path.glob("*")) or not (
+        sources or has_findings
+    ):
         sources += _sources_of_tree(path)
     return sources
 
@@ -247,43 +231,17 @@ def _sources_of_tree(path: Path) -> list[TextSource]:
     ]
 
 
-def _sources_of_files(files: Iterable[Path]) -> list[TextSource]:
-    """Find tables and JSON files of reports, of one or several records each."""
-    files_by_layout: dict[str, list[Path]] = {name: [] for name in layouts.layouts()}
-    for path in files:
-        layout = layout_of_file(path)
-        for name, known_layout in layouts.layouts().items():
-            if layout is known_layout:
-                files_by_layout[name].append(path)
-    sources = []
-    # Of a part (a split) that comes in several files the first layout's is read.
-    known_parts: set[tuple[str, str]] = set()
-    for name, paths in files_by_layout.items():
-        layout = layouts.layouts()[name]
-        parts = []
-        for path in paths:
-            part = re.search(layout.part, path.name) if layout.part else None
-            if part is None:
-                sources.append(TextSource(layout, (path,), _table_beside(layout, path)))
-            elif (key := (layout.title, part.group(1).lower())) not in known_parts:
-                known_parts.add(key)
-                parts.append(path)
-        if parts:
-            sources.append(TextSource(layout, tuple(parts)))
-    return sources
-
-
 def layout_of_file(path: Path) -> Layout | None:
     """Find the layout of a table or JSON file of raw reports; None: it is another.
 
     A file called `reports` is taken for a table of reports in any case, so that the
     message says which column is missing.
     """
-    names = _folded(fields_of(path))
+    names = set(map(folded_name, fields_of(path)))
     if names.issuperset(columns.REQUIRED):
         return None
     layout = layouts.layout_of(names)
-    if layout is None and name_without_gz(path) in _REPORTS_TABLE:
+    if layout is None and _is_named(path, *_REPORTS_TABLE):
         layout = layouts.layouts()[layouts.REPORTS]
     return layout
 
@@ -294,11 +252,12 @@ def _table_beside(layout: Layout, reports: Path) -> Path | None:
         return None
     for path in _files_in(reports.parent):
         # A damaged file beside the reports is none of theirs.
+        names: set[str] = set()
         with suppress(InputError):
-            header = _folded(read_header(path)) if _is_table(path) else set()
-            is_reports = path == reports and header.issuperset(layout.known_by)
-            if header.issuperset(layout.beside) and not is_reports:
-                return path
+            names.update(map(folded_name, read_header(path) if _is_table(path) else ()))
+        is_reports = path == reports and names.issuperset(layout.known_by)
+        if names.issuperset(layout.beside) and not is_reports:
+            return path
     return None
 
 
@@ -318,10 +277,6 @@ def fields_of(path: Path) -> list[str]:
 def has_records(path: Path) -> bool:
     """Tell whether a file is a table or JSON by its name."""
     return _is_table(path) or holds_json(path)
-
-
-def _folded(names: Iterable[str]) -> set[str]:
-    return set(map(columns.folded_name, names))
 
 
 def _is_table(path: Path) -> bool:

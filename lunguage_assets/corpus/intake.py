@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -29,12 +28,13 @@ from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings import findings_table, with_sequences
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.lunguage import (
-    DeliveredFindings,
-    in_report_order,
-    read_findings,
+from lunguage_assets.corpus.lunguage import in_report_order, read_findings
+from lunguage_assets.corpus.side_files import (
+    METADATA_COLUMNS,
+    read_metadata,
+    read_reports,
+    read_terms,
 )
-from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -63,51 +63,6 @@ class Intake:
     terms: pd.DataFrame
 
 
-class FilesRead(NamedTuple):
-    """What the files of a delivery of findings hold, before names are computed.
-
-    `studies` have `view_information`, `view_source` and `taken_at`, too.
-    """
-
-    findings: DeliveredFindings
-    studies: pd.DataFrame
-    terms: pd.DataFrame
-
-
-def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
-    """Read every file of a delivery, before names and sentences are computed.
-
-    Args:
-        delivery: of kind `findings`.
-        log: takes rejections and notes.
-
-    Raises:
-        InputError: the delivery holds raw reports, or a file is unusable as a whole.
-    """
-    if delivery.findings is None:
-        raise InputError(
-            str(delivery.folder),
-            "raw reports",
-            f"a file {FINDINGS}",
-            "Findings are read in raw reports by a structurer (docs/method.md).",
-        )
-    terms = read_terms(delivery.vocabulary, log)
-    findings = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
-    studies = findings.studies
-    ids = set(studies["study_id"])
-    metadata = read_metadata(delivery.metadata, ids, log)
-    texts = studies["study_id"].map(read_reports(delivery.reports, ids, log))
-    of_studies = (
-        metadata.reindex(studies["study_id"]).fillna("").set_index(studies.index)
-    )
-    studies = studies.join(of_studies.drop(columns="patient")).assign(
-        # What the findings file itself says goes before what lies beside it.
-        report=first_said(studies["report"], texts.fillna("")),
-        file=delivery.main_file,
-    )
-    return FilesRead(findings, studies, terms)
-
-
 def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     """Read and validate a delivery of findings.
 
@@ -122,21 +77,31 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         Findings are sorted by (study_id, row), reports by study_id.
 
     Raises:
-        InputError: a file is unusable as a whole (missing columns, empty, not text).
+        InputError: the delivery holds raw reports, or a file is unusable as a whole
+            (missing columns, empty, not text).
         ConfigurationError: `default_view` names an unknown view.
     """
+    if delivery.findings is None:
+        raise InputError(
+            str(delivery.folder),
+            "raw reports",
+            f"a file {FINDINGS}",
+            "Findings are read in raw reports by a structurer (docs/method.md).",
+        )
     log = IntakeLog()
-    (rows, refused, _), studies, terms = read_files(delivery, log)
-    studies = with_sequences(studies, log)
-    studies = _with_default_view(studies, settings)
-    # Without metadata one note stands for all studies.
-    if delivery.metadata is not None:
-        _note_default_views(studies, log)
+    terms = read_terms(delivery.vocabulary, log)
+    rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
+    ids = set(studies["study_id"])
+    metadata = read_metadata(delivery.metadata, ids, log)
+    texts = studies["study_id"].map(read_reports(delivery.reports, ids, log))
+    studies = studies.join(metadata.drop(columns="patient"), on="study_id").assign(
+        # What the findings file itself says goes before what lies beside it.
+        report=first_said(studies["report"], texts.fillna("")),
+        file=delivery.main_file,
+    )
+    studies = studies.fillna(dict.fromkeys(METADATA_COLUMNS, ""))
     log.note_rows("report-missing", studies[studies["report"] == ""], "report")
-    rows = rows.assign(file=delivery.main_file)
-    vocabulary = Vocabulary.from_terms(terms)
-    findings = findings_table(rows, studies, refused, vocabulary, log)
-    return _intake(studies, findings, log, terms)
+    return _intake(studies, rows, terms, settings, log)
 
 
 def take_in_gold(
@@ -182,22 +147,16 @@ def take_in_structured(
             f"{_STRUCTURED}: {len(without_report)} studies without a report; "
             "expected those of report_texts only"
         )
-    log = IntakeLog.of(received.rejected, received.intake_notes)
+    log = IntakeLog(received.rejected, received.intake_notes)
     rows = _delivered_rows(structured_findings, log)
-    refused = received.rejected["study_id"].value_counts()
-    usable = rows["study_id"].value_counts()
-    delivered = pd.concat([refused, usable]).groupby(level=0).sum()
+    with_rejected = pd.concat([received.rejected["study_id"], rows["study_id"]])
+    delivered = studies["study_id"].map(with_rejected.value_counts()).fillna(0)
     studies = studies.assign(
         file=_STRUCTURED,
         first_line=studies.index,
-        rows_delivered=studies["study_id"].map(delivered).fillna(0).astype("int64"),
+        rows_delivered=delivered.astype("int64"),
     )
-    studies = with_sequences(studies, log)
-    studies = _with_default_view(studies, settings)
-    _note_default_views(studies.drop(columns="line"), log)
-    vocabulary = Vocabulary.from_terms(received.terms)
-    findings = findings_table(rows, studies, rows.head(0), vocabulary, log)
-    return _intake(studies, findings, log, received.terms)
+    return _intake(studies.drop(columns="line"), rows, received.terms, settings, log)
 
 
 def row_of_a_study(study_id: str, number: int) -> str:
@@ -210,9 +169,28 @@ def row_of_a_study(study_id: str, number: int) -> str:
 
 
 def _intake(
-    studies: pd.DataFrame, findings: pd.DataFrame, log: IntakeLog, terms: pd.DataFrame
+    studies: pd.DataFrame,
+    rows: pd.DataFrame,
+    terms: pd.DataFrame,
+    settings: CorpusSettings,
+    log: IntakeLog,
 ) -> Intake:
-    """Make the tables of a batch, in which every row of a study is accounted for."""
+    """Make the tables of a batch, in which every row of a study is accounted for.
+
+    Args:
+        studies: all of them, also those without rows.
+        rows: that can be used.
+        terms: the delivered vocabulary.
+        settings: as of `take_in`.
+        log: what was rejected and noted.
+    """
+    studies = with_sequences(studies, log)
+    is_known = studies["view_information"] != ""
+    default = parse_default_view(settings.default_view)
+    source = "default_view" if default else "unknown"
+    studies["view_information"] = studies["view_information"].where(is_known, default)
+    studies["view_source"] = studies["view_source"].where(is_known, source)
+    findings = findings_table(rows, studies, Vocabulary.from_terms(terms), log)
     # What was delivered and is no finding was rejected: the accounts balance.
     used = studies["study_id"].map(findings["study_id"].value_counts()).fillna(0)
     rejected = studies["rows_delivered"] - used.astype("int64")
@@ -226,25 +204,6 @@ def _intake(
     )
 
 
-def _with_default_view(studies: pd.DataFrame, settings: CorpusSettings) -> pd.DataFrame:
-    """Give studies of unknown views the configured one, if there is one."""
-    default = parse_default_view(settings.default_view)
-    is_known = studies["view_information"] != ""
-    source = "default_view" if default else "unknown"
-    return studies.assign(
-        view_information=studies["view_information"].where(is_known, default),
-        view_source=studies["view_source"].where(is_known, source),
-    )
-
-
-def _note_default_views(studies: pd.DataFrame, log: IntakeLog) -> None:
-    for source, reason in (
-        ("default_view", "default-view"),
-        ("unknown", "unknown-view"),
-    ):
-        log.note_rows(reason, studies[studies["view_source"] == source], "")
-
-
 def _delivered_rows(structured_findings: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Make rows as a file would have them, whose references are ids already.
 
@@ -252,7 +211,6 @@ def _delivered_rows(structured_findings: pd.DataFrame, log: IntakeLog) -> pd.Dat
     """
     rows = in_report_order(structured_findings)
     number = rows.groupby("study_id", sort=False).cumcount() + 1
-    finding_ids = list(map(row_of_a_study, rows["study_id"], number))
     cleaned = {name: mapped(rows[name], clean_list) for name in _CLEANED_LISTS}
     cleaned["normed_ent"] = mapped(cleaned["normed_ent"], first_alternative)
     rows = rows.assign(
@@ -260,32 +218,23 @@ def _delivered_rows(structured_findings: pd.DataFrame, log: IntakeLog) -> pd.Dat
         file=_STRUCTURED,
         line=rows.index + 1,
         row=number,
-        finding_id=finding_ids,
+        finding_id=list(map(row_of_a_study, rows["study_id"], number)),
         sent=mapped(rows["sent"], clean),
     )
-    keys = zip(rows["study_id"], rows["section"], rows["ent_idx"], strict=True)
-    id_by_reference = {
-        (study, f"{section}:{number}"): finding_id
-        for (study, section, number), finding_id in zip(keys, finding_ids, strict=True)
-    }
+    names = rows["section"] + ":" + rows["ent_idx"].astype(str)
+    ids = dict(zip(rows["study_id"] + " " + names, rows["finding_id"], strict=True))
     for column in ("evidence", "associate"):
-        referred = [
-            [id_by_reference.get((study, name), "") for name in dict.fromkeys(names)]
-            for study, names in zip(rows["study_id"], rows[column], strict=True)
-        ]
-        named = rows.assign(
-            found=rows[column].map(lambda names: [*dict.fromkeys(names)])
-        )
-        named = named.assign(
-            target=pd.Series(referred, rows.index, dtype=object)
-        ).explode(["found", "target"])
+        # What a row names twice counts once.
+        named = rows.explode(column).dropna(subset=column)
+        named = named.drop_duplicates(["finding_id", column])
+        target = (named["study_id"] + " " + named[column]).map(ids)
         # A model may refer to a row that it did not write, or to the row itself.
-        is_self = named["target"] == named["finding_id"]
-        log.note_rows("self-reference", named[is_self], column, "found")
-        is_dangling = named["target"] == ""
-        log.note_rows("dangling-reference", named[is_dangling], column, "found")
+        is_self = target == named["finding_id"]
+        log.note_rows("self-reference", named[is_self], column, column)
+        log.note_rows("dangling-reference", named[target.isna()], column, column)
+        used = target[~is_self & target.notna()]
+        lists = used.groupby(level=0).agg(list).reindex(rows.index)
         rows[column] = [
-            [target for target in targets if target not in ("", own)]
-            for targets, own in zip(referred, finding_ids, strict=True)
+            targets if isinstance(targets, list) else [] for targets in lists
         ]
     return rows

@@ -5,9 +5,9 @@ Their codes and words are in `resources/reasons.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -31,12 +31,16 @@ def reasons() -> Mapping[str, Mapping[str, Any]]:
 
 
 class IntakeLog:
-    """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`."""
+    """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`.
+
+    Args:
+        rejected: what an earlier step rejected, if there was one.
+        notes: what it noted.
+    """
 
     def __init__(
         self, rejected: pd.DataFrame | None = None, notes: pd.DataFrame | None = None
     ) -> None:
-        """Begin with what an earlier step rejected and noted, if there was one."""
         self._rejected: list[Any] = []
         self._notes: list[Any] = []
         if rejected is not None:
@@ -46,23 +50,17 @@ class IntakeLog:
             lines = notes["line"].astype(object).where(notes["line"].notna(), None)
             self._notes = notes.assign(line=lines).to_dict("records")
 
-    @classmethod
-    def of(cls, rejected: pd.DataFrame, notes: pd.DataFrame) -> Self:
-        """Begin a log with what an earlier step rejected and noted."""
-        return cls(rejected, notes)
-
-    def reject(self, reason: str, file: str, line: Hashable, **cells: str) -> None:
-        """Record a row that is not used.
+    def reject(self, rows: pd.DataFrame) -> None:
+        """Record rows that are not used.
 
         Args:
-            reason: a code of a rejection.
-            file: the name of the delivered file.
-            line: 1-based record in the file.
-            cells: `study_id`, `column`, what was `found` there, and the row's whole
-                `content`, so that it can be corrected.
+            rows: `file`, `line` (1-based record in the file), `study_id`, `reason` (a
+                code of a rejection), the `column` that is wrong, what was `found`
+                there, and the row's whole `content`, so that it can be corrected.
         """
-        row = _row(REJECTED.names, file, line, reason, cells)
-        self._rejected.append(row | reasons()["rejections"][reason])
+        for row in rows.to_dict("records"):
+            row["found"] = row["found"][:_LONGEST_FOUND]
+            self._rejected.append(row | reasons()["rejections"][row["reason"]])
 
     def note(
         self, reason: str, file: str, *, line: Hashable = None, **cells: str
@@ -75,8 +73,12 @@ class IntakeLog:
             line: 1-based record in the file; None: the note is about the whole file.
             cells: `study_id`, `finding_id`, `column`, and what was `found`.
         """
-        row = _row(INTAKE_NOTES.names, file, line, reason, cells)
-        self._notes.append(row | {"done": reasons()["notes"][reason]})
+        row: dict[str, Any] = {**dict.fromkeys(INTAKE_NOTES.names, ""), **cells}
+        row["found"] = row["found"][:_LONGEST_FOUND]
+        done = reasons()["notes"][reason]
+        self._notes.append(
+            row | {"reason": reason, "file": file, "line": line, "done": done}
+        )
 
     def note_rows(
         self, reason: str, rows: pd.DataFrame, column: str, found: str = ""
@@ -85,8 +87,8 @@ class IntakeLog:
 
         Args:
             reason: a code of a note.
-            rows: with `file` and `study_id`; with `line` and `finding_id` where they
-                have one.
+            rows: with `file`; with `line`, `study_id` and `finding_id` where they have
+                them.
             column: that the notes are about.
             found: the column of the rows that has what was found; empty: nothing was.
         """
@@ -95,7 +97,7 @@ class IntakeLog:
                 reason,
                 row["file"],
                 line=row.get("line"),
-                study_id=row["study_id"],
+                study_id=row.get("study_id", ""),
                 finding_id=row.get("finding_id", ""),
                 column=column,
                 found=row.get(found, ""),
@@ -111,16 +113,3 @@ class IntakeLog:
         return INTAKE_NOTES.frame(
             [{**row, "number": number} for number, row in enumerate(self._notes)]
         )
-
-
-def _row(
-    names: Sequence[str],
-    file: str,
-    line: Hashable,
-    reason: str,
-    cells: Mapping[str, str],
-) -> dict[Any, Any]:
-    row: dict[Any, Any] = {**dict.fromkeys(names, ""), **cells}
-    row |= {"file": file, "line": line, "reason": reason}
-    row["found"] = row["found"][:_LONGEST_FOUND]
-    return row

@@ -2,15 +2,15 @@
 
 A cell lists other findings of the study by name and number (`edema, idx3`). People
 write such cells by hand, so that names hold commas, numbers are missing, and some
-point to nothing. implicit.md section 1 says what becomes of each.
+point to nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.vocabulary import plain
@@ -21,14 +21,11 @@ _NUMBERED = re.compile(
     r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII
 )
 """Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
+_MOST_DIGITS = 16
 _ONLY_DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
-_MOST_DIGITS = 15
-_REJECTED = {True: "reference-to-rejected-row", False: ""}
-_NO_ROW = -1
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenReference:
+class WrittenReference(NamedTuple):
     """A reference as it is written: the comma parts before a number, and the number.
 
     The last parts are its name. `number` is None for a bare name. A number that follows
@@ -37,21 +34,6 @@ class WrittenReference:
 
     parts: tuple[str, ...]
     number: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A row that can be referred to.
-
-    `wordings` are its names as delivered, in plain form; `name` is its canonical one.
-    A rejected row has an empty id.
-    """
-
-    finding_id: str
-    section: str
-    ent_idx: int | None
-    wordings: frozenset[str]
-    name: str
 
 
 class Token(NamedTuple):
@@ -77,109 +59,94 @@ def parse_references(cell: str) -> list[WrittenReference]:
     pending: list[str] = []
     for part in map(clean, cell.split(",")):
         number = _NUMBERED.search(part)
-        name = part
-        if number:
-            # "edema (idx3)", where others write "edema, idx3".
-            name = part[: number.start()].rstrip(" ([")
+        # "edema (idx3)", where others write "edema, idx3".
+        name = part[: number.start()].rstrip(" ([") if number else part
         if name:
             pending.append(name)
         if number:
-            references.append(WrittenReference(tuple(pending), _row_number(number)))
+            # No row has a longer one, and Python refuses to read thousands of digits.
+            digits = number.group(1)[:_MOST_DIGITS]
+            references.append(WrittenReference(tuple(pending), int(digits)))
             pending = []
-    references += [WrittenReference((name,), None) for name in pending]
-    return references
-
-
-def _row_number(number: re.Match[str]) -> int:
-    digits = number.group(1)
-    # No row has so long a number, and Python refuses to read thousands of digits.
-    return int(digits) if len(digits) <= _MOST_DIGITS else _NO_ROW
+    return references + [WrittenReference((name,), None) for name in pending]
 
 
 class StudyReferences:
-    """Resolves the references inside one study."""
+    """Resolves the references inside one study.
 
-    def __init__(
-        self, targets: Iterable[Target], canonical: Callable[[str], str]
-    ) -> None:
-        """Index the rows that can be referred to.
+    Args:
+        rows: of the study, with `finding_id`, `section`, `ent_idx`, `ent`,
+            `normed_ent` and the canonical `name`.
+        canonical: gives the canonical name of a finding.
+    """
 
-        Args:
-            targets: the rows of the study, rejected ones too.
-            canonical: gives the canonical name of a finding.
-        """
+    def __init__(self, rows: Iterable[Any], canonical: Callable[[str], str]) -> None:
         self._canonical = canonical
-        self._targets_by_name: dict[str, list[Target]] = {}
-        targets = list(targets)
-        kept = {_position(target) for target in targets if target.finding_id}
-        for target in targets:
-            # A rejected repetition of a row that stayed is that row.
-            if not target.finding_id and _position(target) in kept:
-                continue
-            for name in target.wordings | {target.name}:
-                self._targets_by_name.setdefault(name, []).append(target)
+        self._rows_by_name: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in rows:
+            for name in {plain(row.ent), plain(row.normed_ent or row.ent), row.name}:
+                self._rows_by_name[name].append(row)
 
-    def resolve(
-        self, reference: WrittenReference, section: str, row_id: str
-    ) -> list[Token]:
+    def tokens(self, cell: str, row: Any) -> list[Token]:
+        """Resolve a cell of a row; what it names twice counts once."""
+        tokens: dict[str, Token] = {}
+        for reference in parse_references(cell):
+            for token in self._resolve(reference, row):
+                tokens.setdefault(token.text, token)
+        return list(tokens.values())
+
+    def _resolve(self, reference: WrittenReference, row: Any) -> list[Token]:
         """Find the rows that a reference names.
 
-        Same section, number and name come first, then number and name in another
-        section, then the row of that name in the study; several matches at one step
-        are ambiguous. What fits no row stays as a bare name without its number: a
-        published number is one of the rows' new numbers, and would point to a row.
-        Of the parts before a number the longest run that names a row is the name.
+        Of "effusion, opacity, left, idx4" the name may be the last part, the last two
+        or all: the longest that names a row. What fits no row stays as a bare name
+        without its number: a published number is one of the rows' new numbers, and
+        would point to a row.
 
         Args:
             reference: as it was written.
-            section: the section of the row that refers.
-            row_id: the finding id of the row that refers.
-
-        Returns:
-            A token for each thing that the reference names.
+            row: that refers.
         """
+        parts = reference.parts
         if reference.number is None:
-            return [_bare(part, "bare-reference") for part in reference.parts]
-        # Of "effusion, opacity, left, idx4" the name may be the last part, the last two
-        # or all: the longest that names a row.
-        last = len(reference.parts) - 1
-        for start in range(len(reference.parts)):
-            name = ", ".join(reference.parts[start:])
-            finding_id, reason = self._find(name, reference.number, section)
-            if reason == "dangling-reference" and start < last:
-                continue
-            if finding_id == row_id:
-                reason = "self-reference"
-            token = Token(finding_id, name, "")
-            if reason:
+            return [_bare(part, "bare-reference") for part in parts]
+        token = Token("", "", "number-without-name")
+        start = 0
+        for start in range(len(parts)):
+            name = ", ".join(parts[start:])
+            candidates = self._candidates(name, reference.number, row.section)
+            ids = [candidate.finding_id for candidate in candidates]
+            if ids == [row.finding_id]:
+                token = _bare(name, "self-reference")
+            elif len(ids) == 1:
+                token = Token(ids[0], name, "")
+            else:
+                reason = "ambiguous-reference" if ids else "dangling-reference"
                 token = _bare(name, reason)
-            parts_before = reference.parts[:start]
-            bare = [_bare(part, "bare-reference") for part in parts_before]
-            return [*bare, token]
-        return [Token("", "", "number-without-name")]
+            if ids:
+                break
+        bare = [_bare(part, "bare-reference") for part in parts[:start]]
+        return [*bare, token]
 
-    def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
-        """Find the id of a row, or the reason why there is none."""
-        wording = plain(name)
-        same_wording = self._targets_by_name.get(wording, [])
-        same_finding = self._targets_by_name.get(self._canonical(name), [])
-        named = list(dict.fromkeys([*same_wording, *same_finding]))
-        numbered = [target for target in named if target.ent_idx == number]
-        in_section = [target for target in numbered if target.section == section]
+    def _candidates(self, name: str, number: int, section: str) -> list[Any]:
+        """List the rows that fit best.
+
+        Same section, number and name come first, then number and name in another
+        section, then the name in the study; of several the one that is worded so.
+
+        Args:
+            name: as delivered.
+            number: as delivered.
+            section: of the row that refers.
+        """
+        worded = self._rows_by_name.get(plain(name), [])
+        of_finding = self._rows_by_name.get(self._canonical(name), [])
+        named = list({row.finding_id: row for row in (*worded, *of_finding)}.values())
+        numbered = [row for row in named if row.ent_idx == number]
+        in_section = [row for row in numbered if row.section == section]
         candidates = in_section or numbered or named
-        # The wording tells a row from another spelling of the same finding.
-        as_worded = [target for target in candidates if target in same_wording]
-        chosen = candidates if len(candidates) == 1 else as_worded
-        if not candidates:
-            return "", "dangling-reference"
-        if len(chosen) != 1:
-            return "", "ambiguous-reference"
-        finding_id = chosen[0].finding_id
-        return finding_id, _REJECTED[finding_id == ""]
-
-
-def _position(target: Target) -> tuple[str, int | None, str]:
-    return target.section, target.ent_idx, target.name
+        as_worded = [row for row in candidates if row in worded]
+        return as_worded if len(as_worded) == 1 else candidates
 
 
 def _bare(name: str, reason: str) -> Token:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, index_by_name, mapped, study_id
+from lunguage_assets.corpus.columns import clean, mapped, study_id
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import read_cells, read_records
+from lunguage_assets.corpus.records import cleaned, read_records
 from lunguage_assets.corpus.views import coded_views, named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
@@ -22,10 +22,14 @@ from lunguage_assets.tables import TERMS
 _POSITION = "viewposition"
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
 _PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
-_DATE = "studydate"
-_TIME = "studytime"
-_PATIENT = "subject_id"
-_METADATA_ROW_IGNORED = "metadata-row-ignored"
+_METADATA = (
+    _POSITION,
+    _ORIENTATION,
+    *_PROCEDURES,
+    "studydate",
+    "studytime",
+    "subject_id",
+)
 METADATA_COLUMNS = ("view_information", "view_source", "taken_at", "patient")
 """What image metadata say of a study, empty where it is unknown."""
 
@@ -38,34 +42,18 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     if path is None:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
-    reason = "vocabulary-row-ignored"
-    required = ("category", "target_term", "normed_term")
-    rows = _rows(path, required, ("subcategory",), log, reason)
+    required = ["category", "target_term", "normed_term"]
+    rows = _rows(path, required, ["subcategory"], "vocabulary-row-ignored", log)
     rows["category"] = mapped(
         rows["category"], lambda name: category_code(name) or name.lower()
     )
-    for name in ("target_term", "normed_term"):
+    for name in required[1:]:
         rows[name] = mapped(rows[name], plain)
-    is_whole = (rows[list(required)] != "").all(axis="columns")
-    for line, category in rows.loc[~is_whole, "category"].items():
-        column = "" if category else "category"
-        log.note(reason, path.name, line=line, column=column)
-    order = ["category", "target_term", "normed_term", "subcategory"]
+    is_whole = (rows[required] != "").all(axis="columns")
+    log.note_rows("vocabulary-row-ignored", rows[~is_whole], "")
+    order = [*required, "subcategory"]
     terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
-    _note_contradictions(terms, path.name, log)
     return TERMS.frame(terms.to_dict("list"))
-
-
-def _note_contradictions(terms: pd.DataFrame, file: str, log: IntakeLog) -> None:
-    """Note every term of a finding or location that has several canonical forms."""
-    is_location = terms["category"] == "location"
-    # Terms of attributes are not used.
-    is_used = is_location | terms["category"].map(category_code).notna()
-    forms = (
-        terms[is_used].groupby([is_location, "target_term"])["normed_term"].nunique()
-    )
-    for _, target in forms.index[forms > 1]:
-        log.note("vocabulary-contradiction", file, column="normed_term", found=target)
 
 
 def read_metadata(
@@ -73,14 +61,10 @@ def read_metadata(
 ) -> pd.DataFrame:
     """Read views, time and patient of studies, united over the images of each.
 
-    The patient and the time are those of the first image. The name of the procedure
-    counts only where the view position is empty.
-
     Args:
-        path: `mimic-cxr-2.0.0-metadata.csv`, or a table of its columns; None: there is
-            none, which is noted.
+        path: of the metadata, if there are some.
         study_ids: of the studies that are read.
-        log: takes notes on rows, columns and codes that are not understood.
+        log: takes notes.
 
     Returns:
         `METADATA_COLUMNS` by study id.
@@ -88,31 +72,29 @@ def read_metadata(
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
-    optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
-    images = _rows_of_studies(path, (), optional, log, _METADATA_ROW_IGNORED)
-    images = images[images["study"].isin(study_ids)]
+    images = _rows(path, ["study_id"], _METADATA, "metadata-row-ignored", log)
+    images = images[images["study_id"].isin(study_ids)]
     # Images repeat a handful of words.
     words = images[_POSITION] + "\n" + images[_ORIENTATION]
     codes = mapped(words, lambda cells: coded_views(*cells.split("\n", 1)))
-    unknown = codes.map(lambda coded: coded[1]).explode().dropna()
-    counts: dict[Any, int] = unknown.value_counts().sort_index().to_dict()
+    unknown = codes.map(lambda coded: coded[1]).explode().value_counts().sort_index()
+    counts: dict[Any, int] = unknown.to_dict()
     for (column, code), count in counts.items():
         found = f"{code} ({count} images)"
         log.note("unknown-view-code", path.name, column=column, found=found)
-    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
-    # A number may have lost its zeros in front.
-    date = mapped(images[_DATE], lambda cell: f"{cell.split('.')[0]:0>8}")
-    time = mapped(images[_TIME], lambda cell: f"{cell.split('.')[0]:0>6}")
     # What a code says is surer than a name of the procedure.
+    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
     named = mapped(procedures, lambda words: written(named_views(words)))
-    images = images.assign(
+    # A number may have lost its zeros in front.
+    date = images["studydate"].str.split(".").str[0].str.zfill(8)
+    time = images["studytime"].str.split(".").str[0].str.zfill(6)
+    by_study = images.assign(
         coded=codes.map(lambda coded: written(coded[0])),
         named=named.where(images[_POSITION] == "", ""),
         # Undated images and those without a patient say nothing of their study.
-        taken_at=(date + time).where(images[_DATE] != ""),
-        patient=images[_PATIENT].where(images[_PATIENT] != ""),
-    )
-    by_study = images.groupby("study")
+        taken_at=(date + time).where(images["studydate"] != ""),
+        patient=images["subject_id"].where(images["subject_id"] != ""),
+    ).groupby("study_id")
     coded = by_study["coded"].agg(", ".join)
     views = coded + ", " + by_study["named"].agg(", ".join)
     united = views.map(lambda words: written(words.split(", ")))
@@ -134,16 +116,12 @@ def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) 
         path: the metadata as they were delivered.
         studies_by_file: ids of the studies whose rows a file gets.
     """
-    header, values, broken = read_records(path, may_be_empty=True)
-    rows = values.drop(broken.index)
-    index = index_by_name(header).get("study_id")
-    studies = pd.Series(None, rows.index, dtype=object)
-    # Without that column no row is of any study.
-    if index is not None:
-        studies = mapped(rows[index], lambda cell: study_id(clean(cell)))
+    records = read_records(path, required=["study_id"], may_be_empty=True)
+    rows = records.values
+    studies = mapped(rows["study_id"], lambda cell: study_id(clean(cell)))
     for file, studies_of_file in studies_by_file.items():
         of_file = rows[studies.isin(studies_of_file)]
-        of_file.to_csv(file, index=False, header=header, lineterminator="\n")
+        of_file.to_csv(file, index=False, header=records.header, lineterminator="\n")
 
 
 def read_reports(
@@ -161,61 +139,44 @@ def read_reports(
     """
     if path is None:
         return pd.Series(dtype=object)
-    rows = _rows_of_studies(path, ("report",), (), log, "report-row-ignored")
-    is_known = rows["study"].isin(study_ids)
-    others = rows.loc[~is_known, "study"].nunique()
-    rows = rows[is_known & (rows["report"] != "")]
-    texts = rows.drop_duplicates("study").set_index("study")["report"]
-    for line, study in rows.loc[
-        rows["report"] != rows["study"].map(texts), "study"
-    ].items():
-        cells = {"study_id": study, "column": "report"}
-        log.note("reports-differ", path.name, line=line, **cells)
+    rows = _rows(path, ["study_id", "report"], [], "report-row-ignored", log)
+    is_known = rows["study_id"].isin(study_ids)
+    others = rows.loc[~is_known, "study_id"].nunique()
     if others:
         log.note("reports-without-rows", path.name, found=f"{others} studies")
+    rows = rows[is_known & (rows["report"] != "")]
+    texts = rows.drop_duplicates("study_id").set_index("study_id")["report"]
+    is_other = rows["report"] != rows["study_id"].map(texts)
+    log.note_rows("reports-differ", rows[is_other], "report")
     return texts
-
-
-def _rows_of_studies(
-    path: Path,
-    required: tuple[str, ...],
-    optional: tuple[str, ...],
-    log: IntakeLog,
-    reason: str,
-) -> pd.DataFrame:
-    """Read the cells of every record with its study's id in the column `study`.
-
-    Takes the arguments of `_rows`; a record whose id cannot be read is noted instead.
-    """
-    rows = _rows(path, ("study_id", *required), optional, log, reason)
-    rows["study"] = mapped(rows["study_id"], study_id)
-    for line, found in rows.loc[rows["study"].isna(), "study_id"].items():
-        log.note(reason, path.name, line=line, column="study_id", found=found)
-    return rows[rows["study"].notna()]
 
 
 def _rows(
     path: Path,
-    required: tuple[str, ...],
-    optional: tuple[str, ...],
-    log: IntakeLog,
+    required: Collection[str],
+    optional: Collection[str],
     reason: str,
+    log: IntakeLog,
 ) -> pd.DataFrame:
-    """Read the cleaned cells of every record by its number.
+    """Read the cells of every record, with `file` and `line`.
 
     Args:
         path: a table.
-        required: columns that must be there.
-        optional: columns that may be there; of image metadata missing ones are noted.
-        log: takes notes; a file without rows is noted, too.
+        required: columns that must be there; a row without an id that can be read in
+            `study_id` is noted instead.
+        optional: columns that may be there, empty where they are not.
         reason: code of the note on a record that is not used.
+        log: takes notes.
     """
-    present, cells, broken = read_cells(path, required, optional, may_be_empty=True)
-    for name in optional:
-        if name not in present and reason == _METADATA_ROW_IGNORED:
-            log.note("metadata-column-missing", path.name, column=name)
-    for line in broken.index:
-        log.note(reason, path.name, line=line)
-    if cells.empty:
-        log.note("side-file-without-rows", path.name)
-    return cells.drop(broken.index)
+    names = [*required, *optional]
+    records = read_records(path, names, required=[*required], may_be_empty=True)
+    rows = cleaned(records.values, names).assign(file=path.name)
+    rows["line"] = rows.index
+    broken = records.broken.assign(file=path.name, line=records.broken.index)
+    log.note_rows(reason, broken, "")
+    if "study_id" not in rows:
+        return rows
+    studies = mapped(rows["study_id"], study_id)
+    unread = rows[studies.isna()]
+    log.note_rows(reason, unread.drop(columns="study_id"), "study_id")
+    return rows.assign(study_id=studies)[studies.notna()]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import shown_names, unnamed
-from lunguage_assets.corpus.records import WIDTH, read_records
+from lunguage_assets.corpus.columns import shown_names
+from lunguage_assets.corpus.records import read_records
 from lunguage_assets.errors import InputError
 from lunguage_assets.spreadsheets import cell_of_sheet
 
@@ -27,14 +27,28 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFra
         columns: those to keep, where the file has them; None: all.
 
     Returns:
-        A row per record. A column without a name is called by its number.
+        A row per record.
 
     Raises:
         InputError: an unreadable file, a repeated column, or a row with too few or too
             many values. No cell is quoted.
     """
-    header, values = _whole_rows(path)
-    values.columns = [name or unnamed(index) for index, name in enumerate(header)]
+    _, header, values, broken, guessed = read_records(path, may_be_empty=True)
+    if len(broken) or len(guessed):
+        number = min([*broken.index, *guessed])
+        found = "a row that is not in UTF-8"
+        if number in broken.index:
+            found = f"an unreadable row ({broken['found'].loc[number]})"
+        raise InputError(
+            path.name,
+            found,
+            f"a row in UTF-8 with {len(header)} values, one for each column",
+            "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
+            row=number,
+        )
+    values.columns = [
+        name or unnamed for name, unnamed in zip(header, values.columns, strict=True)
+    ]
     kept = [name for name in values if columns is None or name in columns]
     return values[kept].reset_index(drop=True).astype("str")
 
@@ -53,11 +67,9 @@ def edited_rows(
     Raises:
         InputError: as of `read_table`, or a column is missing.
     """
-    header, rows = _whole_rows(path)
-    require_column_names(path, header, columns, "Fix the first line.")
-    for number, *values in rows.itertuples(name=None):
-        cells = map(cell_of_sheet, values)
-        yield number, dict(zip(header, cells, strict=True))
+    rows = read_table(path)
+    require_column_names(path, [*rows], columns, "Fix the first line.")
+    yield from enumerate(rows.map(cell_of_sheet).to_dict("records"), 1)
 
 
 def require_column_names(
@@ -82,19 +94,3 @@ def require_column_names(
             f"columns {list(columns)}, each name once",
             remedy,
         )
-
-
-def _whole_rows(path: Path) -> tuple[list[str], pd.DataFrame]:
-    """Read the header and the values of every record, none of which is broken."""
-    header, values, broken = read_records(path, may_be_empty=True)
-    if len(broken):
-        reason, problem, _ = broken.iloc[0]
-        words = "too few or too many values" if reason == WIDTH else "an unreadable row"
-        raise InputError(
-            path.name,
-            f"{words} ({problem})",
-            f"a row in UTF-8 with {len(header)} values, one for each column",
-            "Fix its commas and quotes, or save the file again as CSV.",
-            row=int(broken.index[0]),
-        )
-    return header, values

@@ -72,7 +72,7 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
         received: the reports of a delivery.
         processes: as in `parallel.map_studies`.
     """
-    log = IntakeLog.of(received.rejected, received.intake_notes)
+    log = IntakeLog(received.rejected, received.intake_notes)
     texts = received.report_texts
     reports_and_ids = texts[["study_id", "report"]]
     chunks = map_studies(_cut, (reports_and_ids,), tuple, processes=processes)

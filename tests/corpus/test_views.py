@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from delivered_rows import Deliver, noted, row
+from delivered_rows import Deliver, row
 
 from lunguage_assets.corpus.views import (
     coded_views,
@@ -61,7 +61,6 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
     assert intake.reports["view_source"].tolist() == sources
     assert intake.findings["view_information"].tolist() == views
     notes = intake.intake_notes.set_index("reason")
-    assert notes.loc["unknown-view", "study_id"] == "s50000003"
     codes = ["sideways (1 images)", "lao (2 images)"]
     assert notes.loc["unknown-view-code", "found"].tolist() == codes
     assert notes.loc["metadata-row-ignored", "line"] == 6
@@ -80,10 +79,6 @@ def test_the_default_view_fills_only_unknown_views(deliver: Deliver) -> None:
         parse_default_view("pa, sideways")
 
 
-def test_metadata_without_ids_is_refused_and_without_views_is_noted(
-    deliver: Deliver,
-) -> None:
+def test_metadata_without_ids_are_refused(deliver: Deliver) -> None:
     with pytest.raises(InputError, match=r"metadata\.csv, column 'study_id'"):
         deliver([row(0)], metadata="dicom,ViewPosition\n1,PA\n")
-    undescribed = deliver([row(0)], metadata="study_id,StudyDate\n50000001,21800101\n")
-    assert "metadata-column-missing" in noted(undescribed)

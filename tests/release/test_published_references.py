@@ -16,10 +16,8 @@ from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.references import parse_references
-from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.release.restricted_files import published_query
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import TERMS
 
 NAMES = [
     "edema",
@@ -54,7 +52,7 @@ delivered = st.fixed_dictionaries(
 
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(delivered, min_size=1, max_size=9))
-def test_every_published_number_has_a_row_and_repeated_wordings_are_noted(
+def test_every_published_number_has_a_row(
     tmp_path: Path, delivered_values: list[dict[str, str]]
 ) -> None:
     rows = [row(number, **values) for number, values in enumerate(delivered_values)]
@@ -79,17 +77,3 @@ def test_every_published_number_has_a_row_and_repeated_wordings_are_noted(
                 assert reference.parts
                 assert ", ".join(reference.parts) == numbered[study, reference.number]
             assert len(pointing) == sum(not token.startswith("~") for token in tokens)
-    built_in_vocabulary = Vocabulary.from_terms(TERMS.frame())
-    stated = resolved[resolved["source"] == "original"]
-    columns = ["study_id", "currency", "ent", "location"]
-    keys = [
-        (
-            finding.study_id,
-            finding.currency,
-            built_in_vocabulary.finding(finding.ent),
-            built_in_vocabulary.location_parts(finding.location),
-        )
-        for finding in stated[columns].itertuples(index=False)
-    ]
-    if len(set(keys)) < len(keys):
-        assert "one-wording-two-names" in set(intake.intake_notes["reason"])

@@ -50,8 +50,6 @@ def test_intake_takes_every_row_of_any_sample(
         intended = {
             "bare-reference",
             "finding-not-located",
-            "first-of-alternatives",
-            "unknown-view",
         }
         assert set(intake.intake_notes["reason"]) <= intended
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,42 +58,6 @@ def parquet(*studies: int, **cells: str) -> bytes:
     stream = io.BytesIO()
     rows(*studies, **cells).to_parquet(stream)
     return stream.getvalue()
-
-
-def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the
-    numbered passage of its section beside it.
-    """
-    columns = [
-        "custom_id", "report_type", "data_from", "study_id", "subject_id", "sentences", "sent_idx", "ent_idx",
-        "entity", "is_correct", "cat", "dx_status", "dx_certainty", "location", "placement", "associate",
-        "evidence", "morphology", "distribution", "measurement", "severity", "comparison", "onset",
-        "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
-    ]  # fmt: skip
-    findings = [
-        {
-            "entity": "opacity",
-            "dx_certainty": "tentative, tentative",
-            "evidence": "edema, idx2",
-        },
-        {"entity": "edema", "dx_certainty": "definitive"},
-    ]
-    shared = {
-        "data_from": "chexagent",
-        "study_id": "s50000001",
-        "subject_id": "p10000001",
-        "cat": "pf",
-    }
-    shared |= {"dx_status": "positive", "is_correct": "True"}
-    rows_of_study = [
-        shared
-        | {"custom_id": f"x_{number}", "report_type": section, "sentences": passage}
-        | {"sent_idx": str(row_number), "ent_idx": str(row_number)}
-        | cells
-        for number, (section, passage) in enumerate(passages.items())
-        for row_number, cells in enumerate(findings, 1)
-    ]
-    return pd.DataFrame(rows_of_study).reindex(columns=columns)
 
 
 @dataclass

@@ -14,11 +14,11 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.errors import InputError, damaged
@@ -76,35 +76,21 @@ def names_in(path: Path) -> list[str]:
     Raises:
         InputError: an archive cannot be opened, or has two files of one name.
     """
-    if path.is_dir():
-        names = [
-            Path(folder, name).relative_to(path).as_posix()
-            for folder, _, files in os.walk(path)
-            for name in files
-        ]
-    elif is_archive(path):
-        status = path.stat()
-        names = _names_in_archive(path, status.st_mtime_ns, status.st_size)
-    else:
-        names = [path.name]
-    return sorted(name for name in names if not _NO_REPORT.search(name))
+    if not is_archive(path):
+        return _names(path)
+    status = path.stat()
+    return _names_in_archive(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=16)
 def _names_in_archive(path: Path, *version: int) -> list[str]:
     """List the files of an archive, once for each version of it."""
-    try:
-        if _is_zip(path):
-            with zipfile.ZipFile(path) as package:
-                items = package.infolist()
-            names = [item.filename for item in items if not item.is_dir()]
-        else:
-            names = [name for name, _ in _tar_contents(path, None)]
-    except _DAMAGES as error:
-        problem = "a package that cannot be opened"
-        raise damaged(path.name, problem, error, "a whole package") from None
+    return _names(path)
+
+
+def _names(path: Path) -> list[str]:
+    names = sorted(name for name, _ in _members(path))
     repeated = len(names) - len(set(names))
-    # A member is opened by its name, which would open the last one of it each time.
     if repeated:
         raise InputError(
             path.name,
@@ -138,33 +124,25 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
         InputError: it cannot be unpacked, unpacks to too much, or has not one such
             file.
     """
-    name = only_member(path, form) if is_archive(path) else path.name
-    if not name:
-        problem = "no such file, or several"
-        remedy = "Deliver the file itself, or a package with it alone."
-        raise InputError(path.name, problem, "one file of the delivery", remedy)
-    is_packed = is_archive(path) or name.lower().endswith(".gz")
-    limit = most
-    if limit is None:
-        limit = MOST_UNPACKED + 1 if is_packed else -1
-    try:
-        if is_archive(path):
-            content = dict(_contents(path, [name], limit))[name]
-        else:
-            content = _read(path.open("rb"), name, limit)
-        if content is None:
-            raise OSError("a damaged member, or one with a password")
-    except _DAMAGES as error:
-        problem = "a file that cannot be unpacked"
-        raise damaged(path.name, problem, error, "a whole file") from None
-    if is_packed and most is None:
-        require_size(path.name, len(content))
-    return content
+    only_name = only_member(path, form) if is_archive(path) else path.name
+    for name, opened in _members(path):
+        if name == only_name:
+            is_packed = is_archive(path) or name.lower().endswith(".gz")
+            limit = MOST_UNPACKED + 1 if is_packed else -1
+            try:
+                content = _read(opened(), name, most or limit)
+            except _DAMAGES as error:
+                problem = "a file that cannot be unpacked"
+                raise damaged(path.name, problem, error, "a whole file") from None
+            if is_packed and most is None:
+                require_size(path.name, len(content))
+            return content
+    problem = "no such file, or several"
+    remedy = "Deliver the file itself, or a package with it alone."
+    raise InputError(path.name, problem, "one file of the delivery", remedy)
 
 
-def contents_in(
-    path: Path, form: re.Pattern[str]
-) -> Iterator[tuple[str, bytes | None]]:
+def contents_in(path: Path, form: re.Pattern[str]) -> list[tuple[str, bytes | None]]:
     """Read the files of a form in a folder or an archive, or the one that a file is.
 
     Args:
@@ -172,50 +150,69 @@ def contents_in(
         form: of their names.
 
     Returns:
-        The name and the unpacked content of each, a little more than `LARGEST` at most;
-        None for a damaged one.
+        The name and the unpacked content of each, by name, a little more than `LARGEST`
+        at most; None for a damaged one.
 
     Raises:
         InputError: an archive cannot be opened, or unpacks to too much.
     """
-    names = list(filter(form.search, names_in(path)))
-    if is_archive(path):
-        # Archives hold their files in any order.
-        yield from sorted(_contents(path, names, LARGEST + 1))
-        return
-    folder = path if path.is_dir() else path.parent
-    for name in names:
-        content = None
-        with suppress(*_DAMAGES):
-            # Whoever opened a FIFO would wait for somebody who writes.
-            if (folder / name).is_file():
-                content = _read((folder / name).open("rb"), name, LARGEST + 1)
-        yield name, content
-
-
-def _is_zip(path: Path) -> bool:
-    return path.name.lower().endswith(".zip")
-
-
-def _contents(
-    path: Path, names: list[str], most: int
-) -> Iterator[tuple[str, bytes | None]]:
-    """Read some files of an archive, so many bytes of each; None for a damaged one."""
-    if not _is_zip(path):
-        wanted = set(names)
-        for name, content in _tar_contents(path, most):
-            if name in wanted:
-                yield name, content
-        return
+    contents: dict[str, bytes | None] = {}
     unpacked = 0
-    with zipfile.ZipFile(path) as package:
-        for name in names:
-            content = None
+    for name, opened in _members(path):
+        if form.search(name):
+            contents[name] = None
             with suppress(*_DAMAGES):
-                content = _read(package.open(name), name, most)
-            unpacked += len(content or b"")
-            require_size(path.name, unpacked)
-            yield name, content
+                content = _read(opened(), name, LARGEST + 1)
+                contents[name] = content
+                unpacked += len(content)
+            if is_archive(path):
+                require_size(path.name, unpacked)
+    return sorted(contents.items())
+
+
+def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """List files that may be reports, each with what opens it.
+
+    Raises:
+        InputError: an archive is damaged, or unpacks to too much.
+    """
+    try:
+        for name, opened in _all_members(path):
+            if not _NO_REPORT.search(name):
+                yield name, opened
+    except _DAMAGES as error:
+        problem = "a package that cannot be opened"
+        raise damaged(path.name, problem, error, "a whole package") from None
+
+
+def _all_members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    if path.is_dir():
+        for folder, _, names in os.walk(path):
+            for name in names:
+                file = Path(folder, name)
+                yield file.relative_to(path).as_posix(), partial(_opened, file)
+    elif not is_archive(path):
+        yield path.name, partial(_opened, path)
+    elif path.name.lower().endswith(".zip"):
+        with zipfile.ZipFile(path) as package:
+            for item in package.infolist():
+                if not item.filename.endswith("/"):
+                    yield item.filename, partial(package.open, item)
+    else:
+        unpacked = 0
+        with tarfile.open(path, "r|gz") as archive:
+            for member in archive:
+                unpacked += member.size
+                require_size(path.name, unpacked)
+                if member.isreg():
+                    yield member.name, partial(archive.extractfile, member)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    # Whoever opened a FIFO would wait for somebody who writes.
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    return path.open("rb")
 
 
 def _read(stream: IO[bytes], name: str, most: int) -> bytes:
@@ -224,29 +221,3 @@ def _read(stream: IO[bytes], name: str, most: int) -> bytes:
         if name.lower().endswith(".gz"):
             return gzip.GzipFile(fileobj=stream).read(most)
         return stream.read(most)
-
-
-def _tar_contents(path: Path, most: int | None) -> Iterator[tuple[str, bytes | None]]:
-    """Read the files of a `.tgz`, which has no index, in its order; None: names alone.
-
-    Raises:
-        InputError: it is damaged, or unpacks to too much.
-    """
-    unpacked = 0
-    try:
-        with tarfile.open(path, "r|gz") as archive:
-            for member in archive:
-                unpacked += member.size
-                require_size(path.name, unpacked)
-                stream = archive.extractfile(member) if member.isreg() else None
-                if stream is None:
-                    continue
-                content = None
-                # A member that is packed itself may be damaged alone.
-                with suppress(gzip.BadGzipFile):
-                    if most is not None:
-                        content = _read(stream, member.name, most)
-                yield member.name, content
-    except _DAMAGES as error:
-        problem = "an archive that cannot be unpacked"
-        raise damaged(path.name, problem, error, "a whole .tgz file") from None

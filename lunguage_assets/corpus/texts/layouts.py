@@ -16,20 +16,15 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
-from lunguage_assets.corpus.columns import clean, is_plainly_study
+from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.records import storable
-from lunguage_assets.corpus.texts.raw import under_headings
+from lunguage_assets.corpus.texts.raw import COLUMNS
 from lunguage_assets.packaged_data import read_as, resource
 
 KEY = "key of the entry"
 """The field for an entry's key in a JSON object, and for the name of a file."""
 PATH = "path of the file"
 """The field for the path of a file of one report, folder first."""
-# What is known of a record besides its fields, in whose names are no blanks.
-FILE = "name of the file"
-LINE = "number of the record"
-BROKEN = "why it is broken"
-CONTENT = "bytes of the record"
 REPORTS = "reports"
 """The layout of files that a user makes."""
 NO_STUDY = "study-id-missing"
@@ -70,6 +65,11 @@ class Layout(BaseModel):
     sections: dict[str, str] = {}
     text: Fields = ()
     example: dict[str, Any] = {}
+
+    def part_in(self, file: str) -> str:
+        """Name the part of the corpus that a file has; else the file is one."""
+        part = re.search(self.part, file) if self.part else None
+        return part.group(1).lower() if part else file
 
     @property
     def fields(self) -> set[str]:
@@ -115,30 +115,24 @@ def layout_of(names: Collection[str]) -> Layout | None:
     return None
 
 
-Record = Mapping[str, Any]
-"""Fields of a record by folded name, and `FILE`, `LINE`, `BROKEN`, `CONTENT`."""
+def report_of(record: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """Read a raw report in the fields of a record, by their folded names.
 
+    Args:
+        record: the fields; a field may have fields or lists of its own.
+        layout: of the record.
 
-def report_of(record: Record, layout: Layout) -> dict[str, Any]:
-    """Read a raw report (`raw.COLUMNS`) in a record by its layout."""
-    report = {
-        "file": record[FILE],
-        "line": record[LINE],
-        **{name: _first(record, getattr(layout, name)) for name in _SINGLE_FIELDS},
-        "views": _joined_views(_texts(record, layout.views)),
-        "content": record[CONTENT],
-        "broken": record[BROKEN],
-        "noted": "",
-    }
+    Returns:
+        `raw.COLUMNS`.
+    """
+    report: dict[str, Any] = dict.fromkeys(COLUMNS, "")
+    for name in _SINGLE_FIELDS:
+        report[name] = _first(record, getattr(layout, name))
+    report["views"] = _joined_views(_texts(record, layout.views))
     if layout.ids:
         ids = re.search(layout.ids, report["study"])
         report["study"] = ids["study"] if ids else ""
         report["patient"] = (ids["patient"] if ids else "") or report["patient"]
-    if record[BROKEN]:
-        # Its cells may have moved: what stands there may be the id of nobody.
-        if not is_plainly_study(report["study"]):
-            report["study"] = ""
-        return report | dict.fromkeys((*_SINGLE_FIELDS[1:], "views"), "")
     if not report["study"]:
         report["broken"] = f"{NO_STUDY}: {layout.study[0]}"
     # A file of one report is its text.
@@ -148,13 +142,13 @@ def report_of(record: Record, layout: Layout) -> dict[str, Any]:
     return report
 
 
-def _report_text(record: Record, layout: Layout) -> tuple[str, str]:
+def _report_text(record: Mapping[str, Any], layout: Layout) -> tuple[str, str]:
     """Put sections under their headings, or else take the whole text.
 
     Returns:
         The text, and a note where a sentence is missing.
     """
-    sections = {}
+    paragraphs = []
     noted = ""
     for heading, path in layout.sections.items():
         sentences = _texts(record, [path], layout.nothing)
@@ -163,12 +157,16 @@ def _report_text(record: Record, layout: Layout) -> tuple[str, str]:
             noted = noted if all(sentences) else f"sentence-missing: {path}"
             said = filter(None, sentences)
             sentences = [re.sub(r"(?<![.!?])$", ".", sentence) for sentence in said]
-        sections[heading] = "\n".join(sentences)
+        text = "\n".join(sentences).strip()
+        if text:
+            paragraphs.append(f"{heading.upper()}: {text}")
     whole = filter(None, _texts(record, layout.text, layout.nothing))
-    return under_headings(sections) or next(whole, ""), noted
+    return "\n\n".join(paragraphs) or next(whole, ""), noted
 
 
-def _texts(record: Record, paths: Iterable[str], nothing: str = "") -> list[str]:
+def _texts(
+    record: Mapping[str, Any], paths: Iterable[str], nothing: str = ""
+) -> list[str]:
     """Read the texts at some paths such as `findings.sentence_en`, of whole lists.
 
     Args:
@@ -191,7 +189,7 @@ def _texts(record: Record, paths: Iterable[str], nothing: str = "") -> list[str]
     return texts
 
 
-def _first(record: Record, names: Iterable[str]) -> str:
+def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
     """Read the first of these fields that is not empty, and can be stored."""
     text = next(filter(None, _texts(record, names)), "")
     # A spreadsheet leaves `.0` behind a number.
@@ -213,21 +211,16 @@ def _joined_views(words: Iterable[str]) -> str:
 def reports_of_images(reports: pd.DataFrame) -> pd.DataFrame:
     """Make one report of the records of a study's images, with all their views.
 
-    Broken records, and those whose text is not that of the first image, come last: they
-    are rejected.
+    Broken records come last. Images with another text are another report of the study.
     """
-    good = reports[reports["broken"] == ""]
-    first_content = good.drop_duplicates("study").set_index("study")["content"]
-    of_first = good[good["content"] == good["study"].map(first_content)]
-    views = of_first.groupby("study")["views"].agg(", ".join)
-    studies = of_first.drop_duplicates("study")
-    joined = [_joined_views(words.split(", ")) for words in studies["study"].map(views)]
-    return pd.concat([studies.assign(views=joined), reports.drop(of_first.index)])
+    is_good = reports["broken"] == ""
+    report = ["study", "content"]
+    views = reports[is_good].groupby(report)["views"].transform(", ".join)
+    united = [_joined_views(words.split(", ")) for words in views]
+    good = reports[is_good].assign(views=united).drop_duplicates(report)
+    return pd.concat([good, reports[~is_good]])
 
 
 def as_bytes(text: str) -> bytes:
     """Return the delivered bytes of a text; half a character of JSON becomes `?`."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")
+    return text.encode("utf-8", "replace")

@@ -13,8 +13,6 @@ import codecs
 import hashlib
 import html
 import re
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lunguage_assets.corpus import columns
@@ -43,16 +41,6 @@ is missing.
 """
 
 
-def under_headings(sections: Mapping[str, str]) -> str:
-    """Put a report together from its sections by name; empty ones have no heading."""
-    paragraphs = [
-        f"{name.upper()}: {text.strip()}"
-        for name, text in sections.items()
-        if text.strip()
-    ]
-    return "\n\n".join(paragraphs)
-
-
 _LOWEST_MADE_ID = 10**16
 _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
@@ -73,9 +61,8 @@ def own_patient_of(study_id: str) -> str:
 
 
 def is_number(delivered_id: str) -> bool:
-    """Tell whether an id is kept as it is, but for zeros in front."""
-    is_study = columns.study_id(delivered_id) is not None
-    return is_study or columns.subject_id(delivered_id) is not None
+    """Tell whether a study's id is kept as it is, but for zeros in front."""
+    return columns.study_id(delivered_id) is not None
 
 
 def _made_id(subject: str, delivered_id: str) -> int:
@@ -105,18 +92,9 @@ _OTHER_FORMATS = (
 )
 """First bytes of PDF, RTF, ZIP (also of Office), PNG, JPEG and older Office files."""
 _SILENT = re.compile(
-    r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)"
-    r"|(?P<doctype>!doctype))",
-    re.I,
+    r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->|<!doctype\b[^<>]*>", re.I
 )
-"""Where something begins that is no text of a page."""
-_SILENT_ENDS = {
-    "script": re.compile(r"</script\s*>", re.I),
-    "style": re.compile(r"</style\s*>", re.I),
-    "head": re.compile(r"</head\s*>", re.I),
-    "comment": re.compile(r"-->|$"),
-    "doctype": re.compile(">"),
-}
+"""What is no text of a page."""
 _BLOCK_TAGS = (
     "address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|"
     "h[1-6r]|head|header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|"
@@ -148,37 +126,32 @@ class DecodedReport:
     is_text: bool = True
 
 
-_NOT_TEXT = DecodedReport("", (), is_text=False)
-
-
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
-    if content.startswith(_OTHER_FORMATS):
-        return _NOT_TEXT
-    text, notes = _in_encoding(content)
+    notes = []
+    # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
+    # always does, so it comes last.
+    encoding = "utf-8-sig"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+        notes.append("encoding-converted")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+        notes = ["encoding-guessed"]
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
     if controls:
         notes.append("control-characters")
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
-    if controls - text.count("\0") > _NO_TEXT * len(text):
-        return _NOT_TEXT
+    is_binary = controls - text.count("\0") > _NO_TEXT * len(text)
+    if is_binary or content.startswith(_OTHER_FORMATS):
+        return DecodedReport("", is_text=False)
     words = _without_markup(readable)
     if words != readable:
         notes.append("markup-removed")
     return DecodedReport(words.strip(), tuple(notes))
-
-
-def _in_encoding(content: bytes) -> tuple[str, list[str]]:
-    """Decode a text, and list the notes on its encoding."""
-    # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
-    # always does, so it comes last.
-    with suppress(UnicodeDecodeError):
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return content.decode("utf-16"), ["encoding-converted"]
-    with suppress(UnicodeDecodeError):
-        return content.decode("utf-8-sig"), []
-    return content.decode("cp1252", "replace"), ["encoding-guessed"]
 
 
 def _without_markup(text: str) -> str:
@@ -186,40 +159,10 @@ def _without_markup(text: str) -> str:
 
     A text without marks stays as it is: "CTR <0.5" is no markup.
     """
-    has_reference = _REFERENCE.search(text) is not None
-    if "<" not in text and not has_reference:
-        return text
-    words = _without_silent(text)
-    words = _BLOCK.sub("\n", words)
-    words = _INLINE.sub("", words)
+    words = _INLINE.sub("", _BLOCK.sub("\n", _SILENT.sub("\n", text)))
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
-    elif not has_reference:
-        return words
+    elif not _REFERENCE.search(text):
+        return text
     words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words))
     return words.replace("\xa0", " ")
-
-
-def _without_silent(text: str) -> str:
-    """Replace scripts, styles, heads, comments and document types by a line end.
-
-    One that does not end stays.
-    """
-    kept = []
-    position = 0
-    # An end that is nowhere behind one beginning is nowhere behind the next: each is
-    # looked for once, or a page of beginnings alone would be read again for each.
-    endless: set[str] = set()
-    while beginning := _SILENT.search(text, position):
-        element = beginning.lastgroup or ""
-        end = None
-        if element not in endless:
-            end = _SILENT_ENDS[element].search(text, beginning.end())
-        if end is None:
-            endless.add(element)
-            kept.append(text[position : beginning.end()])
-            position = beginning.end()
-            continue
-        kept += [text[position : beginning.start()], "\n"]
-        position = end.end()
-    return "".join([*kept, text[position:]])

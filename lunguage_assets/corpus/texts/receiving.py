@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
-    DecodedReport,
     decoded,
     is_number,
     own_patient_of,
@@ -34,6 +33,7 @@ from lunguage_assets.corpus.texts.raw import (
 from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import REJECTED
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 OTHER_LANGUAGE = "report-other-language"
@@ -46,7 +46,12 @@ _DATE = re.compile(
     r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
-_WORD = re.compile(r"[a-z]+")
+_IGNORED = {
+    "views": "view-ignored",
+    "taken_at": "study-date-ignored",
+    "sequence": "study-order-ignored",
+}
+"""Reasons of notes on what a delivery says and nobody understands."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,10 @@ class Received:
 
 
 class ReportViews(NamedTuple):
-    """The views of a study in the written form, and their source.
-
-    `are_unknown`: words for views are there that nobody understands.
-    """
+    """The views of a study in the written form, and their source."""
 
     codes: str
     source: str
-    are_unknown: bool = False
 
 
 def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
@@ -89,122 +90,88 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
         raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    delivered = _decoded_reports(delivery.raw_reports())
+    reports = _decoded_reports(delivery.raw_reports())
     # Of two reports of a study the first stays.
     # A record that is refused for itself takes no study's place.
-    good = delivered[delivered["refusal"] == ""]
+    good = reports[reports["refusal"] == ""]
     first = good.drop_duplicates("study_id")
-    first_text = first.set_index("study_id")["report"]
     again = good.drop(first.index)
+    first_text = first.set_index("study_id")["report"]
     is_other = again["report"] != again["study_id"].map(first_text)
-    delivered.loc[again.index[is_other], "refusal"] = "report-repeated: report"
-    for row in delivered[delivered["refusal"] != ""].itertuples():
-        _reject(log, row)
     log.note_rows("same-report-again", again[~is_other], "report")
-    rows = _rows(first, log)
-    rows = _completed(rows, delivery, log)
-    texts = rows.sort_values("study_id").to_dict("list")
+    repeated = again[is_other].assign(refusal="report-repeated: report")
+    _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
+    texts = _completed(_rows(first, log), delivery, log).sort_values("study_id")
     return Received(
-        REPORT_TEXTS.frame(texts), log.rejected_frame(), log.notes_frame(), terms
+        REPORT_TEXTS.frame(texts.to_dict("list")),
+        log.rejected_frame(),
+        log.notes_frame(),
+        terms,
     )
 
 
 def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
     """Give raw reports their ids, their text, and why they are refused."""
-    decodings = [_decoded(content) for content in reports["content"]]
+    decodings = list(map(decoded, reports["content"]))
+    is_text = pd.Series([it.is_text for it in decodings], reports.index, dtype=bool)
+    texts = pd.Series([it.text for it in decodings], reports.index, dtype=object)
+    notes = pd.Series([it.notes for it in decodings], reports.index, dtype=object)
+    has_words = texts.map(lambda text: any(map(str.isalnum, text))).astype(bool)
+    is_wrong = {
+        "report-too-large": reports["content"].map(len) > LARGEST,
+        "report-not-text": ~is_text,
+        "report-empty": ~has_words,
+    }
+    refusals = reports["broken"]
+    for reason, is_concerned in is_wrong.items():
+        refusals = refusals.mask((refusals == "") & is_concerned, f"{reason}: report")
     study_ids = mapped(reports["study"], lambda study: study_of(study) if study else "")
-    reasons = zip(reports["broken"].tolist(), study_ids, decodings, strict=True)
-    refusals = [
-        broken or ("" if study else "study-id-missing: study_id") or refusal
-        for broken, study, (_, refusal) in reasons
-    ]
     return reports.assign(
-        study_id=study_ids,
-        report=[decoding.text for decoding, _ in decodings],
-        decoding_notes=pd.Series(
-            [decoding.notes for decoding, _ in decodings], reports.index, dtype=object
-        ),
-        refusal=refusals,
+        study_id=study_ids, report=texts, decoding_notes=notes, refusal=refusals
     )
 
 
-def _decoded(content: bytes) -> tuple[DecodedReport, str]:
-    """Decode a text, and say what is wrong with it; whatever fails costs one record."""
-    nothing = DecodedReport("")
-    if len(content) > LARGEST:
-        return nothing, "report-too-large: report"
-    try:
-        decoding = decoded(content)
-    except MemoryError:
-        raise
-    # Only the kind of the failure is kept: its words may be those of the record.
-    except Exception as failure:
-        return nothing, f"unexpected: {type(failure).__name__}"
-    if not decoding.is_text:
-        return nothing, "report-not-text: report"
-    if not any(map(str.isalnum, decoding.text)):
-        return decoding, "report-empty: report"
-    return decoding, ""
-
-
-def _reject(log: IntakeLog, row: Any) -> None:
-    """Reject a record, with its id as delivered and the beginning of its text."""
-    reason, _, column = row.refusal.partition(": ")
-    text = row.report[:_MOST_KEPT]
-    if reason != "report-repeated":
+def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
+    """Reject records, with their ids as delivered and the beginning of their text."""
+    rows = []
+    row: Any
+    for row in refused.itertuples():
+        reason, _, column = row.refusal.partition(": ")
         # Bytes that are no report are shown as far as they can be stored.
-        beginning = row.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
-        text = beginning.replace("\0", "\\x00")
-    found = column if reason == "unexpected" else ""
-    log.reject(
-        reason,
-        row.file,
-        row.line,
-        study_id=row.study_id,
-        column="" if found else column,
-        found=found,
-        content=_content(row.study, text),
-    )
+        text = row.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
+        content = _content(row.study, text.replace("\0", "\\x00"))
+        cells = {"file": row.file, "line": row.line, "study_id": row.study_id}
+        cells |= {"reason": reason, "column": column, "found": "", "content": content}
+        rows.append(cells)
+    log.reject(pd.DataFrame(rows))
 
 
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Make rows of `report_texts`, and note what was corrected or not understood."""
-    views = [
-        views_of(*values)
-        for values in zip(reports["views"], reports["procedure"], strict=True)
-    ]
-    sequence = mapped(reports["sequence"], lambda value: whole_number(value) or 0)
-    taken_at = mapped(reports["taken_at"], _taken_at)
-    rows = pd.DataFrame(
-        {
-            "study_id": reports["study_id"],
-            # As delivered; the metadata may say more.
-            "subject_id": reports["patient"],
-            "source_id": reports["study"],
-            "file": reports["file"],
-            "line": reports["line"],
-            "taken_at": taken_at,
-            "sequence": sequence,
-            "view_information": [view.codes for view in views],
-            "view_source": [view.source for view in views],
-            "report": reports["report"],
-        }
+    views = list(map(views_of, reports["views"], reports["procedure"]))
+    rows = reports[["study_id", "file", "line", "report"]].assign(
+        # As delivered; the metadata may say more.
+        subject_id=reports["patient"],
+        source_id=reports["study"],
+        taken_at=mapped(reports["taken_at"], _taken_at),
+        sequence=mapped(reports["sequence"], lambda rank: whole_number(rank) or 0),
+        view_information=[view.codes for view in views],
+        view_source=[view.source for view in views],
     )
-    found = reports.assign(views=reports["views"].str.lower())
-    row: Any
-    for row in found[reports["decoding_notes"].map(len) > 0].itertuples():
-        for reason in row.decoding_notes:
-            cells = {"study_id": row.study_id, "column": "report"}
-            log.note(reason, row.file, line=row.line, **cells)
-    for noted, rows_noted in found[reports["noted"] != ""].groupby("noted"):
-        reason, _, key = str(noted).partition(": ")
-        log.note_rows(reason, rows_noted, key)
-    are_unknown = [view.are_unknown for view in views]
-    log.note_rows("view-ignored", found[are_unknown], "view", "views")
-    is_unread = (reports["taken_at"] != "") & (taken_at == "")
-    log.note_rows("study-date-ignored", found[is_unread], "study_date", "taken_at")
-    is_unread = (reports["sequence"] != "") & (sequence == 0)
-    log.note_rows("study-order-ignored", found[is_unread], "sequence", "sequence")
+    for reason, noted in reports.explode("decoding_notes").groupby("decoding_notes"):
+        log.note_rows(str(reason), noted, "report")
+    for reason, noted in reports[reports["noted"] != ""].groupby("noted"):
+        code, _, column = str(reason).partition(": ")
+        log.note_rows(code, noted, column)
+    is_unread = {
+        # "Frontal" alone is understood: it may be AP or PA.
+        "views": ~reports["views"].isin(["", "frontal"])
+        & (rows["view_information"] == ""),
+        "taken_at": (reports["taken_at"] != "") & (rows["taken_at"] == ""),
+        "sequence": (reports["sequence"] != "") & (rows["sequence"] == 0),
+    }
+    for column, is_ignored in is_unread.items():
+        log.note_rows(_IGNORED[column], reports[is_ignored], column, column)
     return rows
 
 
@@ -214,27 +181,21 @@ def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.Dat
     These are views, times and patients. What concerns many records is noted once, with
     their count.
     """
+    counts = {}
     if delivery.metadata is not None:
         metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
-        without = int((~rows["study_id"].isin(metadata.index)).sum())
-        if without:
-            count = f"{without} reports"
-            log.note("metadata-without-study", delivery.metadata.name, found=count)
+        is_without = ~rows["study_id"].isin(metadata.index)
+        counts["metadata-without-study"] = int(is_without.sum())
         known = metadata.reindex(rows["study_id"], fill_value="").set_index(rows.index)
-        has_views = known["view_information"] != ""
+        views = known["view_information"]
         rows = rows.assign(
             taken_at=first_said(known["taken_at"], rows["taken_at"]),
-            view_information=first_said(
-                known["view_information"], rows["view_information"]
-            ),
-            view_source=known["view_source"].where(has_views, rows["view_source"]),
+            view_information=first_said(views, rows["view_information"]),
+            view_source=known["view_source"].where(views != "", rows["view_source"]),
             subject_id=first_said(rows["subject_id"], known["patient"]),
         )
-    is_unknown = rows["subject_id"] == ""
-    counts = {
-        "id-numbered": sum(not is_number(study) for study in rows["source_id"]),
-        "patient-unknown": int(is_unknown.sum()),
-    }
+    counts["id-numbered"] = int((~rows["source_id"].map(is_number).astype(bool)).sum())
+    counts["patient-unknown"] = int((rows["subject_id"] == "").sum())
     for reason, reports in counts.items():
         if reports:
             log.note(reason, rows["file"].iloc[0], found=f"{reports} reports")
@@ -252,23 +213,20 @@ def without_other_languages(received: Received, note: str) -> Received:
         received: reports as they were cut into sentences, with notes.
         note: the reason of the notes that name such reports.
     """
-    notes = received.intake_notes
-    foreign = set(notes.loc[notes["reason"] == note, "study_id"])
-    if not foreign:
-        return received
     texts = received.report_texts
-    is_foreign = texts["study_id"].isin(foreign)
-    log = IntakeLog.of(received.rejected, notes)
-    row: Any
-    for row in texts[is_foreign].itertuples():
-        cells = {"study_id": row.study_id, "column": "report"}
-        content = _content(row.source_id, row.report)
-        log.reject(OTHER_LANGUAGE, row.file, row.line, **cells, content=content)
-    return Received(
-        texts[~is_foreign].reset_index(drop=True),
-        log.rejected_frame(),
-        log.notes_frame(),
-        received.terms,
+    notes = received.intake_notes
+    is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
+    if not is_foreign.any():
+        return received
+    log = IntakeLog(received.rejected, notes)
+    foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report", found="")
+    content = list(map(_content, foreign["source_id"], foreign["report"]))
+    columns = [name for name in REJECTED.names if name in foreign]
+    log.reject(foreign[columns].assign(content=content))
+    return replace(
+        received,
+        report_texts=texts[~is_foreign].reset_index(drop=True),
+        rejected=log.rejected_frame(),
     )
 
 
@@ -294,9 +252,7 @@ def views_of(views: str, procedure: str) -> ReportViews:
         return ReportViews(written(in_words | in_procedure), "procedure text")
     if in_words:
         return ReportViews(written(in_words | study_views(delivered)), "metadata")
-    # "Frontal" alone is understood: it may be AP or PA.
-    are_unknown = bool(set(_WORD.findall(delivered)) - {"frontal"})
-    return ReportViews("", "unknown", are_unknown)
+    return ReportViews("", "unknown")
 
 
 def _taken_at(delivered: str) -> str:

@@ -7,7 +7,7 @@ delivery are reports (`corpus/discovery.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,24 +16,22 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.records import read_cells, storable
+from lunguage_assets.corpus.records import cleaned, read_records, storable
 from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
-from lunguage_assets.corpus.texts.json_entries import holds_json, read_json
+from lunguage_assets.corpus.texts.json_entries import holds_json, json_entries
 from lunguage_assets.corpus.texts.layouts import (
-    BROKEN,
-    CONTENT,
-    FILE,
     KEY,
-    LINE,
     PATH,
     Layout,
-    Record,
     as_bytes,
     report_of,
     reports_of_images,
 )
 from lunguage_assets.corpus.texts.packed import read_packed
 from lunguage_assets.corpus.texts.raw import COLUMNS
+
+Record = tuple[dict[str, Any], dict[str, Any]]
+"""What a file says of a report by `raw.COLUMNS`, and the fields of its layout."""
 
 
 @dataclass(frozen=True)
@@ -64,55 +62,57 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
     """
     if source.layout is None:
         return read_packed(source.paths[0])
-    reports: list[Record] = []
+    layout = source.layout
+    fields_beside: dict[Any, Any] = {}
+    if source.beside is not None:
+        study, *names = layout.beside
+        table = read_records(source.beside, layout.beside)
+        cells = cleaned(table.values, layout.beside)
+        fields_beside = cells.groupby(study)[names].agg(list).to_dict("index")
+    reports = []
     for path in source.paths:
-        records = _records(path, source.layout)
-        if source.beside is not None:
-            records = _with_fields_beside(records, source.beside, source.layout)
-        reports += (report_of(record, source.layout) for record in records)
+        for said, fields in _records(path, layout):
+            fields |= fields_beside.get(str(fields.get(layout.study[0])), {})
+            reports.append(report_of(fields, layout) | said)
     frame = pd.DataFrame(reports, columns=list(COLUMNS), dtype=object)
-    return reports_of_images(frame) if source.layout.record_is_image else frame
+    return reports_of_images(frame) if layout.record_is_image else frame
 
 
 def _records(path: Path, layout: Layout) -> Iterator[Record]:
+    """Read the records of a file, broken ones, too."""
     if layout.reads != "records":
-        return _read_files(path, layout)
-    if holds_json(path):
-        return read_json(path)
-    return _read_table(path, layout.known_by, layout.fields)
+        yield from _read_files(path, layout)
+    elif not holds_json(path):
+        yield from _read_table(path, layout)
+    else:
+        for line, (key, entry) in enumerate(json_entries(path), 1):
+            said = {"file": path.name, "line": line}
+            fields: dict[str, Any] = {KEY: key}
+            if isinstance(entry, dict):
+                fields |= {folded_name(name): value for name, value in entry.items()}
+            else:
+                said |= {"broken": "unreadable-entry", "content": as_bytes(str(entry))}
+            yield said, fields
 
 
-def _read_table(
-    path: Path, required: tuple[str, ...], fields: set[str]
-) -> Iterator[Record]:
-    """Read a CSV or Parquet table, of which only these columns count."""
-    optional = sorted(fields - set(required))
-    _, cells, broken = read_cells(path, required, optional, keep_bytes=True)
-    reasons = broken["reason"].reindex(cells.index, fill_value="")
-    raw = broken["raw"].reindex(cells.index, fill_value="")
-    places: dict[str, Any] = {FILE: path.name, LINE: cells.index, BROKEN: reasons}
-    records: Any = cells.assign(**places, **{CONTENT: raw}).to_dict("records")
-    for record in records:
-        yield record | {CONTENT: as_bytes(record[CONTENT])}
-
-
-def _with_fields_beside(
-    records: Iterable[Record], table: Path, layout: Layout
-) -> Iterator[Record]:
-    """Give each record the fields of its study in the table beside, as lists."""
-    study, *names = layout.beside
-    _, cells, _ = read_cells(table, layout.beside, keep_bytes=True)
-    by_study: Any = cells.groupby(study)[names].agg(list).to_dict("index")
-    for record in records:
-        yield {**record, **by_study.get(record.get(study), {})}
+def _read_table(path: Path, layout: Layout) -> Iterator[Record]:
+    """Read a CSV or Parquet table, of which only the layout's columns count."""
+    names = sorted(layout.fields)
+    records = read_records(path, names, required=layout.known_by)
+    rows: Any = cleaned(records.values, names).to_dict("index")
+    for line, fields in rows.items():
+        said = {"file": path.name, "line": line}
+        if line in records.guessed:
+            said["noted"] = "encoding-guessed: report"
+        yield said, fields
+    broken: Any = records.broken.itertuples()
+    for row in broken:
+        said = {"file": path.name, "line": row.Index, "broken": row.reason}
+        yield said | {"content": as_bytes(row.content)}, {}
 
 
 def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
-    """Read every file of one report of a folder or an archive, or the one it is.
-
-    Fields of an XML file are the sections of the abstract by their labels, `uid` and
-    `title`.
-    """
+    """Read every file of one report of a folder or an archive, or the one it is."""
     is_xml = layout.reads == "xml"
     form = XML_FORM if is_xml else TEXT_FORM
     # Of a single file the folder may be that of its patient.
@@ -120,20 +120,21 @@ def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
     folder = path.parent if is_single else path
     for name, content in contents_in(path, form):
         file = PurePosixPath(storable(name))
+        said: dict[str, Any] = {"file": str(file), "line": 1}
         fields = _fields_of_xml(content or b"") if is_xml else {}
-        is_broken = not fields if is_xml else content is None
-        yield fields | {
-            KEY: form.sub("", file.name),
-            PATH: f"{folder.name}/{file}",
-            FILE: str(file),
-            LINE: 1,
-            BROKEN: "unreadable-file" if is_broken else "",
-            CONTENT: content or b"",
-        }
+        if content is None or (is_xml and not fields):
+            said |= {"broken": "unreadable-file", "content": content or b""}
+        elif not is_xml:
+            said["content"] = content
+        key = form.sub("", file.name)
+        yield said, fields | {KEY: key, PATH: f"{folder.name}/{file}"}
 
 
 def _fields_of_xml(content: bytes) -> dict[str, object]:
-    """Read a citation; empty for one that is damaged, or has entities of its own."""
+    """Read a citation; empty for one that is damaged, or has entities of its own.
+
+    Fields are the sections of the abstract by their labels, `uid` and `title`.
+    """
     # An entity of entities of entities may expand to gigabytes. NULs are left out, so
     # that it is recognised in UTF-16, too.
     if b"<!ENTITY" in content.replace(b"\0", b""):

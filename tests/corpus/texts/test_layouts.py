@@ -276,10 +276,8 @@ def test_a_split_in_another_layout_is_refused_with_both_names(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "path_to_image,Section Findings,ap_pa", "lacks ['section_impression']"),
         ("a.csv", "study_id,text of report", "columns ['study_id'] and 1 of other names"),
         ("a.csv", "No effusion,No edema", "columns [] and 2 of other names"),
-        ("a.json", '{"a": {"Impression": 1, "findings": 2}}', "lacks ['imagepath'"),
         ("a.json", '{"a": {"A zebrafish.": 1}}', "columns [] and 2 of other names"),
     ],
 )  # fmt: skip
