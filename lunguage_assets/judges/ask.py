@@ -198,19 +198,11 @@ class Asker:
             raise
         asking.result()
         self._require_complete(batch)
-        return [self._answered(batch.settled[key], parse) for key in keys]
-
-    def _answered(self, question: Settled, parse: Parse[T]) -> Answered[T]:
-        if question.answer is None:
-            return Answered(None, None)
-        value = parse(question.answer)
-        if value is None:
-            raise MethodError(
-                f"judge {self.key!r}: a recorded valid answer cannot be read by this "
-                "version. Change the version of the prompt templates together with the "
-                "parser."
-            )
-        return Answered(value, question.margin)
+        settled = [batch.settled[key] for key in keys]
+        return [
+            Answered(None if it.answer is None else parse(it.answer), it.margin)
+            for it in settled
+        ]
 
     def has_answered(self, requests: Sequence[Request]) -> bool:
         """Whether the ledger has the answers of all requests: none would be sent."""
@@ -431,22 +423,15 @@ class Asker:
         missing = total - len(batch.settled)
         if not missing:
             return
-        error = self._error
-        if isinstance(error, BudgetExceeded):
-            raise BudgetExceeded(
-                f"{error} {missing} of {total} questions of judge {self.key!r} have no "
-                "answer yet."
-            )
-        if error is not None and not isinstance(error, JudgeIncomplete):
+        error = self._error or JudgeIncomplete("given up")
+        if not isinstance(error, JudgeIncomplete | BudgetExceeded):
             raise error
         failures = sorted(batch.given_up.items())
         reasons = [f"{count} x {failure}" for failure, count in failures]
-        if error is not None:
-            reasons.append(str(error))
-        raise JudgeIncomplete(
+        raise type(error)(
             f"judge {self.key!r}: {missing} of {total} questions have no answer "
-            f"({', '.join(reasons)}). The other {total - missing} are in the ledger; "
-            "run again, and only the missing ones are asked."
+            f"({', '.join([*reasons, str(error)])}). The other {total - missing} are "
+            "in the ledger; run again, and only the missing ones are asked."
         )
 
 

@@ -123,8 +123,8 @@ class Budget:
                 f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are spent "
                 f"{since}, and the next call of judge {judge!r} could cost up to "
                 f"{shown_usd(worst_usd)}. Calls in flight add "
-                f"{shown_usd(self._in_flight_usd)} at most. All answers are kept; run "
-                "again with a higher budget, and only the rest is asked."
+                f"{shown_usd(self._in_flight_usd)} at most; a higher budget asks the "
+                "rest"
             )
         self._in_flight_usd += worst_usd
 

@@ -24,14 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from lunguage_assets.judges.requests import (
-    Mode,
-    ModelBinding,
-    Order,
-    Prompt,
-    Request,
-    request_key,
-)
+from lunguage_assets.judges.requests import Mode, ModelBinding, Order
 from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "distilled", "lexicon"]
@@ -330,21 +323,15 @@ JudgeConfig = Annotated[
 
 
 def bound_to(config: JudgeConfig) -> dict[str, Any]:
-    """Describe what answers under a judge's key, for a person who compares releases.
-
-    With the hash of everything in the ledger's key that the configuration decides.
-    """
+    """Describe what answers under a judge's key, for a person who compares releases."""
     if not isinstance(config, LLMJudgeConfig):
         return {"provider": config.provider}
-    without_question = Request("compare", Prompt("", ""), config.mode)
     described = {
         "provider": config.provider,
         "model": config.model,
         "mode": config.mode,
         "order": config.asked_order,
         "parameters": dict(config.binding.parameters),
-        "sha256": request_key(config.binding, without_question),
+        "let_in": config.let_in,
     }
-    if config.let_in:
-        described["let_in"] = config.let_in
-    return described
+    return {name: value for name, value in described.items() if value}

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from pydantic import Field, TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 
-from lunguage_assets.errors import InputError, LunguageError
+from lunguage_assets.errors import LunguageError, damaged
 from lunguage_assets.files import write_private
 from lunguage_assets.judges.requests import FailureKind, Task
 
@@ -45,20 +45,6 @@ Parsers = Mapping[str, Callable[[str], object]]
 _BUSY_TIMEOUT_S = 60
 _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
-
-_METADATA = sa.MetaData()
-_TEXTS = ("key", "judge", "stage", "model", "answer", "failure", "returned_model")
-_NUMBERS = ("input_tokens", "output_tokens", "margin", "cost_usd", "latency_s")
-CALLS = sa.Table(
-    "judge_calls_made",
-    _METADATA,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("receipt", sa.Text, unique=True),
-    sa.Column("time", sa.Text, index=True),
-    *(sa.Column(name, sa.Text, index=name == "key") for name in _TEXTS),
-    *(sa.Column(name, sa.Double) for name in _NUMBERS),
-)
-"""One row per call that has ended; their numbers decide who was first."""
 
 _STATISTICS = sa.text("""
     WITH told AS (
@@ -142,6 +128,23 @@ class Attempt:
     receipt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
+_METADATA = sa.MetaData()
+_NUMBERS = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "margin")
+CALLS = sa.Table(
+    "judge_calls_made",
+    _METADATA,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
+    *(
+        sa.Column(name, sa.Double if name in _NUMBERS else sa.Text)
+        for name in Attempt.__slots__
+    ),
+    sa.Index("judge_calls_by_key", "key"),
+    sa.Index("judge_calls_by_time", "time"),
+    sa.UniqueConstraint("receipt"),
+)
+"""One row per call that has ended; their numbers decide who was first."""
+
+
 class Settled(NamedTuple):
     """How a question is settled for good.
 
@@ -154,26 +157,29 @@ class Settled(NamedTuple):
     margin: float | None
 
 
-def settle(replies: Sequence[Any], stage: str) -> Settled | None:
-    """Decide whether recorded replies settle a question.
+def settle(replies: Iterable[Any]) -> dict[str, Settled]:
+    """Decide which questions recorded replies settle.
 
     The first valid reply does, and so does the last unreadable one of all tries. A
     report is asked about once: an answer that cannot be read is told so in a question
     of its own (method.md section 8).
 
     Args:
-        replies: rows of the question, in the order of recording.
-        stage: of the question.
-
-    Returns:
-        None: it is open.
+        replies: rows that are valid or use up a try, in the order of recording.
     """
+    settled: dict[str, Settled] = {}
+    invalid: Counter[str] = Counter()
     for reply in replies:
+        # What comes later, from another process, changes nothing.
+        if reply.key in settled:
+            continue
         if reply.failure is None:
-            return Settled(reply.answer, reply.margin)
-    tries = 1 if stage == "structure" else TRIES
-    invalid = sum(reply.failure in COUNTED for reply in replies)
-    return Settled(None, None) if invalid >= tries else None
+            settled[reply.key] = Settled(reply.answer, reply.margin)
+            continue
+        invalid[reply.key] += 1
+        if invalid[reply.key] >= (1 if reply.stage == "structure" else TRIES):
+            settled[reply.key] = Settled(None, None)
+    return settled
 
 
 class Ledger:
@@ -264,23 +270,15 @@ class Ledger:
 
     def has_valid(self, judge: str) -> bool:
         """Whether a judge has ever given an answer that could be read."""
-        is_valid = CALLS.c.failure.is_(None)
-        query = sa.select(sa.func.count()).where(CALLS.c.judge == judge, is_valid)
-        with self._connected() as connection:
-            return bool(connection.scalar(query))
+        counts = self.statistics()
+        return bool(counts.loc[counts["judge"] == judge, "valid"].any())
 
     # --- money and counts
 
     def spent_today(self) -> float:
         """Sum up the US dollars of the last 24 hours, of all who share the ledger."""
-        now = datetime.now(UTC)
-        day = timedelta(days=1)
-        # What is dated further ahead than clocks differ would hold up everybody.
-        total = sa.select(sa.func.sum(CALLS.c.cost_usd)).where(
-            CALLS.c.time.between(moment(now - day), moment(now + day))
-        )
-        with self._connected() as connection:
-            return float(connection.scalar(total) or 0.0)
+        yesterday = moment(datetime.now(UTC) - timedelta(days=1))
+        return float(self.statistics(yesterday)["cost_usd"].sum())
 
     def statistics(self, since: str = "") -> pd.DataFrame:
         """Count calls by judge, stage and requested model, sorted by them.
@@ -327,23 +325,27 @@ class Ledger:
             How many were added, and the numbers of the rows that were left out.
 
         Raises:
-            InputError: the file is no export of a ledger.
+            InputError: the file is no table.
         """
-        replies: dict[str, Attempt] = {}
-        left_out: list[int] = []
-        for number, fields in enumerate(_exported_rows(path), start=1):
-            reply = _importable(fields, parsers)
-            if reply is None:
-                left_out.append(number)
-            else:
-                replies[reply.receipt] = reply
+        try:
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict(
+                "records"
+            )
+        except ValueError as error:
+            expected = "a file that `lunguage ledger export` wrote"
+            raise damaged(str(path), "another file", error, expected) from None
+        replies = {number: _reply(row, parsers) for number, row in enumerate(rows, 1)}
         with self._connected() as connection:
             # An exported file may be imported again when it has grown.
             known = set(connection.scalars(sa.select(CALLS.c.receipt)))
-            new = [_row(reply) for it, reply in replies.items() if it not in known]
+            new = [
+                _row(reply)
+                for reply in replies.values()
+                if reply is not None and reply.receipt not in known
+            ]
             if new:
                 connection.execute(sa.insert(CALLS), new)
-        return len(new), left_out
+        return len(new), [number for number in replies if replies[number] is None]
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
@@ -365,19 +367,17 @@ class Ledger:
 
 
 def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settled]:
-    replies: dict[str, list[Any]] = defaultdict(list)
     # Failures without a reply and replies of other models settle nothing.
     query = (
         sa.select(CALLS)
         .where(CALLS.c.failure.is_(None) | CALLS.c.failure.in_(COUNTED))
         .order_by(CALLS.c.number)
     )
+    settled: dict[str, Settled] = {}
     for start in range(0, len(keys), _KEYS_PER_STATEMENT):
         chunk = keys[start : start + _KEYS_PER_STATEMENT]
-        for row in connection.execute(query.where(CALLS.c.key.in_(chunk))):
-            replies[row.key].append(row)
-    settled = {key: settle(rows, rows[0].stage) for key, rows in replies.items()}
-    return {key: question for key, question in settled.items() if question is not None}
+        settled |= settle(connection.execute(query.where(CALLS.c.key.in_(chunk))))
+    return settled
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
@@ -393,32 +393,18 @@ def _row(attempt: Attempt) -> dict[str, Any]:
     return row
 
 
-def _exported_rows(path: Path) -> list[dict[Any, Any]]:
-    try:
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-        rows[["key", "receipt", "answer"]]
-    except (ValueError, KeyError, OSError):
-        raise InputError(
-            str(path),
-            "another file",
-            "one that `lunguage ledger export` wrote",
-            "Nothing was imported.",
-        ) from None
-    return rows.to_dict("records")
-
-
-def _importable(fields: Mapping[str, str], parsers: Parsers) -> Attempt | None:
+def _reply(fields: Mapping[Any, str], parsers: Parsers) -> Attempt | None:
     """Read a row of another ledger; None: it may not be used."""
     given = {name: text for name, text in fields.items() if text}
     try:
         reply = TypeAdapter(Attempt).validate_strings(given)
     except ValueError:
         return None
-    is_readable = parsers[reply.stage](reply.answer or "") is not None
+    flaw = None
+    if parsers[reply.stage](reply.answer or "") is None:
+        flaw = "unreadable"
     # A refusal and another model's reply are not read, whatever they say.
-    if reply.failure in (None, "unreadable"):
-        return reply if is_readable == (reply.failure is None) else None
-    return reply if reply.failure in REPLIED else None
+    return reply if reply.failure in (flaw, "refused", "wrong_model") else None
 
 
 def _path(where: str | Path) -> Path:

@@ -113,16 +113,6 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
         assert model.calls == TRIES
 
 
-def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
-    ledger: Ledger,
-) -> None:
-    asked([question(1)], FakeModel(), ledger)
-    model = FakeModel()
-    with pytest.raises(MethodError, match="version"):
-        asked([question(1)], model, ledger, parse=lambda text: None)
-    assert model.calls == 0
-
-
 # --- failing for good
 
 
@@ -134,7 +124,7 @@ def test_only_requests_that_failed_for_good_are_asked_again(ledger: Ledger) -> N
         return ProviderFailure("rejected", 400) if is_lost else None
 
     with pytest.raises(
-        JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)\)"
+        JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)"
     ):
         asked(questions(100), FakeModel(answer=rejects), ledger)
     again = FakeModel()
@@ -203,7 +193,7 @@ def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
     model = FakeModel(latency=0.002)
     with pytest.raises(
         BudgetExceeded,
-        match=r"flight add \$0\.0\d+ at most.*of 100 questions of judge 'one' have no",
+        match=r"'one': \d+ of 100 questions have no .*flight add \$0\.0\d+ at most",
     ):
         asked(questions(100), model, ledger, budget=budget)
     # What is in flight when the money is gone passes it, by as much as was said.

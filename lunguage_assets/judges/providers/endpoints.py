@@ -90,6 +90,11 @@ def resolve_endpoint(
     official_url = _OFFICIAL_URLS.get(config.provider, "")
     if config.provider == "vertex":
         official_url = _vertex_url(values["location"])
+        values["key_source"] = (
+            "Google's application default credentials are used: set "
+            "GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default "
+            "login`"
+        )
     values["base_url"] = values["base_url"] or official_url
     if "api_key" in variables:
         values["key_source"] = f"the key is read from ${variables['api_key']}"

@@ -88,15 +88,9 @@ def _kind_of_class(error: Exception) -> FailureKind:
     return "rejected"
 
 
-def _words_of_service(error: Any) -> list[str]:
+def _words_of_service(error: Exception) -> list[str]:
     """Read the service's type and code of an error, of whichever SDK."""
-    body = getattr(error, "body", None)
-    body = body if isinstance(body, dict) else {}
-    # Anthropic's error stands in an object of its own.
-    inner = body.get("error", body)
-    words = [getattr(error, "status", None), getattr(error, "code", None)]
-    if isinstance(inner, dict):
-        words += [inner.get("type"), inner.get("code")]
+    words = [getattr(error, name, None) for name in ("type", "code", "status")]
     texts = [word for word in words if isinstance(word, str)]
     return list(dict.fromkeys(filter(_IDENTIFIER.fullmatch, texts)))
 

@@ -18,9 +18,6 @@ from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.judge_config import GenerationParameters, LLMJudgeConfig
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
-GGUF = ".gguf"
-"""Ends the name of a quantised model in one file, whose numbers `dtype` reads."""
-
 LINGER_S = 0.01
 """So long a batch that is not full waits for more questions."""
 
@@ -48,21 +45,17 @@ class LocalProvider:
     """
 
     def __init__(self, key: str, config: LLMJudgeConfig) -> None:
-        is_gguf = config.model.endswith(GGUF)
-        modules = ["torch", "transformers"]
-        if is_gguf:
-            modules += ["gguf", "accelerate"]
-        for module in modules:
+        for module in ("torch", "transformers"):
             if find_spec(module) is None:
                 raise ConfigurationError(
                     f"judge {key!r} runs its model in this process and needs {module}, "
                     "which is not installed. Run: pip install 'lunguage-assets[models]'"
                 )
         path = named_path(config.model)
-        if path is not None and not (path.is_file() if is_gguf else path.is_dir()):
+        if path is not None and not path.exists():
             raise ConfigurationError(
                 f"judge {key!r}: found no folder {config.model}; expected one with the "
-                f"model's files, a {GGUF} file, or a name on the hub."
+                "model's files, a .gguf file, or a name on the hub."
             )
         self.binding = config.binding
         self._config = config

@@ -317,7 +317,7 @@ class GeminiProvider(SdkProvider):
     Parameters are fields of `GenerateContentConfig`, in the SDK's own names.
 
     Raises:
-        ConfigurationError: a parameter is none of these, or there are no credentials.
+        ConfigurationError: a parameter is none of these.
     """
 
     module = "google.genai"
@@ -330,17 +330,15 @@ class GeminiProvider(SdkProvider):
             timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
             httpx_async_client=http,
         )
-        if self.binding.provider == "vertex":
-            return self.sdk.Client(
-                http_options=options,
-                vertexai=True,
-                credentials=_default_credentials(key),
-                project=self.endpoint.project,
-                location=self.endpoint.location,
-            )
-        return self.sdk.Client(
-            http_options=options, vertexai=False, api_key=self.endpoint.api_key
-        )
+        access = {"api_key": self.endpoint.api_key}
+        is_vertex = self.binding.provider == "vertex"
+        if is_vertex:
+            # It finds Google's application default credentials itself.
+            access = {
+                "project": self.endpoint.project,
+                "location": self.endpoint.location,
+            }
+        return self.sdk.Client(http_options=options, vertexai=is_vertex, **access)
 
     def _require_parameters(self, key: str) -> None:
         try:
@@ -387,25 +385,6 @@ class GeminiProvider(SdkProvider):
             ),
             refused=is_blocked or getattr(reason, "value", reason) not in _NO_REFUSALS,
         )
-
-
-def _default_credentials(key: str) -> Any:
-    """Find Google's application default credentials.
-
-    Raises:
-        ConfigurationError: there are none.
-    """
-    auth = import_sdk(key, "google.auth")
-    try:
-        scope = "https://www.googleapis.com/auth/cloud-platform"
-        credentials, _ = auth.default(scopes=[scope])
-    except auth.exceptions.GoogleAuthError:
-        raise ConfigurationError(
-            f"judge {key!r}: no Google credentials found. Set "
-            "GOOGLE_APPLICATION_CREDENTIALS to a credentials file, or run `gcloud auth "
-            "application-default login`."
-        ) from None
-    return credentials
 
 
 SDKS: Mapping[str, type[SdkProvider]] = {
