@@ -13,6 +13,21 @@ Category = Literal[
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
 
+Kind = Literal[
+    # what something can be said of, and words that say something of it
+    "finding", "anatomy", "place", "word", "abnormal", "normal",
+    # grammar
+    "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
+    # cues, by category; doubt is a negation, and a setting a hedge
+    "negated", "negated before", "ended", "partial", "partial before", "hedged",
+    "hedged before", "alternative",
+    "question", "past", "examination", "examined", "recommendation", "aim", "condition",
+    "relative", "limitation", "limitation before", "reservation",
+    "mimic before",
+    "other",
+]  # fmt: skip
+"""What a spelling is for the rules; `other` is an unknown word."""
+
 Direction = Literal["behind", "before", "both"]
 """Where what is reached stands, seen from the cue: "no" reaches behind.
 
@@ -50,6 +65,8 @@ class CategoryRule(NamedTuple):
         reaches: the same of its reach.
         reason: why it sets aside, as a sentence without rows tells it.
         spares: codes of findings that it does not set aside.
+        kind: of its words for the rules; empty: the category's own name.
+        kind_before: the same where a cue looks before it alone; empty: no other.
     """
 
     makes: Meant | Literal[""]
@@ -58,6 +75,8 @@ class CategoryRule(NamedTuple):
     reaches: tuple[Reach, ...] = ()
     reason: str = ""
     spares: frozenset[str] = frozenset()
+    kind: Kind | Literal[""] = ""
+    kind_before: Kind | Literal[""] = ""
 
 
 _AROUND: tuple[Direction, ...] = ("behind", "before", "both")
@@ -65,9 +84,20 @@ _LISTS: tuple[Reach, ...] = ("list", "next")
 _CLAUSES: tuple[Reach, ...] = ("clause", "sentence")
 
 CATEGORIES: Mapping[Category, CategoryRule] = {
-    "negated": CategoryRule("negated", 'It is absent: "no effusion".', _AROUND, _LISTS),
+    "negated": CategoryRule(
+        "negated",
+        'It is absent: "no effusion".',
+        _AROUND,
+        _LISTS,
+        kind_before="negated before",
+    ),
     "doubted": CategoryRule(
-        "doubted", 'It is absent, with doubt: "no definite effusion".', _AROUND, _LISTS
+        "doubted",
+        'It is absent, with doubt: "no definite effusion".',
+        _AROUND,
+        _LISTS,
+        kind="negated",
+        kind_before="negated before",
     ),
     "ended": CategoryRule(
         "ended",
@@ -79,6 +109,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         "asserted",
         'What is said to end has not ended: "has nearly resolved".',
         ("behind", "before"),
+        kind_before="partial before",
     ),
     "hedged": CategoryRule(
         "hedged",
@@ -86,6 +117,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         'denied or ends there: "unclear whether it has resolved".',
         _AROUND,
         ("list", "next", "clause"),
+        kind_before="hedged before",
     ),
     "alternative": CategoryRule(
         "hedged", 'It is one of several: "edema or pneumonia".', ("both",), ("list",)
@@ -95,6 +127,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         'It is left open where no other cue does: "pneumonia in the right setting".',
         ("before",),
         ("list",),
+        kind="hedged before",
     ),
     "question": CategoryRule(
         "",
@@ -127,6 +160,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         _CLAUSES,
         reason="recommendation",
         spares=frozenset({"OTH"}),
+        kind="recommendation",
     ),
     # "Film for vomiting", "before surgery": why it was taken, and true.
     "aim": CategoryRule(
@@ -152,7 +186,9 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         reason="somebody else",
     ),
     "device_part": CategoryRule(
-        "", 'A part of a device; that it is not seen denies nothing: "tip not seen".'
+        "",
+        'A part of a device; that it is not seen denies nothing: "tip not seen".',
+        kind="other",
     ),
     "limitation": CategoryRule(
         "aside",
@@ -160,12 +196,15 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         ("behind", "before"),
         ("list",),
         reason="not assessed",
+        kind_before="limitation before",
     ),
     "mimic": CategoryRule(
         "doubted",
         'Something only looks like it: "a skin fold simulates a pneumothorax".',
         ("behind", "before"),
         _LISTS,
+        kind="negated",
+        kind_before="mimic before",
     ),
     "reservation": CategoryRule(
         "doubted",
@@ -174,6 +213,7 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     "harmless": CategoryRule(
         "",
         'Words that leave nothing open, although they are of no list: "than before".',
+        kind="other",
     ),
 }  # fmt: skip
 """The categories of cues; an entry of the data that says another thing is refused."""

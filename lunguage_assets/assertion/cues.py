@@ -8,24 +8,33 @@ it reaches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    RootModel,
+    ValidationInfo,
+    model_validator,
+)
 
 from lunguage_assets.assertion.categories import (
     CATEGORIES,
     Category,
-    CategoryRule,
     Direction,
     Meant,
     Reach,
 )
-from lunguage_assets.assertion.tokens import bundled_tokenizer, groups_of
+from lunguage_assets.assertion.tokens import (
+    WORD_OR_SIGN,
+    bundled_tokenizer,
+    choices_of,
+)
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
@@ -35,23 +44,19 @@ MOST_WORDINGS = 10_000
 
 LONGEST_PATTERN = 1_000
 """Characters; several patterns read better than one with all wordings."""
-_DEEPEST_BRACKETS = 5
 MOST_CUES = 2_000
 """Of one file: they are read, and their examples run, within a second."""
-_FIELDS_OF_WORDS = (
-    "ends_at", "not_after", "not_before", "only_after", "after_any", "before_any",
-)  # fmt: skip
 _REMEDY = (
     "The header of resources/assertion/negation.yaml explains the fields of a cue; "
     'words such as "no" need quotes.'
 )
-_NO_FIELD = ("no such field, as all cues of the category are alike in it",)
-_OF_ALTERNATIVES = re.compile("[()|]")
+_BETWEEN_WORDS = " \t\n-–"
+"""Signs that only separate words, and are no tokens themselves."""
 _SHOWN = 60
 """Characters of a word or pattern that an error repeats."""
 
 
-class Example(BaseModel):
+class Example(BaseModel, frozen=True):
     """An invented sentence, and how mentions in it are meant, by their words.
 
     Attributes:
@@ -60,8 +65,6 @@ class Example(BaseModel):
         meant_by_mention: words -> how they are meant; once for each mention that stands
             on these characters (a sentence may speak twice of a word).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     section: Literal["hist", "find", "impr"] = "find"
@@ -73,19 +76,65 @@ class Example(BaseModel):
         """Read `{text: ..., effusion: negated}`: what is no field is a mention."""
         if not isinstance(entry, dict) or "meant_by_mention" in entry:
             return entry
-        fields: dict[str, object] = {}
-        meant_by_mention: dict[str, tuple[object, ...]] = {}
-        for key, value in entry.items():
-            if key in ("text", "section"):
-                fields[key] = value
-            elif isinstance(value, list):
-                meant_by_mention[str(key)] = tuple(value)
-            else:
-                meant_by_mention[str(key)] = (value,)
+        fields = {key: entry[key] for key in ("text", "section") if key in entry}
+        meant_by_mention = {
+            str(key): meant if isinstance(meant, list) else [meant]
+            for key, meant in entry.items()
+            if key not in fields
+        }
         return {**fields, "meant_by_mention": meant_by_mention}
 
 
-class Cue(BaseModel):
+def _compared(words: frozenset[str], info: ValidationInfo) -> frozenset[str]:
+    """Bring single words to the forms in which words are compared."""
+    forms: set[str] = set()
+    for word in words:
+        forms_of_word = bundled_tokenizer().forms(word)
+        if len(forms_of_word) != 1:
+            raise _refused(info, word, "expected one word")
+        forms.add(forms_of_word[0])
+    return frozenset(forms)
+
+
+def _readable(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    for pattern in patterns:
+        fault = _fault_of_pattern(pattern)
+        if fault:
+            raise _refused(info, pattern, fault)
+    return patterns
+
+
+def _refused(info: ValidationInfo, found: str, fault: str) -> Exception:
+    entry = f"cue {info.data.get('id')!r}"
+    return wrong_at((), f"{entry}: found {found[:_SHOWN]!r}, {fault}")
+
+
+def _fault_of_pattern(pattern: str) -> str:
+    """Say what is wrong with a pattern, and what was expected; empty: nothing."""
+    if len(pattern) > LONGEST_PATTERN:
+        return f"of more than {LONGEST_PATTERN:,} characters; expected several patterns"
+    choices = choices_of(pattern)
+    for number, choices_of_part in enumerate(choices):
+        is_bracket = number % 2 == 1
+        if is_bracket or not set("(|)") & set(choices_of_part[0]):
+            continue
+        return 'with "(", "|" or ")" beside brackets; expected "(a|b) c", none nested'
+    words = " ".join(word for choices_of_part in choices for word in choices_of_part)
+    unread = WORD_OR_SIGN.sub("", words.lower()).strip(_BETWEEN_WORDS)
+    if unread:
+        return f"with {unread!r}, which is read in no report; expected words and signs"
+    if prod(map(len, choices)) > MOST_WORDINGS:
+        return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
+    if all(any(not word.strip() for word in part) for part in choices):
+        return "of which a wording is empty; expected words in each"
+    return ""
+
+
+WordsBeside = Annotated[frozenset[str], AfterValidator(_compared)]
+"""Single words beside a cue, in the forms in which words are compared."""
+
+
+class Cue(BaseModel, frozen=True, extra="forbid"):
     """Words that say how a mention is meant.
 
     Attributes:
@@ -97,39 +146,36 @@ class Cue(BaseModel):
         ends_at: words at which its reach ends, besides what ends any reach.
         not_after: words that do not stand directly before it.
         not_before: words that do not stand directly behind it.
-        only_after: words one of which stands directly before it.
+        only_after: words one of which stands directly before it; "." also stands
+            before a sentence.
         after_any: words one of which stands earlier in its clause.
         before_any: words one of which stands later in its clause.
-        begins: whether it counts at the begin of a clause only.
         sections: codes of the sections in which it counts; empty: in all.
         examples: what it gives.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     id: str = Field(pattern=r"^[a-z_]+\.[a-z0-9_]+$", max_length=60)
     category: Category
-    patterns: tuple[str, ...] = ()
+    patterns: Annotated[tuple[str, ...], AfterValidator(_readable)] = ()
     direction: Direction = "behind"
     reach: Reach = "list"
-    ends_at: frozenset[str] = frozenset()
-    not_after: frozenset[str] = frozenset()
-    not_before: frozenset[str] = frozenset()
-    only_after: frozenset[str] = frozenset()
-    after_any: frozenset[str] = frozenset()
-    before_any: frozenset[str] = frozenset()
-    begins: bool = False
+    ends_at: WordsBeside = frozenset()
+    not_after: WordsBeside = frozenset()
+    not_before: WordsBeside = frozenset()
+    only_after: WordsBeside = frozenset()
+    after_any: WordsBeside = frozenset()
+    before_any: WordsBeside = frozenset()
     sections: frozenset[Literal["hist", "find", "impr"]] = frozenset()
     examples: tuple[Example, ...] = Field(min_length=1)
 
-    @property
+    @cached_property
     def is_conditional(self) -> bool:
         """Whether it counts beside some words, or in some sections, only."""
-        beside = (
-            self.not_after | self.not_before | self.only_after
-            | self.after_any | self.before_any
+        conditions = (
+            self.not_after, self.not_before, self.only_after,
+            self.after_any, self.before_any, self.sections,
         )  # fmt: skip
-        return bool(beside or self.sections or self.begins)
+        return any(conditions)
 
     @model_validator(mode="before")
     @classmethod
@@ -137,98 +183,38 @@ class Cue(BaseModel):
         """Complete direction and reach by the category; refuse what it has not."""
         if not isinstance(entry, dict) or "category" not in entry:
             return entry
-        name = f"cue {entry.get('id')!r}"
-        rule = _rule_of(entry["category"], name)
-        name = f"{name} ({entry['category']})"
-        # Of a category whose cues reach nothing by themselves, nothing can end.
-        if entry.get("ends_at") and not rule.reaches:
-            raise _unexpected("ends_at", name, entry["ends_at"], _NO_FIELD)
-        settled = dict(entry)
-        allowed_by_field = {"direction": rule.directions, "reach": rule.reaches}
-        for field, allowed in allowed_by_field.items():
+        category = str(entry["category"])
+        if category not in CATEGORIES:
+            raise _unexpected(entry, "category", tuple(CATEGORIES))
+        rule = CATEGORIES[category]  # type: ignore[index]
+        settled: dict[str, object] = {}
+        for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
             if field in entry and entry[field] not in allowed:
-                raise _unexpected(field, name, entry[field], allowed or _NO_FIELD)
+                raise _unexpected(entry, field, allowed)
             if allowed:
-                usual = allowed[0]
-                settled.setdefault(field, usual)
-        return settled
-
-    @model_validator(mode="after")
-    def _check_patterns(self) -> Cue:
-        for number, pattern in enumerate(self.patterns):
-            fault = _fault_of_pattern(pattern)
-            if fault:
-                problem = f"cue {self.id!r}: found {pattern[:_SHOWN]!r}, {fault}"
-                raise wrong_at(("patterns", number), problem)
-        return self
-
-
-def _rule_of(category: object, entry: str) -> CategoryRule:
-    """Find what cues of a category do; refuse a category that there is not."""
-    for name, rule in CATEGORIES.items():
-        if name == category:
-            return rule
-    raise _unexpected("category", entry, category, CATEGORIES)
+                settled[field] = allowed[0]
+        if entry.get("ends_at") and not rule.reaches:
+            raise _unexpected(entry, "ends_at", ())
+        return {**settled, **entry}
 
 
 def _unexpected(
-    field: str, entry: str, value: object, expected: Iterable[str]
+    entry: dict[str, object], field: str, expected: tuple[str, ...]
 ) -> Exception:
     """Make the error of a value that is none of those expected.
 
     Args:
-        field: that has the value.
-        entry: name of the cue.
-        value: as written.
-        expected: what it may be.
+        entry: that has it.
+        field: its field.
+        expected: what it may be; nothing: a category has no such field.
     """
-    words = tuple(expected)
-    nearest = did_you_mean(str(value), words)
-    quoted = repr(str(value)[:_SHOWN])
-    problem = f"{entry}: found {quoted}, expected {' or '.join(words)}.{nearest}"
+    found = str(entry[field])[:_SHOWN]
+    words = " or ".join(expected) or "no such field in this category"
+    problem = (
+        f"cue {entry.get('id')!r} ({entry['category']}): found {found!r}, "
+        f"expected {words}.{did_you_mean(found, expected)}"
+    )
     return wrong_at((field,), problem)
-
-
-def _fault_of_pattern(pattern: str) -> str:
-    """Say what is wrong with a pattern, and what was expected; empty: nothing."""
-    if len(pattern) > LONGEST_PATTERN:
-        return f"of more than {LONGEST_PATTERN:,} characters; expected several patterns"
-    fault = _fault_of_brackets(pattern)
-    if fault:
-        return fault
-    words = _OF_ALTERNATIVES.sub(" ", pattern)
-    unseen = bundled_tokenizer().unseen(words)
-    if unseen:
-        return f"with {unseen!r}, which is read in no report; expected words and signs"
-    groups = groups_of(pattern)
-    wordings = prod(len(group) for group in groups)
-    if wordings > MOST_WORDINGS:
-        return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
-    if all(_may_be_empty(group) for group in groups):
-        return "of which a wording is empty; expected words in each"
-    return ""
-
-
-def _may_be_empty(group: list[str]) -> bool:
-    return any(not choice.strip() for choice in group)
-
-
-def _fault_of_brackets(pattern: str) -> str:
-    depth = 0
-    for sign in pattern:
-        if sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-        elif sign == "|" and depth == 0:
-            return "with '|' outside brackets; expected \"(a|b)\""
-        if depth > _DEEPEST_BRACKETS:
-            return f"with brackets {depth} deep; expected at most {_DEEPEST_BRACKETS}"
-        if depth < 0:
-            return "where ')' closes nothing; expected a bracket for each"
-    if depth > 0:
-        return "where '(' is not closed; expected a bracket for each"
-    return ""
 
 
 class CueFile(RootModel[list[Cue]]):
@@ -269,54 +255,16 @@ def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
                 "expected an id of its own for each cue. Rename this one."
             )
         ids.add(cue.id)
-    return tuple(_in_compared_forms(cue, path) for cue in cues)
-
-
-def _in_compared_forms(cue: Cue, path: Path) -> Cue:
-    """Bring the words beside a cue to the forms in which words are compared."""
-    forms_by_field: dict[str, Any] = {}
-    for field in _FIELDS_OF_WORDS:
-        words = getattr(cue, field)
-        if not words:
-            continue
-        address = f"{path}, cue {cue.id!r}, field {field}"
-        forms_by_field[field] = frozenset(_form_of(word, address) for word in words)
-    if not forms_by_field:
-        return cue
-    return cue.model_copy(update=forms_by_field)
-
-
-def _form_of(word: str, address: str) -> str:
-    """Bring a word to its form; refuse several, naming where they stand."""
-    tokens = bundled_tokenizer().tokens(f" {word} ")
-    if len(tokens) != 1:
-        raise ConfigurationError(
-            f"{address}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"
-        )
-    return tokens[0].form
+    return tuple(cues)
 
 
 @cache
 def bundled_cues() -> tuple[Cue, ...]:
     """Read the cues of `resources/assertion/`."""
-    cues: list[Cue] = []
-    for name in FILES:
-        ids = [cue.id for cue in cues]
-        cues += read_cues(cue_path(name), taken=ids)
-    return tuple(cues)
+    return tuple(cue for name in FILES for cue in read_cues(cue_path(name)))
 
 
 @cache
 def cue_named(cue_id: str) -> Cue:
-    """Find a bundled cue that a rule of the engine names.
-
-    Raises:
-        ConfigurationError: it is in no file.
-    """
-    for cue in bundled_cues():
-        if cue.id == cue_id:
-            return cue
-    raise ConfigurationError(
-        f"{cue_path(FILES[0]).parent}: no cue is called {cue_id!r}; a rule names it, "
-        "so that it is expected. Restore it."
-    )
+    """Find a bundled cue that a rule of the engine names."""
+    return next(cue for cue in bundled_cues() if cue.id == cue_id)

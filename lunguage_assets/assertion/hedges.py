@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Literal, NamedTuple, get_args
+from statistics import fmean
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.cues import Cue, Example
 from lunguage_assets.packaged_data import read_as, resource
 
@@ -27,8 +28,6 @@ Side = Literal["right", "left", "both", "list"]
 _EXAMPLE = "pneumonia"
 """The mention of the sentences that show what a phrase gives."""
 _NO_LETTER = re.compile(r"[\W_]")
-_FormsOfWords = tuple[tuple[str, ...], ...]
-"""All forms of each word of a phrase."""
 
 
 class PublishedPhrase(NamedTuple):
@@ -114,35 +113,23 @@ def bundled_lexicon() -> Lexicon:
     Raises:
         ConfigurationError: the file cannot be read.
     """
-    sides = get_args(Side)
-    remedy = f"Give a phrase a place and a side of {sides}, and every shift a number."
-    file = read_as(resource("hedges.yaml"), _File, remedy)
-    inflections: dict[str, tuple[str, ...]] = {}
-    for forms in file.inflections:
-        for word in forms:
-            inflections[word] = forms
-    hedges = _inflected(_listed_hedges(file), inflections)
+    file = read_as(resource("hedges.yaml"), _File)
+    inflections = {word: forms for forms in file.inflections for word in forms}
+    # The ranking has the places of the published phrases, the file their sides.
+    place_by_phrase = {entry.phrase: entry.mu for entry in published_ranking()}
+    hedges = [
+        Hedge(phrase, place=place_by_phrase[phrase], side=side)
+        for side, phrases in file.published.items()
+        for phrase in phrases
+    ]
+    hedges += file.rarer
+    hedges += [replace(hedge, structured=False) for hedge in file.judged]
     return Lexicon(
-        hedges=tuple(hedges),
+        hedges=tuple(_inflected(hedges, inflections)),
         places_by_cue=file.cues,
         shifts=file.shifts,
         inflections=inflections,
     )
-
-
-def _listed_hedges(file: _File) -> list[Hedge]:
-    """List the phrases as they are given."""
-    side_by_phrase: dict[str, Side] = {}
-    for side, phrases in file.published.items():
-        for phrase in phrases:
-            side_by_phrase[phrase] = side
-    # The ranking has the places, the file the sides.
-    published = [
-        Hedge(entry.phrase, place=entry.mu, side=side_by_phrase[entry.phrase])
-        for entry in published_ranking()
-    ]
-    judged = [replace(hedge, structured=False) for hedge in file.judged]
-    return [*published, *file.rarer, *judged]
 
 
 def _inflected(
@@ -153,22 +140,19 @@ def _inflected(
     Those that differ in inflection alone share one place: the mean of those given.
     """
     # "Suggest" and "suggests" have the same forms of each word, and so one group.
-    hedges_by_forms: dict[_FormsOfWords, list[Hedge]] = {}
+    groups: defaultdict[tuple[tuple[str, ...], ...], list[Hedge]] = defaultdict(list)
     for hedge in hedges:
         words = hedge.phrase.split()
-        forms = tuple(inflections.get(word, (word,)) for word in words)
-        hedges_by_forms.setdefault(forms, []).append(hedge)
-    for forms, group in hedges_by_forms.items():
-        mean_place = sum(hedge.place for hedge in group) / len(group)
+        groups[tuple(inflections.get(word, (word,)) for word in words)].append(hedge)
+    for forms, group in groups.items():
+        place = fmean(hedge.place for hedge in group)
         listed = {hedge.phrase: hedge for hedge in group}
-        for words_of_phrase in product(*forms):
-            phrase = " ".join(words_of_phrase)
-            if phrase in listed:
-                yield replace(listed[phrase], place=mean_place)
-                continue
-            # A form that nobody listed is for the judges: the structurer reads no other
-            # phrases than those of the file.
-            yield replace(group[0], phrase=phrase, place=mean_place, structured=False)
+        # A form that nobody listed is for the judges: the structurer reads no other
+        # phrases than those of the file.
+        unlisted = replace(group[0], structured=False)
+        for inflected_words in product(*forms):
+            phrase = " ".join(inflected_words)
+            yield replace(listed.get(phrase, unlisted), phrase=phrase, place=place)
 
 
 def hedge_cues() -> Iterator[Cue]:
@@ -177,31 +161,19 @@ def hedge_cues() -> Iterator[Cue]:
         # What joins alternatives has cues of its own (`resources/assertion/`).
         if not hedge.structured or hedge.side == "list":
             continue
-        direction: Direction
-        if hedge.side == "left":
-            # "Pneumonia cannot be excluded"
-            direction = "before"
-            sentence = f"{_EXAMPLE} {hedge.phrase}"
-        else:
-            # "Possible pneumonia", "pneumonia is possible"
-            direction = "both"
-            sentence = f"{hedge.phrase} {_EXAMPLE}"
+        # "Pneumonia cannot be excluded"; "possible pneumonia", "pneumonia is possible"
+        is_behind = hedge.side == "left"
+        words = (_EXAMPLE, hedge.phrase) if is_behind else (hedge.phrase, _EXAMPLE)
         # An adjective leaves open what follows; a phrase also what is joined to that.
-        reach: Reach = "next"
-        if direction == "before" or " " in hedge.phrase:
-            reach = "list"
-        example = Example(text=sentence, meant_by_mention={_EXAMPLE: ("hedged",)})
+        is_phrase = is_behind or " " in hedge.phrase
+        name = _NO_LETTER.sub("_", hedge.phrase).strip("_")
         yield Cue(
-            id=f"hedge.{_identifier(hedge.phrase)}",
+            id=f"hedge.{name}",
             category="hedged",
             patterns=(hedge.phrase,),
-            direction=direction,
-            reach=reach,
-            examples=(example,),
+            direction="before" if is_behind else "both",
+            reach="list" if is_phrase else "next",
+            examples=(
+                Example(text=" ".join(words), meant_by_mention={_EXAMPLE: ("hedged",)}),
+            ),
         )
-
-
-def _identifier(phrase: str) -> str:
-    """Make an id of a phrase: "cannot_be_excluded", and "sign" of "?"."""
-    letters = _NO_LETTER.sub("_", phrase)
-    return letters.strip("_") or "sign"

@@ -14,11 +14,7 @@ from lunguage_assets.assertion.units import (
     kind_at,
     kind_beyond,
 )
-from lunguage_assets.assertion.vocabulary import (
-    DEVICE_PART,
-    LexiconEntry,
-    Vocabulary,
-)
+from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary
 from lunguage_assets.assertion.word_files import WORDS
 
 _GAP = re.compile("x{3,}|_+")
@@ -56,7 +52,7 @@ def read_noun_phrases(
             if kind_beyond(reversed(units[:at]), ("other", "word")) == "link":
                 unit.become(LexiconEntry("finding", "artifact", "PF"))
         elif (
-            unit.name == DEVICE_PART
+            unit.is_of("device_part")
             and is_device_named
             and kind_at(units, at + 1) in ("place", "anatomy")
         ):

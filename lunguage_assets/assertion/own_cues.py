@@ -35,11 +35,9 @@ def read_own_cues(path: Path) -> tuple[Cue, ...]:
 @lru_cache(maxsize=4)
 def _read(path: Path, _content: bytes) -> tuple[Cue, ...]:
     """Read cues once for each content of the file: a vocabulary is built for it."""
-    taken = (cue.id for cue in (*bundled_cues(), *hedge_cues()))
-    cues = read_cues(path, taken)
+    cues = read_cues(path, (cue.id for cue in (*bundled_cues(), *hedge_cues())))
     # The examples are read together with all cues, as sentences of reports are.
-    vocabulary = build_vocabulary(cues)
-    for fault in faults_of_examples(cues, vocabulary):
+    for fault in faults_of_examples(cues, build_vocabulary(cues)):
         raise ConfigurationError(f"{path}, {fault}")
     return cues
 
@@ -52,51 +50,41 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
         vocabulary: that has these cues.
     """
     for cue in cues:
-        shows_words = any(_has_words(cue, example) for example in cue.examples)
-        if cue.patterns and not shows_words:
+        words_of_cue = Vocabulary.of_cues([cue])
+        if cue.patterns and not any(
+            words_of_cue.knows_any_of(example.text, example.section)
+            for example in cue.examples
+        ):
             yield (
                 f"cue {cue.id!r}: found no example with its words, expected one. Add a "
                 "sentence with them."
             )
         for example in cue.examples:
-            yield from _faults(cue, example, vocabulary)
+            for fault in _faults(example, vocabulary):
+                yield f"cue {cue.id!r}, example {example.text!r}: found {fault}"
 
 
-def _faults(cue: Cue, example: Example, vocabulary: Vocabulary) -> Iterator[str]:
-    address = f"cue {cue.id!r}, example {example.text!r}"
+def _faults(example: Example, vocabulary: Vocabulary) -> Iterator[str]:
     assertions = list(read_assertions(example.text, example.section, vocabulary))
     for words, expected in example.meant_by_mention.items():
         begin = example.text.lower().find(words.lower())
-        if begin < 0:
-            yield (
-                f"{address}: found {words!r} as a mention, expected words of the "
-                "sentence. Write them as they stand there."
-            )
-            continue
-        end = begin + len(words)
         meant = tuple(
             assertion.meant
             for assertion in assertions
-            if assertion.begin <= begin and end <= assertion.end
+            if assertion.begin <= begin and begin + len(words) <= assertion.end
         )
-        if not meant:
+        if begin < 0:
             yield (
-                f"{address}: found no known word at {words!r}, expected a finding, or "
-                "another word of the vocabulary. Take one that the reader knows."
+                f"{words!r} as a mention, expected words of the sentence. Write them "
+                "as they stand there."
+            )
+        elif not meant:
+            yield (
+                f"no known word at {words!r}, expected a finding, or another word of "
+                "the vocabulary. Take one that the reader knows."
             )
         elif meant != expected:
             yield (
-                f"{address}: found {words!r} to be {', '.join(meant)}, expected "
-                f"{', '.join(expected)}. Change the cue, or what the example says."
+                f"{words!r} to be {', '.join(meant)}, expected {', '.join(expected)}. "
+                "Change the cue, or what the example says."
             )
-
-
-def _has_words(cue: Cue, example: Example) -> bool:
-    """Whether a sentence has words of a cue where they count."""
-    vocabulary = Vocabulary.of_cue(cue)
-    tokens = vocabulary.tokens(example.text)
-    for start in range(len(tokens)):
-        sense, _ = vocabulary.match(tokens, start, example.section)
-        if sense is not None:
-            return True
-    return False

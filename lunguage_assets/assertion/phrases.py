@@ -6,13 +6,12 @@ word counts that is no cue, and what a spelling as a whole means does not.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 from lunguage_assets.assertion.scope import unite_with_ends
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import TaggedToken, kind_at
-from lunguage_assets.assertion.vocabulary import Vocabulary
+from lunguage_assets.assertion.vocabulary import vocabulary_of_cues
 from lunguage_assets.assertion.word_files import WORDS
 
 _DENIALS = frozenset({"negated", "negated before", "ended"})
@@ -39,7 +38,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     Returns:
         In the order of the phrase: "large but" is stated, "loculated" is denied.
     """
-    units = tag(phrase, _vocabulary_of_cues(), "find")
+    units = tag(phrase, vocabulary_of_cues(), "find")
     if not any(unit.kind in _DENIALS for unit in units):
         return (Segment(phrase, is_denied=False),)
     unite_with_ends(units)
@@ -52,11 +51,6 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
         else:
             splitter.deny_behind(unit)
     return splitter.finished()
-
-
-@cache
-def _vocabulary_of_cues() -> Vocabulary:
-    return Vocabulary.of_cues()
 
 
 def _looks_back(units: list[TaggedToken], at: int) -> bool:

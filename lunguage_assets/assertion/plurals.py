@@ -15,8 +15,20 @@ from lunguage_assets.caches import ENTRIES
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_PLURAL = 4
 """Letters: "gas" and "pus" are no plurals."""
-_REGULAR_PLURALS = (("y", "ies"), ("is", "es"), ("thorax", "thoraces"))
+_SHORTEST_STEM = 2
+"""Letters before an ending: "lies" has no "ly"."""
+_SINGULAR_ENDINGS = (
+    # The longest first; what looks like a plural and is none stays as it is.
+    ("thoraces", "thorax"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"),
+    ("zzes", "zz"), ("xes", "x"), ("ies", "y"), ("ae", "a"),
+    ("ss", "ss"), ("us", "us"), ("is", "is"), ("s", ""),
+)  # fmt: skip
+_PLURAL_ENDINGS = (("y", "ies"), ("is", "es"), ("thorax", "thoraces"))
 """Ends of singulars and of their plurals, apart from -s and -es."""
+_POSSIBLE_ENDINGS = (
+    # "Nodules", "bullae"; "masses"; "diagnoses"; "opacities"; "hemithoraces"
+    ("s", ""), ("ae", "a"), ("es", ""), ("es", "is"), ("ies", "y"), ("ces", "x"),
+)  # fmt: skip
 
 
 class Singulars:
@@ -50,22 +62,10 @@ class Singulars:
             return self._singular_by_plural[word]
         if len(word) < _SHORTEST_PLURAL or word in self._invariable:
             return word
-        # The longest endings first: "pneumothoraces" ends in -s, too.
-        if word.endswith("thoraces"):
-            return word.removesuffix("ces") + "x"
-        has_stem = len(word) > _SHORTEST_PLURAL
-        if word.endswith("ae") and has_stem:
-            # "Bullae"
-            return word.removesuffix("e")
-        if word.endswith("ies") and has_stem:
-            # "Opacities", but "lies"
-            return word.removesuffix("ies") + "y"
-        if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-            # "Masses", "patches"
-            return word.removesuffix("es")
-        is_singular = word.endswith(("ss", "us", "is"))
-        if word.endswith("s") and not is_singular:
-            return word.removesuffix("s")
+        for ending, singular_ending in _SINGULAR_ENDINGS:
+            stem = word.removesuffix(ending)
+            if stem != word and len(stem) >= _SHORTEST_STEM:
+                return stem + singular_ending
         return word
 
     def with_plurals(self, word: str) -> set[str]:
@@ -78,12 +78,10 @@ class Singulars:
         if singular in self._invariable:
             return forms
         ends_in_hiss = singular.endswith(("s", "x", "z", "ch", "sh"))
-        usual_ending = "es" if ends_in_hiss else "s"
-        forms.add(singular + usual_ending)
-        for ending, plural_ending in _REGULAR_PLURALS:
+        forms.add(singular + ("es" if ends_in_hiss else "s"))
+        for ending, plural_ending in _PLURAL_ENDINGS:
             if singular.endswith(ending):
-                stem = singular.removesuffix(ending)
-                forms.add(stem + plural_ending)
+                forms.add(singular.removesuffix(ending) + plural_ending)
         return forms
 
 
@@ -95,20 +93,8 @@ def possible_singulars(token: str) -> frozenset[str]:
     tries all of them, since words of a user's own file are in no list.
     """
     forms = {token}
-    if len(token) < _SHORTEST_PLURAL:
-        return frozenset(forms)
-    if token.endswith(("s", "ae")):
-        # "Nodules", "bullae"
-        forms.add(token[:-1])
-    if token.endswith("es"):
-        # "Masses", "diagnoses"
-        stem = token.removesuffix("es")
-        forms.add(stem)
-        forms.add(stem + "is")
-    if token.endswith("ies"):
-        # "Opacities"
-        forms.add(token.removesuffix("ies") + "y")
-    if token.endswith("ces"):
-        # "Hemithoraces"
-        forms.add(token.removesuffix("ces") + "x")
+    if len(token) >= _SHORTEST_PLURAL:
+        for ending, singular_ending in _POSSIBLE_ENDINGS:
+            if token.endswith(ending):
+                forms.add(token.removesuffix(ending) + singular_ending)
     return frozenset(forms)

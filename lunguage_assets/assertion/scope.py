@@ -34,8 +34,6 @@ from lunguage_assets.assertion.units import (
     rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import (
-    DEVICE_PART,
-    SETTING,
     UNDECIDED,
     Kind,
     LexiconEntry,
@@ -273,7 +271,7 @@ def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
     clause = units[begin_of_clause(units, at) : at]
     if units[at].kind == "negated":
         clause = units[at + 1 : at + 2]
-    return any(unit.name == DEVICE_PART for unit in clause)
+    return any(unit.is_of("device_part") for unit in clause)
 
 
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
@@ -740,7 +738,7 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 def _hedged_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what a hedge leaves open that looks before it: "cannot be excluded"."""
     hedge = units[at]
-    elsewhere = units[:at] + units[at + 1 :] if hedge.name == SETTING else []
+    elsewhere = units[:at] + units[at + 1 :] if hedge.is_of("setting") else []
     if has_kind(elsewhere, "hedged", "hedged before"):
         # "Possible pneumonia in the right setting": another hedge stands already.
         hedge.has_spoken = True

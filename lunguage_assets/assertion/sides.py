@@ -10,7 +10,7 @@ from __future__ import annotations
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.scope import COURSES
 from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, has_kind, kind_at
-from lunguage_assets.assertion.vocabulary import LexiconEntry, sense_of
+from lunguage_assets.assertion.vocabulary import LexiconEntry, entry_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _JOINTS = frozenset({"break", "comma", "and"})
@@ -65,7 +65,7 @@ def _restore(
         return
     if first.form in WORDS["none"]:
         # "Large on the left and none on the right": "none" is "no effusion".
-        first.become(sense_of(cue_named("negated.none_here")))
+        first.become(entry_of(cue_named("negated.none_here")))
         position = at + 1
     elif _is_side(first):
         if not _has_predicate(statement):

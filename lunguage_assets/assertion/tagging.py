@@ -16,7 +16,7 @@ from lunguage_assets.assertion.units import (
     has_kind,
     kind_at,
 )
-from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, sense_of
+from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, entry_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _NUMBER = re.compile(r"\d")
@@ -226,7 +226,7 @@ def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
         return UNKNOWN
     # Under History "any effusion" is a question; elsewhere, the aim of an examination.
     cue = "question.of_request" if section == "hist" else "aim.of_question"
-    return sense_of(cue_named(cue))
+    return entry_of(cue_named(cue))
 
 
 def _named_besides(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from pydantic import BaseModel, RootModel
@@ -20,7 +21,7 @@ from lunguage_assets.packaged_data import read_as, resource
 
 MASK = "<finding>"
 """Stands for the finding in a judge's question."""
-_WORD_OR_SIGN = re.compile(
+WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the finding of a judge's question
     | and/or | // | vs\b\.?
     | [wc]/o? | [rs]/[op] | [hb]/[ol]               # "w/o", "c/o", "s/p", "h/o", "b/l"
@@ -35,9 +36,7 @@ _WORD_OR_SIGN = re.compile(
     """,
     re.VERBOSE,
 )
-_BETWEEN_WORDS = " \t\n-–"
-"""Signs that only separate words, and are no tokens themselves."""
-_ALTERNATIVES = re.compile(r"\(([^()]*)\)")
+_BRACKETS = re.compile(r"\(([^()]*)\)")
 
 
 class Token(NamedTuple):
@@ -48,109 +47,53 @@ class Token(NamedTuple):
     end: int
 
 
-def alternatives(spelling: str) -> Iterator[str]:
-    """Yield every wording of "(a|b|) c", whose brackets may be nested."""
-    inner = _ALTERNATIVES.search(spelling)
-    if inner is None:
-        yield " ".join(spelling.split())
-        return
-    before = spelling[: inner.start()]
-    behind = spelling[inner.end() :]
-    choices = inner.group(1).split("|")
-    for choice in choices:
-        yield from alternatives(before + choice + behind)
-
-
-def groups_of(spelling: str) -> list[list[str]]:
-    """Cut a spelling into its groups: "no (a|b|) c" is [["no"], ["a", "b", ""], ["c"]].
-
-    A bracket inside a bracket is written out; one without its other half is a sign.
-    """
-    if spelling.count("(") != spelling.count(")"):
-        return [[spelling]]
-    groups: list[list[str]] = []
-    begin = 0
-    depth = 0
-    for at, sign in enumerate(spelling):
-        if sign == "(":
-            depth += 1
-            # Only the outermost bracket begins a group.
-            if depth == 1:
-                words_before = spelling[begin:at]
-                groups.append([words_before])
-                begin = at + 1
-        elif sign == ")":
-            depth -= 1
-            if depth == 0:
-                inside = spelling[begin:at]
-                groups.append(_choices(inside))
-                begin = at + 1
-    words_behind = spelling[begin:]
-    groups.append([words_behind])
-    return [group for group in groups if group != [""]]
-
-
-def _choices(inside: str) -> list[str]:
-    """List what a bracket offers, of which a choice may have brackets of its own."""
-    choices: list[str] = []
-    begin = 0
-    depth = 0
-    for at, sign in enumerate(inside):
-        if sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-        elif sign == "|" and depth == 0:
-            choices += alternatives(inside[begin:at])
-            begin = at + 1
-    choices += alternatives(inside[begin:])
+def choices_of(pattern: str) -> list[list[str]]:
+    """Cut a pattern: "no (a|b|) c" is [["no "], ["a", "b", ""], [" c"]]."""
+    parts = _BRACKETS.split(pattern)
+    choices: list[list[str]] = []
+    for number, part in enumerate(parts):
+        is_bracket = number % 2 == 1
+        choices.append(part.split("|") if is_bracket else [part])
     return choices
 
 
+def alternatives(pattern: str) -> Iterator[str]:
+    """Yield every wording of "(a|b|) c"."""
+    for words in product(*choices_of(pattern)):
+        joined = "".join(words)
+        yield " ".join(joined.split())
+
+
 class Shorthand:
-    """Finds abbreviations of the ward in a text, and what they stand for.
+    """Finds abbreviations in a text.
 
     Args:
-        meanings: abbreviation -> words. One with a capital letter is matched in exactly
-            this writing ("L" is left, "l" is nothing), others in any.
+        meanings: abbreviation -> words that it stands for. A key with a capital letter
+            is matched in exactly this writing ("L" is left, "l" is nothing).
     """
 
     def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._exact: dict[str, str] = {}
-        self._folded: dict[str, str] = {}
-        for abbreviation, words in meanings.items():
-            key = "".join(abbreviation.split())
-            has_capital = abbreviation != abbreviation.lower()
-            if has_capital:
-                self._exact[key] = words
-            else:
-                self._folded[key] = words
-        exact = _pattern_of(self._exact)
-        folded = _pattern_of(self._folded)
+        self._meanings = {"".join(key.split()): meanings[key] for key in meanings}
+        exact = [key for key in self._meanings if key != key.lower()]
+        folded = [key for key in self._meanings if key == key.lower()]
         # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
         self._pattern = re.compile(
-            rf"(?<![\w/])(?:(?<!\d\s){exact}|(?i:{folded}))(?![\w/])"
+            rf"(?<![\w/])(?:(?<!\d\s){_any_of(exact)}|(?i:{_any_of(folded)}))(?![\w/])"
         )
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield where each abbreviation begins and ends, and its words."""
         for match in self._pattern.finditer(text):
-            abbreviation = "".join(match.group().split())
-            meaning = self._exact.get(abbreviation)
-            if meaning is None:
-                meaning = self._folded[abbreviation.lower()]
+            key = "".join(match.group().split())
+            meaning = self._meanings.get(key) or self._meanings[key.lower()]
             yield match.start(), match.end(), meaning
 
 
-def _pattern_of(abbreviations: Iterable[str]) -> str:
+def _any_of(abbreviations: Iterable[str]) -> str:
     """Match any of some abbreviations, the longest first, with blanks or without."""
     longest_first = sorted(abbreviations, key=len, reverse=True)
-    spaced: list[str] = []
-    for abbreviation in longest_first:
-        signs = map(re.escape, abbreviation)
-        spaced.append(r"\s*".join(signs))
-    any_of_them = "|".join(spaced)
-    return f"(?:{any_of_them})"
+    spaced = [r"\s*".join(map(re.escape, key)) for key in longest_first]
+    return f"(?:{'|'.join(spaced)})"
 
 
 class Tokenizer:
@@ -159,15 +102,14 @@ class Tokenizer:
     Args:
         singulars: bring plurals to one form.
         spellings: form -> words that are read as it (British, slips of the keyboard).
-        shorthand: abbreviation -> words that it stands for. A key with a capital letter
-            is matched in exactly this writing ("L" is left, "l" is nothing).
+        shorthand: abbreviations.
     """
 
     def __init__(
         self,
         singulars: Singulars,
         spellings: Mapping[str, list[str]],
-        shorthand: Mapping[str, str],
+        shorthand: Shorthand,
     ) -> None:
         self._singulars = singulars
         self._form_by_spelling: dict[str, str] = {}
@@ -176,7 +118,7 @@ class Tokenizer:
                 self._form_by_spelling[spelling.lower()] = form.lower()
         # Reports repeat their words: each is brought to its form once.
         self._form = remembered(self._form_of)
-        self.shorthand = Shorthand(shorthand)
+        self.shorthand = shorthand
 
     def tokens(self, text: str) -> list[Token]:
         """Cut a text into tokens; those of an abbreviation share its characters."""
@@ -190,30 +132,21 @@ class Tokenizer:
         end_of_last = 0
         for begin, end, meaning in self.shorthand.found_in(text):
             tokens += self._tokens_between(compared, end_of_last, begin)
-            for word in _WORD_OR_SIGN.finditer(meaning):
-                form = self._form(word.group())
-                tokens.append(Token(form, begin, end))
+            words = WORD_OR_SIGN.findall(meaning)
+            tokens += [Token(self._form(word), begin, end) for word in words]
             end_of_last = end
         tokens += self._tokens_between(compared, end_of_last, len(text))
         return tokens
 
-    def unseen(self, text: str) -> str:
-        """Find a sign that is read nowhere, if there is one: "§" of "no § effusion"."""
-        end_of_last = 0
-        for token in self.tokens(text):
-            between = text[end_of_last : token.begin]
-            unseen = between.strip(_BETWEEN_WORDS)
-            if unseen:
-                return unseen
-            # Tokens of one abbreviation share their characters.
-            end_of_last = max(end_of_last, token.end)
-        behind_last = text[end_of_last:]
-        return behind_last.strip(_BETWEEN_WORDS)
+    def forms(self, words: str) -> tuple[str, ...]:
+        """Give the forms of the words of a spelling."""
+        # Blanks around tell a dash between words from a hyphen inside one.
+        return tuple(token.form for token in self.tokens(f" {words} "))
 
     def _tokens_between(self, text: str, begin: int, end: int) -> list[Token]:
         return [
             Token(self._form(word.group()), word.start(), word.end())
-            for word in _WORD_OR_SIGN.finditer(text, begin, end)
+            for word in WORD_OR_SIGN.finditer(text, begin, end)
         ]
 
     def _form_of(self, word: str) -> str:
@@ -241,11 +174,8 @@ class _ShorthandFile(RootModel[dict[str, str]]):
 @cache
 def bundled_tokenizer() -> Tokenizer:
     """Build the tokenizer of the bundled words."""
-    remedy = "The header of the file explains its form."
-    plurals = read_as(resource("terms.yaml"), _Plurals, remedy)
-    singulars = Singulars(plurals.plurals, plurals.invariable)
-    listed_by_group = word_file("words")
-    spellings = {form: listed for (_, form), listed in listed_by_group.items()}
-    shorthand_file = resource("assertion", "shorthand.yaml")
-    shorthand = read_as(shorthand_file, _ShorthandFile, remedy)
-    return Tokenizer(singulars, spellings, shorthand.root)
+    terms = read_as(resource("terms.yaml"), _Plurals)
+    singulars = Singulars(terms.plurals, terms.invariable)
+    spellings = word_file("words")["spellings"]
+    shorthand_file = read_as(resource("assertion", "shorthand.yaml"), _ShorthandFile)
+    return Tokenizer(singulars, spellings, Shorthand(shorthand_file.root))

@@ -28,7 +28,7 @@ from lunguage_assets.assertion.units import (
     kind_at,
     kind_beyond,
 )
-from lunguage_assets.assertion.vocabulary import HARMLESS, Kind, unanswered_file
+from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.packaged_data import read_as
 
@@ -47,6 +47,20 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile("x{3,}")
 
 
+class _SpeakingWords(BaseModel, extra="forbid"):
+    """Words that speak of one thing, why, and a sentence with them."""
+
+    reason: str
+    example: str
+    words: list[str]
+
+
+class _Unanswered(BaseModel, extra="forbid"):
+    """The content of unanswered.yaml."""
+
+    groups: dict[str, _SpeakingWords]
+
+
 class _Harmless(BaseModel, extra="forbid"):
     """The content of harmless.yaml.
 
@@ -63,7 +77,7 @@ class _Harmless(BaseModel, extra="forbid"):
 def _speaking() -> re.Pattern[str]:
     """Match words that speak of doubt, denial or time, in all their forms."""
     words: list[str] = []
-    for group in unanswered_file().groups.values():
+    for group in read_as(cue_path("unanswered"), _Unanswered).groups.values():
         words += [re.escape(word).replace(r"\*", r"\w*") for word in group.words]
     return re.compile("|".join(words))
 
@@ -194,7 +208,7 @@ def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
         if unit.cue is not None:
             if unit.cue.category in _ASKED:
                 yield unit
-        elif unit.kind == "other" and unit.name != HARMLESS:
+        elif unit.kind == "other":
             words = text[unit.begin : unit.end].lower()
             if speaks(words) or _is_unknown(units, at, words):
                 yield unit

@@ -86,9 +86,7 @@ def _vocabulary() -> Vocabulary:
 def _names_of_anatomy() -> frozenset[str]:
     """Name parts of the body as findings are named, in all their spellings."""
     names = set()
-    for (group, name), synonyms in word_file("places").items():
-        if group != "anatomy":
-            continue
+    for name, synonyms in word_file("places")["anatomy"].items():
         for pattern in (name, *synonyms):
             names |= {_vocabulary().finding(word) for word in alternatives(pattern)}
     return frozenset(names)

@@ -4,15 +4,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import lunguage_assets
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.cues import bundled_cues
 from lunguage_assets.assertion.hedges import bundled_lexicon, hedge_cues
 from lunguage_assets.assertion.named import PREFERRED
-from lunguage_assets.assertion.word_files import WORDS, word_path
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.assertion.tokens import choices_of
+from lunguage_assets.assertion.word_files import WORDS, word_file
+from lunguage_assets.tables.columns import ATTRIBUTES
+from lunguage_assets.tables.columns import CATEGORIES as CODES
 
 _PACKAGE = Path(lunguage_assets.__file__).parent
 _NEGATIONS = {"no", "not", "without", "nor", "neither", "never", "denies", "negative"}
@@ -41,12 +41,25 @@ def test_every_group_of_rule_words_is_asked_for() -> None:
     assert sorted(set(WORDS) - texts_in_code) == []
 
 
-def test_a_group_that_is_missing_is_named() -> None:
-    with pytest.raises(
-        ConfigurationError, match="group 'unheard_of' is missing"
-    ) as error:
-        WORDS["unheard_of"]
-    assert str(word_path("rules")) in str(error.value)
+def test_columns_and_categories_of_words_are_those_of_the_tables() -> None:
+    columns = set().union(*word_file("attributes").values())
+    codes = {*word_file("findings"), *word_file("devices")}
+    assert (columns - set(ATTRIBUTES), codes - set(CODES)) == (set(), set())
+
+
+def test_no_spelling_has_a_bracket_inside_a_bracket() -> None:
+    files = ("attributes", "devices", "findings", "no_findings", "places")
+    spellings = [
+        spelling
+        for file in files
+        for group in word_file(file).values()
+        for listed in group.values()
+        for spelling in listed
+    ]
+    parts_outside = [
+        part for spelling in spellings for (part, *_) in choices_of(spelling)[::2]
+    ]
+    assert [part for part in parts_outside if set("(|)") & set(part)] == []
 
 
 def test_every_place_of_a_cue_is_that_of_a_known_cue() -> None:

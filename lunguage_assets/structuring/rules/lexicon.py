@@ -13,6 +13,7 @@ from lunguage_assets.assertion.vocabulary import (
     LexiconEntry,
     Vocabulary,
     build_vocabulary,
+    bundled_vocabulary,
     content_hash,
 )
 from lunguage_assets.corpus.vocabulary import category_code
@@ -67,6 +68,8 @@ def _rows_of(terms: pd.DataFrame) -> tuple[Term, ...]:
 
 @lru_cache(maxsize=2)
 def _build(terms: tuple[Term, ...], own_cues: Path | None, _content: str) -> Vocabulary:
+    if not terms and own_cues is None:
+        return bundled_vocabulary()
     home_cues = read_own_cues(own_cues) if own_cues is not None else ()
     vocabulary = build_vocabulary(home_cues)
     for term in terms:
