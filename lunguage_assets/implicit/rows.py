@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
-from itertools import chain, repeat
+from dataclasses import dataclass, fields
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -139,8 +139,7 @@ class Row:
         return self.support if self.policy.departs else rounded(self.prob)
 
 
-_FIELDS = fields(Row)
-_CELLS_OF = attrgetter(*(field.name for field in _FIELDS))
+_FIELD_NAMES = [field.name for field in fields(Row)]
 
 
 class Content(NamedTuple):
@@ -161,20 +160,11 @@ class Content(NamedTuple):
 content_of = attrgetter(*Content._fields)
 
 
-def copied(row: Row) -> Row:
-    """Copy a row."""
-    return Row(*_CELLS_OF(row))
-
-
 def read_rows(frame: pd.DataFrame) -> list[Row]:
     """Read the rows of a frame; what is no column of it keeps its default."""
-    columns: list[Iterable[Any]] = []
-    for field in _FIELDS:
-        if field.name in frame or field.default is MISSING:
-            columns.append(column_values(frame, field.name))
-        else:
-            columns.append(repeat(field.default, len(frame)))
-    return list(map(Row, *columns))
+    names = [name for name in _FIELD_NAMES if name in frame]
+    cells_of_rows = values_of(frame, *names)
+    return [Row(**dict(zip(names, cells, strict=True))) for cells in cells_of_rows]
 
 
 def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
@@ -224,33 +214,21 @@ def report_position(row: Row) -> tuple[int, int, int, int, str]:
     )
 
 
-class Priority(NamedTuple):
-    """By what the rows of one finding are preferred; the lowest is preferred most.
+def priority(row: Row, rule: int = 0) -> tuple[Any, ...]:
+    """Rank a row among those of its finding: the lowest is preferred most (section 2).
 
-    Of equal claims `rule` decides: the status in resolution, whether a row names a
-    diagnosis among repeated statements. Then the impression goes before the findings,
-    and then comes the order of the report.
+    A row without information (p 0.5 in [0, 1]) never wins against one that has some. Of
+    equal claims the rule decides. Then the impression goes before the findings, and
+    then comes the order of the report.
+
+    Args:
+        row: of the finding.
+        rule: the status in resolution; whether a row names a diagnosis among repeated
+            statements.
     """
-
-    is_uninformed: bool
-    minus_claim: float
-    rule: int
-    section: int
-    position: tuple[int, int, int, int, str]
-
-
-def priority(row: Row, rule: int = 0) -> Priority:
-    """Rank a row among those of its finding (implicit.md section 2).
-
-    A row without information (p 0.5 in [0, 1]) never wins against one that has some.
-    """
-    return Priority(
-        is_uninformed=row.p_source == "none",
-        minus_claim=-row.claim,
-        rule=rule,
-        section=_SECTION_PREFERENCE[row.section],
-        position=report_position(row),
-    )
+    is_uninformed = row.p_source == "none"
+    section = _SECTION_PREFERENCE[row.section]
+    return is_uninformed, -row.claim, rule, section, report_position(row)
 
 
 @remembered

@@ -1,8 +1,8 @@
-"""Pairs of phrases that are similar enough (implicit.md section 2)."""
+"""How similar phrases are (implicit.md section 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,44 +13,38 @@ from lunguage_assets.randomness import Floats
 COSINE_DECIMALS = 6
 """Cosines are rounded before any comparison: no platform's last bit decides a merge."""
 
-PhrasePair = tuple[str, str]
-"""Two phrases, in alphabetical order."""
 
-
-def close_pairs(
-    embedder: Embedder, groups: Sequence[Collection[str]], threshold: float
-) -> list[dict[PhrasePair, float]]:
-    """Find the pairs of phrases that are similar enough.
+def cosines_of_groups(
+    embedder: Embedder, groups: Sequence[Sequence[str]]
+) -> list[Floats]:
+    """Compute how similar the phrases of each group are.
 
     Args:
         embedder: what measures similarity; it encodes every phrase once.
-        groups: distinct phrases; those of different groups are not compared.
-        threshold: the least rounded cosine of a pair.
+        groups: phrases; those of different groups are not compared.
 
     Returns:
-        For each group its pairs, with their rounded cosine.
+        For each group of n phrases the rounded cosines of every two, shape (n, n).
 
     Raises:
         MethodError: the encoder's answer is not one finite unit vector per phrase.
     """
-    vector_by_phrase: dict[str, Floats] = {}
     phrases = sorted(set().union(*groups))
+    position = {phrase: number for number, phrase in enumerate(phrases)}
     # Without a phrase no model is loaded.
     if phrases and not isinstance(embedder, LexicalEmbedder):
         answer = embedder.encode(phrases)
-        vectors = checked_vectors(embedder.identity, answer, len(phrases))
-        vector_by_phrase = dict(zip(phrases, vectors.astype(np.float64), strict=True))
-    close = []
-    for group in map(sorted, groups):
-        pairs: dict[PhrasePair, float] = {}
-        if len(group) > 1:
-            if isinstance(embedder, LexicalEmbedder):
-                cosines = embedder.cosines(group)
-            else:
-                of_group = np.stack([vector_by_phrase[phrase] for phrase in group])
-                cosines = of_group @ of_group.T
-            rounded = np.round(cosines, COSINE_DECIMALS)
-            for first, second in np.argwhere(np.triu(rounded >= threshold, 1)):
-                pairs[group[first], group[second]] = float(rounded[first, second])
-        close.append(pairs)
-    return close
+        vectors = checked_vectors(embedder.identity, answer, len(phrases)).astype(float)
+    cosines_by_group = []
+    for group in groups:
+        distinct = sorted(set(group))
+        if isinstance(embedder, LexicalEmbedder):
+            cosines = embedder.cosines(distinct)
+        else:
+            of_group = vectors[[position[phrase] for phrase in distinct]]
+            cosines = np.inner(of_group, of_group)
+        rounded: Floats = np.round(cosines, COSINE_DECIMALS).clip(max=1.0)
+        np.fill_diagonal(rounded, 1.0)
+        rows = np.searchsorted(distinct, group)
+        cosines_by_group.append(rounded[np.ix_(rows, rows)])
+    return cosines_by_group

@@ -80,7 +80,6 @@ class Claim:
         is_bound: p follows from something else, and is no estimate.
         is_unresolved: the reader did not understand what is said of it.
         location: parts of it; empty is everywhere.
-        refinements: of the diagnosis; to deny a loculated effusion denies no other.
         denies_only_more: "no large effusion", "heart size at the upper limit of normal"
             deny nothing that is stated elsewhere.
         is_contested: the report states the opposite of the same location too, in a row
@@ -101,7 +100,6 @@ class Claim:
     is_bound: bool
     is_unresolved: bool = False
     location: tuple[str, ...] = ()
-    refinements: frozenset[str] = frozenset()
     denies_only_more: bool = False
     is_contested: bool = False
     member: str = ""
@@ -137,7 +135,7 @@ class Claim:
 
     def _is_about(self, presence: Claim) -> bool:
         """Whether this denial is of what is claimed present, where it is claimed."""
-        if self.denies_only_more or not self.refinements <= presence.refinements:
+        if self.denies_only_more:
             return False
         # "No hamartoma" is no denial of a nodule.
         if self.member and presence.member and self.member != presence.member:

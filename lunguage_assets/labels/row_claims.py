@@ -68,16 +68,15 @@ class RowClaims:
         diagnosis = self._diagnoses.get(row.finding_id, "")
         # A calcified nodule, or an opacity that is a nipple shadow, is no lung lesion.
         meanings = self._label_list.admitted_meanings(
-            self._label_list.meanings(row.name, row.ent, diagnosis),
+            self._label_list.meanings(row.name, diagnosis),
             location=", ".join((row.location, *row.location_parts)),
             cells=(row.name, row.ent, row.measurement, *row.refining),
             causes=self._causes.get(row.finding_id, _NO_CAUSES),
-            words_before=row.sent.lower().partition(row.ent.lower())[0],
         )
         labels_read: set[int] = set()
         for meaning in meanings:
             as_it_stands = self._label_list.read_as(
-                meaning, row.status, row.name, row.measurement, row.morphology
+                meaning.entry, row.status, row.name, row.measurement, row.morphology
             )
             if meaning.label in labels_read or as_it_stands is None:
                 continue
@@ -92,22 +91,22 @@ class RowClaims:
             meaning: the label, and how the row is read.
             as_it_stands: whether the row's status is that of the label.
         """
-        if meaning.reads == "against" and not row.is_current:
+        if meaning.entry.reads == "against" and not row.is_current:
             return
         evidence = self.evidence[row.study_id, meaning.label]
         is_resolved = says_resolved(row.improved)
         if row.is_positive and is_resolved:
             # "The effusion has resolved" denies one now. What is resolved is no kind of
             # a label, and does not speak against one.
-            if meaning.reads in ("kind", "against"):
+            if meaning.entry.reads in ("kind", "against"):
                 return
-            as_it_stands = as_it_stands != (meaning.reads == "presence")
+            as_it_stands = as_it_stands != (meaning.entry.reads == "presence")
         if not row.is_current:
             # "History of pneumonia": the label is past, and claimed by nobody now.
             evidence.is_past |= row.is_positive == as_it_stands
             return
         claim = self._claim(row, meaning, as_it_stands, is_resolved)
-        if meaning.reads != "against":
+        if meaning.entry.reads != "against":
             evidence.add(claim)
         elif claim.is_stated:
             evidence.against[row.finding_id] = claim
@@ -123,15 +122,8 @@ class RowClaims:
             as_it_stands: whether the row's status is that of the label.
             is_resolved: whether the report calls it gone.
         """
-        location = () if meaning.placeless else row.location_parts
+        location = () if meaning.entry.placeless else row.location_parts
         claim = claim_of(row, as_it_stands=as_it_stands, location=location)
-        claim.refinements = self._label_list.refinements(
-            self._diagnoses.get(row.finding_id, ""),
-            row.name,
-            row.ent,
-            (row.location, *row.location_parts),
-            row.refining,
-        )
         if not row.is_positive and not is_resolved:
             cells = (row.measurement, *row.refining)
             qualified = qualifying(row.name, row.ent, row.sent, cells)
@@ -143,11 +135,11 @@ class RowClaims:
                 if qualifier.certain and reads_kind:
                     claim.leave_open(qualifier)
         # "Heart size is at the upper limit of normal" denies no mild cardiomegaly.
-        if meaning.reads in ("size", "whole") and is_borderline(row.measurement):
+        if meaning.entry.reads in ("size", "whole") and is_borderline(row.measurement):
             claim.denies_only_more = True
         # A family has members: "no hamartoma" is no denial of a nodule.
         is_family = not self._label_list.is_diagnosis(meaning.label)
-        if meaning.reads == "presence" and is_family:
+        if meaning.entry.reads == "presence" and is_family:
             claim.member = row.name
         return claim
 
@@ -197,10 +189,10 @@ class RowClaims:
             removed_subjects.add((study, name, anatomical_parts(parts)))
             # The report said this, too: of the label it says both.
             diagnosis = self._diagnoses.get(finding, "")
-            for meaning in self._label_list.meanings(name, name, diagnosis):
-                if meaning.reads == "against" or meaning.entry.described:
+            for meaning in self._label_list.meanings(name, diagnosis):
+                if meaning.entry.reads == "against" or meaning.entry.described:
                     continue
-                if meaning.holds_at(", ".join(parts)):
+                if meaning.entry.holds_at(", ".join(parts)):
                     self.evidence[study, meaning.label].is_disputed = True
         winners = _stated_findings_of(removed_subjects, rows)
         if not winners:

@@ -64,7 +64,7 @@ def label_evidence(
         log: RESOLUTION_LOG of the same studies.
     """
     # A device has no diagnosis: a broken lead is no fracture.
-    diagnosis = matches["diagnosis"].where(matches["reason"] != "device", "")
+    diagnosis = matches["diagnosis"]
     diagnoses = dict(zip(matches["finding_id"], diagnosis, strict=True))
     claims = RowClaims(rows, diagnoses, listed)
     claims.mark_disputes(rows, log)

@@ -53,7 +53,6 @@ MATCH_REASONS = (
     "resolved",
     "merged",
     "no information on certainty",
-    "device",
     "unknown view",
     "view not covered",
     "no pathway for this refinement",

@@ -8,17 +8,12 @@ import shutil
 import stat
 from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_encoder
-from hypothesis import given
-from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, vocabulary
-from plain_merging import cosine_of
-from profiles import examples
 
 from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
@@ -26,7 +21,7 @@ from lunguage_assets.hub import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
 from lunguage_assets.implicit import encoders
 from lunguage_assets.implicit.encoders import CachedEmbedder, make_embedder
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
-from lunguage_assets.implicit.similarity import close_pairs
+from lunguage_assets.implicit.similarity import cosines_of_groups
 from lunguage_assets.settings import ImplicitSettings
 
 PHRASES = ("pleural effusion", "nodule 5 mm", "opacity", "unheard of", "mass left")
@@ -39,7 +34,9 @@ needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
 
 
 def cosine(phrase_1: str, phrase_2: str) -> float:
-    return cosine_of(LexicalEmbedder(vocabulary()), phrase_1, phrase_2)
+    pair = [[phrase_1, phrase_2]]
+    (cosines,) = cosines_of_groups(LexicalEmbedder(vocabulary()), pair)
+    return float(cosines[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +67,7 @@ def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> No
     wrong = AlikeEmbedder()
     wrong.encode = lambda phrases: answer  # type: ignore[method-assign]
     with pytest.raises(MethodError, match="alike: found an array"):
-        close_pairs(wrong, [["a", "b"]], 0.9)
+        cosines_of_groups(wrong, [["a", "b"]])
 
 
 # A model in this process
@@ -220,26 +217,3 @@ def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> No
     with pytest.raises(MethodError, match="vectors of length 1"):
         cached.encode(PHRASES)
     assert not cached.path.exists()
-
-
-# Many phrases
-
-
-WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
-
-
-@examples(20)
-@given(
-    st.lists(WORDS, min_size=25, max_size=35, unique=True),
-    st.sampled_from([0.5, 0.9, 1.0]),
-)
-def test_many_phrases_give_the_pairs_that_every_two_would_give(
-    phrases: list[str], threshold: float
-) -> None:
-    embedder = LexicalEmbedder(vocabulary())
-    expected = {}
-    for phrase_1, phrase_2 in combinations(sorted(phrases), 2):
-        similarity = cosine_of(embedder, phrase_1, phrase_2)
-        if similarity >= threshold:
-            expected[phrase_1, phrase_2] = similarity
-    assert close_pairs(embedder, [phrases], threshold) == [expected]

@@ -9,17 +9,18 @@ generated and is a diagnosis itself is expanded in turn.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.exceptions import Exceptions
+from lunguage_assets.implicit.expansion.exceptions import is_worded, opponent
 from lunguage_assets.implicit.expansion.matching import Match, match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
 from lunguage_assets.implicit.expansion.sub_findings import sub_finding
-from lunguage_assets.implicit.pathways.pathway_file import Pathway, SubFinding
+from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -81,14 +82,9 @@ def expand(
     matches: list[Match] = []
     children: list[Row] = []
     for study in by_study(read_rows(deduplicated)):
-        stated_matches = [match(row, dictionary) for row in study]
-        # Most studies expand nothing: their statements need not be read.
-        if not any(stated.pathway for stated in stated_matches):
-            matches += stated_matches
-            continue
         expander = _StudyExpander(study, dictionary, labels)
-        for stated in stated_matches:
-            expander.expand(stated)
+        for row in study:
+            expander.expand(row)
         matches += expander.matches
         children += expander.children
     records = [answer.record() for answer in matches]
@@ -103,58 +99,56 @@ class _StudyExpander:
     ) -> None:
         self.matches: list[Match] = []
         self.children: list[Row] = []
+        self._study = study
         self._dictionary = dictionary
-        self._stated_signs = StatedSigns(study, dictionary, labels)
-        self._exceptions = Exceptions(study, dictionary, labels)
-        self._statements = Statements(
-            labels, [row for row in study if row.disposition != "excluded"]
-        )
+        self._labels = labels
 
-    def expand(self, matched_row: Match) -> None:
+    # Most studies expand nothing: what they state need not be read.
+
+    @cached_property
+    def _stated_signs(self) -> StatedSigns:
+        return StatedSigns(self._study, self._dictionary, self._labels)
+
+    @cached_property
+    def _statements(self) -> Statements:
+        rows = [row for row in self._study if row.disposition != "excluded"]
+        return Statements(self._labels, rows)
+
+    def expand(self, row: Row) -> None:
         """Note the match of a row, and its sub-findings, each followed by its own."""
-        self.matches.append(matched_row)
-        pathway = matched_row.pathway
-        if pathway is None:
+        matched = match(row, self._dictionary)
+        self.matches.append(matched)
+        if matched.pathway is None:
             return
-        parent = matched_row.row
-        for child in self._children_of(parent, pathway):
-            is_implied = self._decide(child, pathway.implies[child.edge], parent)
-            if not is_implied:
-                continue
-            self.children.append(child)
-            if child.outcome == GENERATED:
-                self.expand(match(child, self._dictionary))
-
-    def _children_of(self, parent: Row, pathway: Pathway) -> list[Row]:
-        children = []
-        for number, edge in enumerate(pathway.implies):
-            child = sub_finding(parent, edge, self._dictionary)
-            child.finding_id = f"{parent.finding_id}/{number}"
-            child.parent_pathway_id = pathway.id
+        for number, edge in enumerate(matched.pathway.implies):
+            child = sub_finding(row, edge, self._dictionary)
+            child.finding_id = f"{row.finding_id}/{number}"
+            child.parent_pathway_id = matched.pathway.id
             child.edge = number
-            children.append(child)
-        return children
+            child.outcome, stated = self._outcome(child, edge, row)
+            child.linked_to = stated.finding_id if stated else None
+            if child.outcome:
+                self.children.append(child)
+            if child.outcome == GENERATED:
+                self.expand(child)
 
-    def _decide(self, child: Row, edge: SubFinding, parent: Row) -> bool:
-        """Note what becomes of a sub-finding, and tell whether it is implied here."""
-        child.outcome = GENERATED
+    def _outcome(
+        self, child: Row, edge: SubFinding, parent: Row
+    ) -> tuple[str, Row | None]:
+        """Decide what becomes of a sub-finding, and by which stated row.
+
+        It is empty where the sub-finding is not implied here.
+        """
         # What the report itself says is as likely as it says, whatever is implied.
         stating = self._stated_signs.stating(child, edge, parent)
         if stating is not None:
-            child.outcome = ALREADY_STATED
-            child.linked_to = stating.finding_id
-            return True
+            return ALREADY_STATED, stating
         if not child.policy.withholds_children:
-            return True
+            return GENERATED, None
         # A film shows no symptom, and readers of real reports struck some signs out.
-        if self._dictionary.is_symptom(edge) or edge.paper_only:
-            return False
-        if self._exceptions.are_worded(edge, parent):
-            return False
-        opponent = self._statements.against(child)
-        if opponent is None:
-            opponent = self._exceptions.opponent(child, edge)
-        if opponent is not None:
-            child.outcome = SPOKEN_AGAINST
-            child.linked_to = opponent.finding_id
-        return True
+        is_withheld = self._dictionary.is_symptom(edge) or bool(edge.paper_only)
+        if is_withheld or is_worded(edge, parent, self._study, self._labels):
+            return "", None
+        against = self._statements.against(child)
+        against = against or opponent(child, edge, self._stated_signs)
+        return (SPOKEN_AGAINST, against) if against else (GENERATED, None)

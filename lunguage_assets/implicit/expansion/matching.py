@@ -12,11 +12,7 @@ from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
-from lunguage_assets.implicit.pathways.pathways import (
-    PathwayDictionary,
-    diagnosis_of,
-    is_of_device,
-)
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, diagnosis_of
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row
 from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.tables import VIEWS
@@ -61,7 +57,7 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
         cells = (row.name, plain(row.ent), *_REFINING_OF(row))
         location = (row.location, *row.location_parts)
         refinements = dictionary.refinements(diagnosis, cells, location)
-    reason = _reason_not_expanding(row, diagnosis, dictionary)
+    reason = _reason_not_expanding(row, diagnosis)
     pathway = None
     if not reason:
         views = study_views(row.view_information)
@@ -69,17 +65,12 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     return Match(row, diagnosis, refinements, pathway, reason)
 
 
-def _reason_not_expanding(
-    row: Row, diagnosis: str, dictionary: PathwayDictionary
-) -> str:
+def _reason_not_expanding(row: Row, diagnosis: str) -> str:
     """Name the first reason why a row implies nothing as it is stated, if any."""
     if row.disposition != "kept":
         return "merged" if row.disposition == "merged" else "history section"
     if not diagnosis:
         return "not a diagnosis"
-    # "Fracture" of a lead.
-    if is_of_device(row, diagnosis, dictionary):
-        return "device"
     if row.currency != "current dx":
         return "past diagnosis"
     # "No pneumonia" says nothing of opacities: they have other causes.

@@ -5,6 +5,8 @@ The rules are in implicit.md section 4.
 
 from __future__ import annotations
 
+from copy import copy
+
 from lunguage_assets.implicit.expansion.implied_probability import derive_probability
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
@@ -12,7 +14,6 @@ from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
     Row,
-    copied,
     united_cells,
 )
 
@@ -25,7 +26,7 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
         edge: of the parent's pathway.
         dictionary: that it is of.
     """
-    child = copied(parent)
+    child = copy(parent)
     child.ent = edge.ent
     child.name = dictionary.vocabulary.finding(edge.ent)
     child.cat = dictionary.category(edge)
@@ -46,9 +47,11 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
     child.p_source = "pathway"
     child.prob_is_bound = True
     is_symptom = dictionary.is_symptom(edge)
-    inherits = inherits_location(edge, parent, is_symptom)
-    _locate(child, edge, dictionary, inherits)
-    _inherit_attributes(child, parent, edge, inherits, is_symptom)
+    _locate(child, edge, dictionary, inherits_location(edge, parent, is_symptom))
+    inherited = _inherited_attributes(edge, parent, is_symptom)
+    for name in ATTRIBUTE_NAMES:
+        cells = [getattr(parent, name) if name in inherited else ""]
+        setattr(child, name, united_cells([*cells, edge.attributes.get(name, "")]))
     derive_probability(child, parent, edge.strength)
     return child
 
@@ -69,35 +72,22 @@ def _locate(
     if not inherits:
         child.location = ""
         child.location_parts = ()
-    if not edge.location:
-        return
     parts = dictionary.vocabulary.location_parts(edge.location)
     added = [part for part in parts if part not in child.location_parts]
-    wording = edge.location
     # The parent may name a part of the pathway's location already.
-    if len(added) < len(parts):
-        wording = ", ".join(added)
+    wording = edge.location if len(added) == len(parts) else ", ".join(added)
     child.location = united_cells([child.location, wording])
     child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
 
-def _inherit_attributes(
-    child: Row, parent: Row, edge: SubFinding, inherits: bool, is_symptom: bool
-) -> None:
-    """Unite the parent's attributes with the pathway's.
-
-    A symptom has no clinical ones.
-    """
-    for name in ATTRIBUTE_NAMES:
-        setattr(child, name, edge.attributes.get(name, ""))
+def _inherited_attributes(
+    edge: SubFinding, parent: Row, is_symptom: bool
+) -> frozenset[str]:
+    """Name the attributes that a sub-finding has from its parent."""
     # "Small" or "worse" is said of what is there, not of the sign that is missing.
-    if edge.status == "dn" and parent.policy.withholds_children:
-        return
-    if not is_symptom and not inherits:
-        return
-    for name in ATTRIBUTE_NAMES:
-        inherited = getattr(parent, name)
-        is_clinical_of_symptom = is_symptom and name in CLINICAL_ATTRIBUTES
-        if not inherited or is_clinical_of_symptom:
-            continue
-        setattr(child, name, united_cells([inherited, getattr(child, name)]))
+    is_withheld = edge.status == "dn" or not edge.inherits
+    if parent.policy.withholds_children and is_withheld and not is_symptom:
+        return frozenset()
+    # A symptom has no clinical ones.
+    without = CLINICAL_ATTRIBUTES if is_symptom else ()
+    return frozenset(ATTRIBUTE_NAMES).difference(without)

@@ -8,9 +8,9 @@ contradictions are left to `resolution/`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -29,7 +29,6 @@ from lunguage_assets.implicit.merging.repeated_statements import (
 from lunguage_assets.implicit.merging.similar_findings import similar_groups
 from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import (
-    Priority,
     Row,
     by_study,
     priority,
@@ -105,11 +104,13 @@ def deduplicate(
 
     # Blocks of all studies go to the encoder together: it sees every phrase once.
     blocks = [block for study in studies for block in blocks_of(study)]
-    applied_pairs = blacklist.for_policy(policy)
-    threshold = settings.merge_threshold
-    for group in similar_groups(blocks, applied_pairs, embedder, threshold):
+    pairs = blacklist.for_policy(policy)
+    for group in similar_groups(blocks, pairs, embedder, settings.merge_threshold):
         survivor = min(group.rows, key=priority)
-        _merge(group.rows, survivor, group.similarity_by_id)
+        for row in group.rows:
+            if row is not survivor:
+                row.merge_similarity = group.similarity_by_id[row.finding_id]
+                _merge(row, survivor)
 
     # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
@@ -117,8 +118,8 @@ def deduplicate(
         # The paper merges by similarity alone.
         if policy.merges_repeated_statements:
             for block in blocks_of(study):
-                for repeated in repeated_across_sections(block, blacklist, labels):
-                    _merge_repeated(study, repeated, labels)
+                for pair in repeated_across_sections(block, blacklist, labels):
+                    _merge_repeated(study, pair, labels)
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, rows)
 
@@ -164,64 +165,49 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
     return [block for block in blocks.values() if len(block) > 1]
 
 
-def _merge(
-    group: Sequence[Row], survivor: Row, similarity_by_id: Mapping[str, float]
-) -> None:
-    """Merge a group into its survivor."""
-    merged_ids = set(survivor.merged_ids)
-    for row in group:
-        if row is survivor:
-            continue
-        merged_ids.update((row.finding_id, *row.merged_ids))
-        survivor.evidence = united_tokens(survivor.evidence, row.evidence)
-        survivor.associate = united_tokens(survivor.associate, row.associate)
-        unite_attributes(survivor, row)
-        row.disposition = "merged"
-        row.merged_into = survivor.finding_id
-        row.merged_ids = ()
-        row.merge_similarity = similarity_by_id.get(row.finding_id)
+def _merge(row: Row, survivor: Row) -> None:
+    """Merge a row into its survivor, which keeps its wording and p."""
+    merged_ids = {*survivor.merged_ids, row.finding_id, *row.merged_ids}
     survivor.merged_ids = tuple(sorted(merged_ids))
+    survivor.evidence = united_tokens(survivor.evidence, row.evidence)
+    survivor.associate = united_tokens(survivor.associate, row.associate)
+    unite_attributes(survivor, row)
+    row.disposition = "merged"
+    row.merged_into = survivor.finding_id
+    row.merged_ids = ()
 
 
 def _merge_repeated(
-    study: Sequence[Row], group: Sequence[Row], labels: LabelList
+    study: Sequence[Row], pair: tuple[Row, Row], labels: LabelList
 ) -> None:
     """Merge rows that state the same; of equals one that names a diagnosis stays."""
 
-    def rank(row: Row) -> Priority:
+    def rank(row: Row) -> tuple[Any, ...]:
         names_diagnosis = bool(labels.read(row).diagnosis)
         return priority(row, rule=not names_diagnosis)
 
-    survivor = min(group, key=rank)
+    survivor, merged = sorted(pair, key=rank)
     # The survivor keeps its wording and p; only its location may become more telling.
-    located = row_with_location(survivor, group)
+    located = row_with_location(survivor, merged)
     survivor.location = located.location
     survivor.location_parts = located.location_parts
-    _merge(group, survivor, {})
-    # What was merged into one of them before follows it to the survivor.
-    moved_on = {row.finding_id for row in group if row is not survivor}
+    _merge(merged, survivor)
+    # What was merged into it before follows it to the survivor.
     for row in study:
-        if row.merged_into in moved_on:
+        if row.merged_into == merged.finding_id:
             row.merged_into = survivor.finding_id
 
 
 def _move_references(study: Sequence[Row]) -> None:
     """Point references to merged rows to their survivor, without self-references."""
-    survivor_ids = {
-        row.finding_id: row.merged_into for row in study if row.merged_into is not None
-    }
+    survivor_ids = {row.finding_id: row.merged_into for row in study if row.merged_into}
+
+    def moved(references: Sequence[str], row: Row) -> tuple[str, ...]:
+        # A bare name is the id of no row, so it stays as it is.
+        targets = [survivor_ids.get(token, token) for token in references]
+        own_ids = (row.finding_id, survivor_ids.get(row.finding_id))
+        return united_tokens(tuple(t for t in targets if t not in own_ids))
+
     for row in study:
-        row.evidence = _moved(row.evidence, row.finding_id, survivor_ids)
-        row.associate = _moved(row.associate, row.finding_id, survivor_ids)
-
-
-def _moved(
-    references: Sequence[str], finding_id: str, survivor_ids: Mapping[str, str]
-) -> tuple[str, ...]:
-    # A bare name is the id of no row, so it stays as it is.
-    targets: dict[str, None] = {}
-    for token in references:
-        target = survivor_ids.get(token, token)
-        if finding_id not in (token, target):
-            targets[target] = None
-    return tuple(targets)
+        row.evidence = moved(row.evidence, row)
+        row.associate = moved(row.associate, row)

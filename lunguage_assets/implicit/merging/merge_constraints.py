@@ -2,22 +2,22 @@
 
 The rules are in implicit.md sections 2 and 5. Pairs of words keep findings apart (data,
 `resources/blacklist.yaml`), whatever their similarity, and so do numbers and directions
-of change. A row that states no number does not differ from one that does:
-complete link keeps 5 mm and 8 mm apart around it. Of directions the same holds, and
-"unchanged" is one. Which findings are alike is not decided here
-(`similar_findings.py`).
+of change. A row that states no number does not differ from one that does: complete link
+keeps 5 mm and 8 mm apart around it. Of directions the same holds, and "unchanged" is
+one. Which findings are alike is not decided here (`similar_findings.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, model_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
@@ -32,7 +32,7 @@ from lunguage_assets.implicit.rows import (
     united_cells,
 )
 from lunguage_assets.implicit.statements.locations import says_resolved
-from lunguage_assets.packaged_data import read_as, resource, wrong_at
+from lunguage_assets.packaged_data import read_as, resource
 
 COURSES = ("improved", "no_change", "worsened")
 _SINGLE_VALUED = ("onset", "severity")
@@ -42,28 +42,22 @@ _PHRASED = attrgetter("ent", "location", *CLINICAL_ATTRIBUTES)
 
 # Pairs of words
 
-WordPair = tuple[str, str]
+Word = Annotated[str, AfterValidator(collapsed), Field(pattern=r"^[^\W_]+$")]
+
+
+def _different(pair: tuple[str, str]) -> tuple[str, str]:
+    # A word that excludes itself would keep equal findings apart.
+    if pair[0] == pair[1]:
+        raise ValueError(f"found {pair[0]!r} twice, expected two different words")
+    return pair
+
+
+WordPair = Annotated[tuple[Word, Word], AfterValidator(_different)]
 
 
 class _PairsFile(BaseModel, frozen=True, extra="forbid"):
-    paper_pairs: list[WordPair] = []
-    term_pairs: list[WordPair] = []
-
-    @model_validator(mode="after")
-    def _two_different_words(self) -> Self:
-        for field, pairs in self:
-            for number, (word, opposite) in enumerate(pairs):
-                # A word that excludes itself would keep equal findings apart.
-                differ = collapsed(word) != collapsed(opposite)
-                if not (_is_word(word) and _is_word(opposite) and differ):
-                    problem = f"found {word!r}, {opposite!r}"
-                    expected = "expected two different words"
-                    raise wrong_at((field, number), f"{problem}, {expected}")
-        return self
-
-
-def _is_word(text: str) -> bool:
-    return tokens(text) == (collapsed(text),)
+    paper_pairs: tuple[WordPair, ...] = ()
+    term_pairs: tuple[WordPair, ...] = ()
 
 
 class ExclusionTerms(NamedTuple):
@@ -95,13 +89,12 @@ class Blacklist:
         inside_words: bool = False,
     ) -> None:
         self._inside_words = inside_words
-        self._paper_pairs = tuple(map(_collapsed_pair, paper_pairs))
-        self.term_pairs = (*self._paper_pairs, *map(_collapsed_pair, term_pairs))
-        self._opposites: dict[str, set[str]] = {}
+        self._paper_pairs = tuple(paper_pairs)
+        self.term_pairs = (*self._paper_pairs, *term_pairs)
+        self._opposites: dict[str, set[str]] = defaultdict(set)
         for word, opposite in self.term_pairs:
-            self._opposites.setdefault(word, set()).add(opposite)
-            self._opposites.setdefault(opposite, set()).add(word)
-        self._listed_singulars = remembered(self._find_listed_singulars)
+            self._opposites[word].add(opposite)
+            self._opposites[opposite].add(word)
         self.exclusion_terms = remembered(self._find_exclusion_terms)
 
     def for_policy(self, policy: Policy) -> Blacklist:
@@ -131,16 +124,10 @@ class Blacklist:
             lowered = text.lower()
             terms = {word for word in self._opposites if word in lowered}
         else:
-            terms = set().union(*map(self._listed_singulars, tokens(text)))
-        opposites = set().union(*(self._opposites[term] for term in terms))
+            words = set[str]().union(*map(possible_singulars, tokens(text)))
+            terms = words & self._opposites.keys()
+        opposites = set[str]().union(*(self._opposites[term] for term in terms))
         return ExclusionTerms(frozenset(terms), frozenset(opposites))
-
-    def _find_listed_singulars(self, token: str) -> list[str]:
-        return [form for form in possible_singulars(token) if form in self._opposites]
-
-
-def _collapsed_pair(pair: WordPair) -> WordPair:
-    return collapsed(pair[0]), collapsed(pair[1])
 
 
 def load_blacklist(path: Path | None = None) -> Blacklist:
@@ -154,76 +141,27 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
     return Blacklist(content.term_pairs, content.paper_pairs)
 
 
-# Numbers
+# Numbers and directions of change
 
-_CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-)
-_DIGITS_BY_WORD = {
-    word: str(number)
-    for words in (_CARDINALS, _ORDINALS)
-    for number, word in enumerate(words.split(), start=1)
-}
-_NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_DIGITS_BY_WORD) + r")\b")
-# "5 mm", "2 x 3 cm", "10 to 12 mm": one quantity each, with its unit at the end.
-_QUANTITY = re.compile(
-    r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?"
-)
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# "5 mm", "2 x 3 cm": one quantity each, with its unit at the end.
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:\s?x\s?\d+(?:\.\d+)?)*)\s?(cm\b)?")
 _MM_PER_CM = 10.0
-
-Values = dict[str, set[float]]
-"""Values that a finding states, by kind: lengths in millimetres, other numbers (ribs,
-vertebrae, counts, percentages). A kind that it does not state is not there.
-"""
 
 
 @remembered
-def stated_values(phrase: str) -> Values:
-    """Read the values of a phrase: "eighth rib" is the 8th, 1 cm is 10 mm."""
-    values: Values = {}
-    text = _NUMBER_WORD.sub(lambda word: _DIGITS_BY_WORD[word.group()], phrase.lower())
-    if not _DIGITS.search(text):
-        return values
-    for quantity in _QUANTITY.finditer(text):
-        # Of "2 x 3 cm" the unit is said once, and holds for both.
-        unit = quantity.group(1)
-        factor = _MM_PER_CM if unit == "cm" else 1.0
-        numbers = values.setdefault("length" if unit else "number", set())
-        for digits in _DIGITS.findall(quantity.group()):
-            numbers.add(round(float(digits) * factor, 6))
-    return values
-
-
-def values_differ(first: Values, second: Values) -> bool:
-    """Whether both state a value of the same kind and the values are not the same."""
-    # A nodule of 5 mm may be the nodule of which no size is stated.
-    shared_kinds = first.keys() & second.keys()
-    return any(first[kind] != second[kind] for kind in shared_kinds)
-
-
-# Directions of change
+def stated_numbers(phrase: str) -> frozenset[float]:
+    """Read the numbers of a phrase: of sizes (1 cm is 10 mm), ribs and vertebrae."""
+    numbers: set[float] = set()
+    for quantity, unit in _QUANTITY.findall(phrase.lower()):
+        for number in _NUMBER.findall(quantity):
+            numbers.add(round(float(number) * (_MM_PER_CM if unit else 1.0), 6))
+    return frozenset(numbers)
 
 
 def course(row: Row) -> frozenset[str]:
     """List the directions of change that a row states; an empty cell states nothing."""
-    # Most rows state none.
-    if row.improved or row.no_change or row.worsened:
-        return frozenset(name for name in COURSES if getattr(row, name))
-    return frozenset()
-
-
-def courses_differ(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether one improved and the other worsened, or no direction is in common."""
-    if not first or not second:
-        return False
-    # Both may have more than one: "smaller on the left, larger on the right".
-    if "improved" in first and "worsened" in second:
-        return True
-    if "worsened" in first and "improved" in second:
-        return True
-    return first.isdisjoint(second)
+    return frozenset(name for name in COURSES if getattr(row, name))
 
 
 # Rows
@@ -244,16 +182,19 @@ class Wording(NamedTuple):
 
     phrase: str
     terms: ExclusionTerms
-    values: Values
+    numbers: frozenset[float]
     course: frozenset[str]
 
     def separated(self, wording: Wording) -> bool:
         """Whether two rows are kept apart, whatever their similarity."""
-        return (
-            values_differ(self.values, wording.values)
-            or courses_differ(self.course, wording.course)
-            or self.terms.exclude(wording.terms)
-        )
+        if self.terms.exclude(wording.terms):
+            return True
+        # A nodule of 5 mm may be the nodule of which no size is stated.
+        if self.numbers and wording.numbers and self.numbers != wording.numbers:
+            return True
+        # One that shrinks is none that grows.
+        has_courses = self.course and wording.course
+        return bool(has_courses) and self.course.isdisjoint(wording.course)
 
 
 def wording_of(row: Row, blacklist: Blacklist) -> Wording:
@@ -263,10 +204,10 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     location = ", ".join(row.location_parts)
     terms = blacklist.exclusion_terms(f"{phrase}, {row.name}, {location}")
     if not row.policy.departs:
-        return Wording(phrase, terms, values={}, course=frozenset())
+        return Wording(phrase, terms, numbers=frozenset(), course=frozenset())
     # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
-    described = ", ".join(filter(None, (phrase, row.placement)))
-    return Wording(phrase, terms, stated_values(described), course(row))
+    numbers = stated_numbers(f"{phrase}, {row.placement}")
+    return Wording(phrase, terms, numbers, course(row))
 
 
 def unite_attributes(survivor: Row, merged: Row) -> None:

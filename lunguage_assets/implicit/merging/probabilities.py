@@ -1,13 +1,13 @@
 """The probability of every stated finding (explicit.md and implicit.md, section 6).
 
 It is what the fit says, what a restricted denial leaves open, or what alternatives
-share. The probability of what is implied is not here
-(`expansion/implied_probability.py`).
+share. The probability of what is implied is not here (`expansion/sub_findings.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -40,11 +40,10 @@ _NO_FIT = _Fit("", 0.5, 0.0, 1.0, "none", ())
 
 
 class _Alternative(NamedTuple):
-    """A tentative row of a sentence with alternatives."""
+    """A tentative row of a sentence, with its hedging phrases beside the "or"."""
 
     row: Row
     hedges: frozenset[str]
-    """Its hedging phrases beside the "or"."""
     is_joined: bool
     """Whether it has the "or"."""
 
@@ -62,10 +61,9 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
     """
     columns = values_of(probabilities, *_Fit._fields)
     fit_by_id = {fit.finding_id: fit for fit in map(_Fit._make, columns)}
-    alternatives: dict[tuple[str, str, int], list[_Alternative]] = {}
+    alternatives: dict[tuple[str, str, int], list[_Alternative]] = defaultdict(list)
     for row in rows:
-        is_definite = row.status.startswith("d")
-        if is_definite:
+        if row.status.startswith("d"):
             _assign_definite(row)
             continue
         fit = fit_by_id.get(row.finding_id, _NO_FIT)
@@ -73,12 +71,15 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
         row.p_low = rounded(fit.p_low)
         row.p_high = rounded(fit.p_high)
         row.p_source = fit.p_source
-        alternative = _alternative_of(row, fit)
-        if alternative is not None and row.policy.shares_alternatives:
+        hedges = frozenset(fit.phrases) - _connectors()
+        is_joined = len(hedges) < len(set(fit.phrases))
+        # "A, B or C": of the first nothing is hedged by a phrase of its own.
+        is_bare = row.p_source == "none" and not len(fit.phrases)
+        if row.positive and (is_joined or is_bare) and row.policy.shares_alternatives:
             sentence = row.study_id, row.section, row.sent_idx
-            alternatives.setdefault(sentence, []).append(alternative)
+            alternatives[sentence].append(_Alternative(row, hedges, is_joined))
     for members in alternatives.values():
-        _normalise(members)
+        _share(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
@@ -94,114 +95,43 @@ def _assign_definite(row: Row) -> None:
     row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
 
 
-def _alternative_of(row: Row, fit: _Fit) -> _Alternative | None:
-    """Read a tentative row as one of several alternatives; None when it is none."""
-    hedges = frozenset(fit.phrases) - _connectors()
-    is_joined = not _connectors().isdisjoint(fit.phrases)
-    # "A, B or C": of the first nothing is hedged by a phrase of its own.
-    is_bare = row.positive and row.p_source == "none" and not len(fit.phrases)
-    if not is_joined and not is_bare:
-        return None
-    return _Alternative(row, hedges, is_joined)
-
-
-def _normalise(members: Sequence[_Alternative]) -> None:
+def _share(members: Sequence[_Alternative]) -> None:
     """Make the probabilities of the alternatives of a sentence coherent.
 
-    Together they have at most 1, less what a dismissed tail keeps ("A, B or, less
-    likely, C"). Alternatives that nothing hedges but the "or" have exactly that, in
-    equal parts: one of them is there. Hedged ones keep their fits while these are
-    coherent; else they share, in equal parts where their hedges are the same.
+    Together they have at most 1. Alternatives that nothing hedges but the "or" have
+    exactly that, in equal parts: one of them is there. Hedged ones keep their fits
+    while these are coherent, and else have equal parts, too.
 
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    present = [member for member in members if member.row.positive]
+    # Two rows of one finding are one alternative.
+    p_by_name: dict[str, float] = {}
+    low_by_name: dict[str, float] = {}
+    for row, _, _ in members:
+        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
+        low_by_name[row.name] = row.p_low
+    is_hedged = any(member.hedges for member in members)
+    is_only_one = len(p_by_name) == 1
     # A bare row is an alternative only beside an "or".
-    if not any(member.is_joined for member in present):
+    if not any(member.is_joined for member in members):
         return
-    joined = [member for member in members if member.is_joined]
-    dismissed = [member for member in joined if not member.row.positive]
-    p_by_name = _highest_p_by_name(present)
-    available = _available(p_by_name, _highest_p_by_name(dismissed))
-    is_only_one = len(p_by_name) == 1 and not dismissed
-    is_hedged = any(member.hedges for member in present)
     # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
-    if is_hedged and sum(p_by_name.values()) <= available:
+    if is_hedged and (sum(p_by_name.values()) <= 1.0 or is_only_one):
         return
     # "A nodule on the right or on the left": one finding twice, and none beside it.
-    if is_only_one and (is_hedged or len(present) > 1):
+    if is_only_one and len(members) > 1:
         return
-    shares = _shares(present, p_by_name, available, is_only_one)
-    _take_shares(present, shares, None if is_hedged else available)
-
-
-def _available(
-    p_by_name: Mapping[str, float], p_of_dismissed: Mapping[str, float]
-) -> float:
-    """Compute what alternatives have together, beside those that are dismissed."""
-    of_present = sum(p_by_name.values())
-    of_dismissed = sum(p_of_dismissed.values())
-    if of_dismissed < 1.0:
-        return 1.0 - of_dismissed
-    # Fits of dismissed ones that leave nothing contradict each other: the others keep
-    # their weight among all.
-    return of_present / (of_present + of_dismissed)
-
-
-def _take_shares(
-    present: Sequence[_Alternative], shares: Sequence[float], available: float | None
-) -> None:
-    """Give alternatives their shares.
-
-    Args:
-        present: the alternatives.
-        shares: of each.
-        available: what unhedged ones have together; None of hedged ones.
-    """
-    # Taken before any of them changes, for the upper ends.
-    low_by_name = {member.row.name: member.row.p_low for member in present}
-    for member, share in zip(present, shares, strict=True):
-        left_by_others = share
-        if available is not None:
-            lows_beside = sum(low_by_name.values()) - low_by_name[member.row.name]
-            left_by_others = available - lows_beside
-        _take_share(member.row, share, left_by_others)
-
-
-def _take_share(row: Row, share: float, left_by_others: float) -> None:
-    if share != row.prob:
-        row.prob = share
-        row.p_source = ALTERNATIVE
-    row.p_low = min(row.p_low, share)
-    row.p_high = rounded(max(row.p_high, share, left_by_others))
-
-
-def _shares(
-    present: Sequence[_Alternative],
-    p_by_name: Mapping[str, float],
-    available: float,
-    is_only_one: bool,
-) -> list[float]:
-    """Share what alternatives have together among them, in their order."""
     # One alone has another beside it that is no known finding.
-    number_of_findings = 2 if is_only_one else len(p_by_name)
-    are_hedged_alike = len({member.hedges for member in present}) == 1
-    if are_hedged_alike:
-        return [rounded(available / number_of_findings)] * len(present)
-    total = sum(p_by_name.values())
-    return [
-        rounded(available * p_by_name[member.row.name] / total) for member in present
-    ]
-
-
-def _highest_p_by_name(members: Sequence[_Alternative]) -> dict[str, float]:
-    """Find the highest p of every finding: two rows of one are one alternative."""
-    p_by_name: dict[str, float] = {}
-    for member in members:
-        row = member.row
-        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
-    return p_by_name
+    share = rounded(1.0 / max(2, len(p_by_name)))
+    for row, _, _ in members:
+        left_by_others = 1.0 - sum(low_by_name.values()) + low_by_name[row.name]
+        if share != row.prob:
+            row.prob = share
+            row.p_source = ALTERNATIVE
+        row.p_low = min(row.p_low, share)
+        upper_end = share if is_hedged else left_by_others
+        row.p_high = rounded(max(row.p_high, share, upper_end))
 
 
 @cache

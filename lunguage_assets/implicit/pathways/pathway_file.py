@@ -41,7 +41,6 @@ class Unless(_Form, frozen=True):
 
     said: Wordings = ()
     stated: Wordings = ()
-    denied: Wordings = ()
 
 
 class SubFinding(_Form, frozen=True):
@@ -132,7 +131,6 @@ class Diagnosis(_Form, frozen=True):
     name: Wording
     spellings: Wordings
     refinements: tuple[Refinement, ...] = ()
-    devices: Wordings = ()
     elsewhere: Wordings = ()
     pathways: tuple[Pathway, ...] = Field(min_length=1)
 

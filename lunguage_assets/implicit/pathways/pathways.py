@@ -13,12 +13,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
-    PROJECTIONS,
     SYMPTOM,
     Diagnosis,
     Pathway,
@@ -26,11 +24,8 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     SubFinding,
 )
 from lunguage_assets.implicit.pathways.words import DENIED, names_any, read_cell
-from lunguage_assets.implicit.rows import Content, Row, tokens
+from lunguage_assets.implicit.rows import Content, Row
 from lunguage_assets.packaged_data import read_as, resource
-
-_JOINING = frozenset({"on", "and", "or", "to", "but", "however", "now", "not", "non"})
-"""Left of "acute on chronic bronchitis" without diagnosis and refinements."""
 
 
 class DiagnosisStatistics(NamedTuple):
@@ -41,13 +36,6 @@ class DiagnosisStatistics(NamedTuple):
     pathways: int
     depth: int
     width: int
-
-
-class Subject(NamedTuple):
-    """A diagnosis with refinements, or a canonical name with none."""
-
-    name: str
-    refinements: frozenset[str]
 
 
 class PathwayDictionary:
@@ -68,46 +56,14 @@ class PathwayDictionary:
         # Exact spellings go before their forms in the vocabulary.
         for spelling, name in list(self._diagnosis_by_spelling.items()):
             self._diagnosis_by_spelling.setdefault(vocabulary.finding(spelling), name)
-        self._diagnosis_named = remembered(self._find_diagnosis)
-        self.subject = remembered(self._read_subject)
         self._rank = {name: rank for rank, name in enumerate(self._parents_first())}
 
     # Which diagnosis a wording names
 
     def recognise(self, name: str, ent: str = "") -> str | None:
-        """Find the diagnosis that a finding names, canonically or in its wording.
-
-        A listed spelling with refinement words is recognised, too ("acute on chronic
-        bronchitis").
-        """
-        return self._diagnosis_named(name) or self._diagnosis_named(plain(ent))
-
-    def _find_diagnosis(self, name: str) -> str | None:
-        if name in self._diagnosis_by_spelling:
-            return self._diagnosis_by_spelling[name]
-        words = tokens(name)
-        for diagnosis in self.diagnoses.values():
-            refining = set(_JOINING)
-            for refinement in diagnosis.refinements:
-                refining.update(*map(tokens, refinement.words))
-            if refining.isdisjoint(words):
-                continue
-            unrefined = " ".join(word for word in words if word not in refining)
-            canonical = self.vocabulary.finding(unrefined)
-            # The words refine this diagnosis, and no other.
-            if self._diagnosis_by_spelling.get(canonical) == diagnosis.name:
-                return diagnosis.name
-        return None
-
-    def _read_subject(self, wording: str) -> Subject:
-        """Read a wording of `unless`: a diagnosis with its refinements, or a name."""
-        name = self.vocabulary.finding(wording)
-        diagnosis = self.recognise(name, wording)
-        if diagnosis is None:
-            return Subject(name, frozenset())
-        return Subject(
-            diagnosis, frozenset(self.refinements(diagnosis, (name, wording)))
-        )
+        """Find the diagnosis that a finding names, canonically or in its wording."""
+        diagnosis = self._diagnosis_by_spelling.get(name)
+        return diagnosis or self._diagnosis_by_spelling.get(plain(ent))
 
     def refinements(
         self, diagnosis: str, cells: Iterable[str], location: Iterable[str] = ()
@@ -147,18 +103,10 @@ class PathwayDictionary:
         refinement = refinements[0] if refinements else PLAIN
         for pathway in self.diagnoses[diagnosis].applying(refinement, views):
             return pathway, "matched"
-        needs_views = [
-            pathway.when.needs
-            for pathway in self.diagnoses[diagnosis].pathways
-            if refinement in pathway.when.refinements
-        ]
-        if not needs_views:
+        pathways = self.diagnoses[diagnosis].pathways
+        if not any(refinement in pathway.when.refinements for pathway in pathways):
             return None, "no pathway for this refinement"
-        # The size of a heart is read on ap and pa films: without one it is unknown.
-        has_projection = bool(views & set(PROJECTIONS))
-        if not views or (any(needs_views) and not has_projection):
-            return None, "unknown view"
-        return None, "view not covered"
+        return None, "view not covered" if views else "unknown view"
 
     def category(self, child: SubFinding) -> str:
         """Name the Lunguage category of a sub-finding."""
@@ -172,11 +120,6 @@ class PathwayDictionary:
         return self._categories.get(child.ent) == SYMPTOM
 
     # Directions of measurements
-
-    def agree(self, first_cell: str, second_cell: str) -> bool:
-        """Whether two cells share a direction ("enlarged" and "increased")."""
-        first = self._stated_directions(first_cell)
-        return not first.isdisjoint(self._stated_directions(second_cell))
 
     def contradictory(self, first_cell: str, second_cell: str) -> bool:
         """Whether two cells state directions of which they have none in common."""
@@ -282,25 +225,12 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]
 def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str | None:
     """Find the diagnosis of a row; its location may make it another condition.
 
-    An "effusion" of the pericardium only shares its name with the pleural one.
+    An "effusion" of the pericardium only shares its name with the pleural one, and so
+    does the "fracture" of a lead.
     """
     diagnosis = dictionary.recognise(row.name, row.ent)
     if diagnosis is None:
         return None
-    cells = row.location, *row.location_parts
+    cells = row.name, plain(row.ent), row.location, *row.location_parts
     is_elsewhere = names_any(cells, dictionary.diagnoses[diagnosis].elsewhere)
     return None if is_elsewhere else diagnosis
-
-
-def is_of_device(
-    row: Row | Content, diagnosis: str, dictionary: PathwayDictionary
-) -> bool:
-    """Whether a device has the diagnosis ("fracture" of a lead), and not the patient.
-
-    Args:
-        row: the finding.
-        diagnosis: that its wording names.
-        dictionary: that says which devices have it.
-    """
-    cells = row.name, plain(row.ent), row.location, *row.location_parts
-    return names_any(cells, dictionary.diagnoses[diagnosis].devices)

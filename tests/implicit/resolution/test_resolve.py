@@ -210,8 +210,8 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
 @pytest.mark.parametrize(
     ("denial", "presence"),
     [
-        (stated("loculated pleural effusion", "dn"), stated("effusion", location="left")),
-        (stated("acute fracture", "dn"), stated("fracture", onset="old", location="left rib")),
+        (stated("effusion", "dn", sent="No loculated effusion.", morphology="loculated"), stated("effusion")),
+        (stated("fracture", "dn", sent="No acute fracture."), stated("fracture", onset="old", location="left rib")),
         (stated("fracture", "dn", sent="No other fracture is seen."), stated("fracture", location="left rib")),
         (stated("effusion", "dn", sent="No large effusion.", measurement="large"), stated("effusion")),
         (stated("nodule", "tn", p=0.05, sent="No definite nodule."), stated("nodule", "tp", p=0.4)),
