@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,8 @@ _REMEDY = 'The header of the file explains its form; words such as "no" need quo
 _HEADING_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 _LONG_WORD = 7
 """Letters of a word that is still known when one of them is wrong."""
+_LEAST_SIMILAR = 0.87
+"""Of a misspelled word ("FIDNINGS" has 0.875), as `difflib` counts it."""
 
 
 class _Abbreviations(BaseModel):
@@ -61,11 +64,8 @@ class CuttingWords(BaseModel):
         return kinds
 
     @cached_property
-    def _word_by_slip(self) -> dict[str, str]:
-        """Words of headings by their spellings with a letter less."""
-        words = sorted({*" ".join(self._kind_by_heading).split()})
-        slips = {slip: word for word in words for slip in _with_a_letter_less(word)}
-        return slips | dict(zip(words, words, strict=True))
+    def _words_of_headings(self) -> frozenset[str]:
+        return frozenset(" ".join(self._kind_by_heading).split())
 
     @cached_property
     def longest_heading(self) -> int:
@@ -73,10 +73,12 @@ class CuttingWords(BaseModel):
         return max(len(heading.split()) for heading in self._kind_by_heading)
 
     def _mended(self, word: str) -> str:
-        """Spell a word as headings do, where one letter of it is wrong or swapped."""
-        slips = [word, *_with_a_letter_less(word)]
-        known = (self._word_by_slip.get(slip) for slip in slips)
-        return next((spelling for spelling in known if spelling), word)
+        """Spell a word as headings do, where a letter or two of it are wrong."""
+        # Short words have too many neighbours: "exam" and "exac".
+        if len(word) < _LONG_WORD or word in self._words_of_headings:
+            return word
+        similar = get_close_matches(word, self._words_of_headings, 1, _LEAST_SIMILAR)
+        return similar[0] if similar else word
 
     def heading_kind(self, heading: Iterable[re.Match[str]]) -> HeadingKind | None:
         """Find the kind of a listed heading, "INDCATION" among them; None: it is none.
@@ -116,17 +118,6 @@ def heading_words(text: str) -> Iterator[re.Match[str]]:
 
 def _words_in(text: str) -> list[str]:
     return _HEADING_WORD.findall(text.lower())
-
-
-def _with_a_letter_less(word: str) -> list[str]:
-    """Leave out each letter of a long word.
-
-    Two words of which one letter is wrong, swapped, missing or too much have a spelling
-    in common. Short words have too many neighbours: "exam" and "exac".
-    """
-    if len(word) < _LONG_WORD:
-        return []
-    return [word[:at] + word[at + 1 :] for at in range(len(word))]
 
 
 @cache

@@ -83,26 +83,9 @@ def headings_of(text: str, words: CuttingWords) -> list[Heading]:
     )
     headings: list[Heading] = []
     for heading in candidates:
-        if headings and heading.begin < headings[-1].end:
-            continue
-        if headings and _is_title_in_prose(text, headings[-1], heading):
-            continue
-        headings.append(heading)
+        if not headings or heading.begin >= headings[-1].end:
+            headings.append(heading)
     return headings
-
-
-def _is_title_in_prose(text: str, last: Heading, title: Heading) -> bool:
-    """Whether a line that reads like a title says, among findings, how they were seen.
-
-    "The heart is large on the\\nPA and lateral chest\\nradiographs of today".
-    """
-    if title.kind != "title" or last.kind not in ("find", "impr"):
-        return False
-    # A colon or a blank line sets it apart from the prose before it.
-    if text[title.end - 1] == ":" or BLANK_LINE.search(text, last.end, title.begin):
-        return False
-    following = text[title.end : title.end + 2].lstrip("\r\n")
-    return ". " in title.wording or following[:1].islower()
 
 
 def _headings_with_colon(text: str, words: CuttingWords) -> Iterator[Heading]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from lunguage_assets.caches import remembered
 from lunguage_assets.packaged_data import read_as, resource
@@ -23,50 +24,38 @@ NOT_ENGLISH = "not-english"
 """The note of a report of which no sentence is in English (resources/reasons.yaml)."""
 LANGUAGES = resource("structuring", "languages.yaml")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_REMOVED = re.compile(r"x{3,}|_{2,}|\[\*\*.*?\*\*\]", re.IGNORECASE)
-"""What de-identification leaves in the place of names and dates."""
-_PARTICLES = re.compile(
-    r"\b(Dr\.?|[A-Z][a-z]+)\s+"
-    r"(?:(?:de|la|las|los|del|da|dos|di|van|von|der|den)\s+){1,3}(?=[A-Z])"
+_OF_NAMES = re.compile(
+    r"(?<=[a-z.] )(?:(?:de|la|las|los|del|da|dos|di|van|von|der|den)\s+){1,3}(?=[A-Z])"
 )
 """What stands inside names: "Dr. de la Cruz"."""
-_LATIN_END = "\u0250"
-"""The first character behind the Latin letters."""
+_FOREIGN_LETTERS = re.compile(r"(?![A-Z])[^\W\d_].*[^\x00-\x7f’]|.*[^\x00-\u024f’].*")
+"""A word with letters that English has not; with a capital, "Sjögren" is a name."""
 
 
 class _Languages(BaseModel):
-    """Words that tell a language.
-
-    Attributes:
-        english: function words of English.
-        others: those of each other language.
-        borrowed: phrases that English borrows: "de novo", "en face".
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    """Lines of words: of English, of others by language, and what English borrows."""
 
     english: list[str]
     others: dict[str, list[str]]
     borrowed: list[str]
 
-    @cached_property
-    def english_words(self) -> frozenset[str]:
-        return frozenset(" ".join(self.english).split())
 
-    @cached_property
-    def foreign_words(self) -> frozenset[str]:
-        """Words of other languages that English does not have."""
-        lines = [line for lines in self.others.values() for line in lines]
-        return frozenset(" ".join(lines).split()) - self.english_words
+class _Words(NamedTuple):
+    """Words of English, words that it has not, and a pattern of what it borrows."""
 
-    @cached_property
-    def borrowed_phrases(self) -> re.Pattern[str]:
-        return re.compile(rf"\b(?:{'|'.join(map(re.escape, self.borrowed))})\b")
+    english: frozenset[str]
+    foreign: frozenset[str]
+    borrowed: re.Pattern[str]
 
 
 @cache
-def _languages() -> _Languages:
-    return read_as(LANGUAGES, _Languages)
+def _words() -> _Words:
+    languages = read_as(LANGUAGES, _Languages)
+    english = frozenset(" ".join(languages.english).split())
+    foreign = {word for lines in languages.others.values() for word in lines}
+    phrases = "|".join(map(re.escape, languages.borrowed))
+    borrowed = re.compile(rf"\b(?:{phrases})\b", re.IGNORECASE)
+    return _Words(english, frozenset(" ".join(foreign).split()) - english, borrowed)
 
 
 @remembered
@@ -76,29 +65,15 @@ def _foreign_surplus(text: str) -> int | None:
     Returns:
         None: no word tells the language.
     """
-    languages = _languages()
-    plain = _PARTICLES.sub(r"\1 ", _REMOVED.sub(" ", text))
-    lower = plain.lower()
-    if languages.borrowed_phrases.search(lower):
-        # Only then in lower case: a capital tells a name from a foreign word.
-        plain = languages.borrowed_phrases.sub(" ", lower)
+    words = _words()
     votes: list[int] = []
-    for word in _WORD.findall(plain):
-        if word.lower() in languages.english_words:
+    for word in _WORD.findall(words.borrowed.sub(" ", _OF_NAMES.sub(" ", text))):
+        lower = word.lower()
+        if lower in words.english:
             votes.append(-1)
-        elif word.lower() in languages.foreign_words or _has_foreign_letters(word):
+        elif lower in words.foreign or _FOREIGN_LETTERS.match(word):
             votes.append(1)
     return sum(votes) if votes else None
-
-
-def _has_foreign_letters(word: str) -> bool:
-    """Whether a word is in another script, or no English one by its letters.
-
-    "épanchement" is none; "Sjögren" with its capital is a name, and may be English.
-    """
-    letters = word.replace("’", "'")
-    is_foreign = letters[0].islower() or max(letters) >= _LATIN_END
-    return is_foreign and not letters.isascii()
 
 
 def foreign_sentences(sentences: Sequence[str]) -> list[bool]:

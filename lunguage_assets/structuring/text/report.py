@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from lunguage_assets.structuring.contract import SectionedReport, Sentence
 from lunguage_assets.structuring.text.cutting_words import (
@@ -26,7 +25,7 @@ from lunguage_assets.structuring.text.sections import Section, sections_of
 from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
 from lunguage_assets.structuring.text.views import views_in_text
 
-VERSION = "6"
+VERSION = "7"
 """Raise it with every change of rules that cuts a report otherwise.
 
 `identity` carries it.
@@ -47,34 +46,31 @@ def cut_report(study_id: str, text: str) -> SectionedReport:
 
     Notes: `empty`, `no-headings`, `findings-without-heading`, `no-findings-section`,
     `text-before-headings` (not read), `preliminary-superseded` (not read),
-    `two-reports`, `not-english` (the rules read nothing in it), `not-chest` (not read).
+    `not-english` (the rules read nothing in it), `not-chest` (not read).
     """
     if not text.strip():
         return SectionedReport(study_id, text, (), notes=("empty",))
     # Too little is read rather than too much: what is odd is noted, never guessed at.
     sections, notes = sections_of(text)
-    numbered = _numbered_sentences(text, sections)
-    if numbered.has_other_part:
+    sentences, has_other_part = _numbered_sentences(text, sections)
+    if has_other_part:
         notes.append("not-chest")
-    sentences = numbered.sentences
     if is_in_another_language([sentence.text for sentence in sentences]):
         notes.append(NOT_ENGLISH)
     views = views_in_text(text, sections, sentences)
     return SectionedReport(study_id, text, tuple(sentences), views, tuple(notes))
 
 
-class _Numbered(NamedTuple):
-    """The sentences of a report, and whether some are of another part of the body."""
-
-    sentences: list[Sentence]
-    has_other_part: bool
-
-
-def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
+def _numbered_sentences(
+    text: str, sections: Sequence[Section]
+) -> tuple[list[Sentence], bool]:
     """Number the sentences; those of another part of the body count as `other`.
 
     "Clear lungs. KNEE: No fracture." is one report of two parts. The upper abdomen is
     on a film of the chest, and is no other part.
+
+    Returns:
+        The sentences, and whether some are of another part of the body.
     """
     words = cutting_words()
     # "HISTORY: Knee pain" does not make a report one of the knee; "CHEST: Clear." names
@@ -110,7 +106,7 @@ def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
             numbers[code] += 1
             number = numbers[code]
             sentences.append(Sentence(code, number, span, sentence, section.heading))
-    return _Numbered(sentences, has_other_part)
+    return sentences, has_other_part
 
 
 def _words_in(*texts: str) -> set[str]:

@@ -67,8 +67,6 @@ def sections_of(text: str) -> SectionedText:
     notes: list[str] = []
     if all(heading.kind in ("title", "sign-off") for heading in headings):
         notes.append("no-headings")
-    if _has_two_reports(headings, sections):
-        notes.append("two-reports")
     # Before the codes: whether a heading names findings decides what other text is.
     if not any(section.kind == "find" for section in sections):
         sections = [part for section in sections for part in _paragraphs(text, section)]
@@ -105,25 +103,6 @@ def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Sectio
         is_short = len(content) <= _LONGEST_PLACEHOLDER
         if content and (is_short or content.strip(MARGIN + "\r\n")):
             yield Section(heading.end, following.begin, heading.wording, heading.kind)
-
-
-def _has_two_reports(headings: Sequence[Heading], sections: Sequence[Section]) -> bool:
-    """Whether an examination with findings begins again behind an impression."""
-    begins_with_content = {section.begin for section in sections}
-    is_concluded = False
-    is_begun_again = False
-    for heading in headings:
-        # "ADDENDUM: ..." with findings of its own belongs to the report before it.
-        if heading.wording.lower().startswith("adden"):
-            continue
-        # A second title alone may be a repeated header of the page.
-        states_findings = heading.kind in ("find", "impr")
-        if is_begun_again and states_findings and heading.end in begins_with_content:
-            return True
-        is_concluded |= heading.kind == "impr"
-        begins = heading.kind in ("introduction", "title", "hist")
-        is_begun_again |= is_concluded and begins
-    return False
 
 
 def _paragraphs(text: str, section: Section) -> list[Section]:
