@@ -445,8 +445,6 @@ class _Rows:
 
     def _reasons(self, row: Record) -> Iterator[str]:
         """Say why a finding has its status and its p."""
-        if row["past_hx"].lower().startswith("addend"):
-            yield "taken back by the addendum"
         yield from _reasons_of_p(row)
         merged = len(row["merged_ids"])
         if merged:

@@ -152,19 +152,17 @@ class RefusedValue:
 
     Attributes:
         section: code of the sentence's section, or empty.
-        sentence: its number, or 0.
+        sent_idx: its number, or 0.
         column: of the value.
         found: what was claimed.
         reason: code of why it is not believed.
-        finding: its number in a language model's answer, or 0.
     """
 
     section: str
-    sentence: int
+    sent_idx: int
     column: str
     found: str = field(repr=False)
     reason: str
-    finding: int = 0
 
 
 @dataclass(frozen=True, slots=True)

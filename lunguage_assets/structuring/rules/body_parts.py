@@ -57,10 +57,9 @@ def _lacks_joint(locations: list[TaggedToken], heads: list[TaggedToken]) -> bool
 
     "The cardiac silhouette mediastinal contours are normal".
     """
-    are_two = len(heads) == 2 and heads[0].name != heads[1].name
-    if not are_two or any(location.kind != "anatomy" for location in locations):
-        return False
-    return all(head.name in WORDS["listed_organs"] for head in heads)
+    return len(heads) == 2 and all(
+        head.name in WORDS["listed_organs"] for head in heads
+    )
 
 
 def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:
@@ -79,7 +78,7 @@ def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:
             open_part.describe(part.modifiers)
         clause.described_parts = [*described_before, part]
         clause.open_parts = []
-    elif described_before and described_before[-1].is_described_before:
+    elif described_before:
         # "Normal heart size and mediastinum".
         part.modifiers = inherited_modifiers(described_before[-1])
         clause.open_parts = [part]

@@ -42,10 +42,8 @@ def _normal_examination(
 
 
 def _tells_something(token: TaggedToken) -> bool:
-    """Whether a word is more than grammar, a number ("1. Normal.") or "unchanged"."""
-    is_grammar = token.kind in ("examined", "break", "copula", "comma")
-    is_number = token.form.isdigit()
-    return not (is_grammar or is_number or token.code == "no_change")
+    """Whether a word is more than grammar."""
+    return token.kind not in ("examined", "break", "copula", "comma")
 
 
 def _is_all_clear(token: TaggedToken) -> bool:

@@ -109,15 +109,6 @@ class MentionDraft:
             return False
         return any(_is_definite_location(location) for location in self.all_locations)
 
-    @property
-    def is_described_before(self) -> bool:
-        """Whether words before a part of the body describe it.
-
-        "normal heart size and ...".
-        """
-        describing = inherited_modifiers(self)
-        return bool(describing) and describing[0].begin < self.head.begin
-
     def has_modifier_of(self, column: str) -> bool:
         """Whether a word of this column describes it."""
         return any(word.code == column for word in self.modifiers)
@@ -153,11 +144,7 @@ class MentionDraft:
 
 
 def _is_definite_location(location: TaggedToken) -> bool:
-    # "Bones" and findings are what a shadow projects over.
-    if location.name == "bones" or location.kind == "finding":
-        return False
-    is_within_a_side = location.form in WORDS["within_a_side"]
-    return location.kind == "anatomy" or not location.is_single_word or is_within_a_side
+    return location.kind == "anatomy" or not location.is_single_word
 
 
 def inherited_modifiers(part: MentionDraft) -> list[TaggedToken]:

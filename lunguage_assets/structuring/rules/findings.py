@@ -6,8 +6,6 @@ before "may represent" supports, a side before "and" has the same finding.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from lunguage_assets.assertion.units import DEVICE, JOINTS, TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
@@ -110,37 +108,14 @@ def _same_finding_before(
         side = clause.topic
         shared_noun = first.locations[1:] if are_sides(side) else []
         locations = with_noun_behind([*side, *shared_noun], first.locations)
-        words = words_of_two(first, pending)
         first.locations = with_side_before(first.locations, side)
     else:
         return None
-    first.modifiers = words.second
-    return MentionDraft(first.head, locations, words.first)
-
-
-class WordsOfTwo(NamedTuple):
-    """Words of two findings that have one noun."""
-
-    first: list[TaggedToken]
-    second: list[TaggedToken]
-
-
-def words_of_two(second: MentionDraft, before: list[TaggedToken]) -> WordsOfTwo:
-    """Tell which words describe which of two findings with one noun.
-
-    "Healed fifth and sixth rib fractures" says healed of both. Of "moderate right and
-    small left effusions" each has a word of its own.
-
-    Args:
-        second: the finding that has the noun.
-        before: words before the first.
-    """
-    end_of_locations = max((location.begin for location in second.locations), default=0)
-    words = [word for word in second.modifiers if word not in before]
-    of_noun = [word for word in words if word.begin > end_of_locations]
-    has_own_word = len(words) > len(of_noun)
-    second_words = words if has_own_word else [*before, *words]
-    return WordsOfTwo([*before, *of_noun], second_words)
+    # "Healed fifth and sixth rib fractures" says healed of both. Of "moderate right and
+    # small left effusions" each has a word of its own.
+    own_words = [word for word in first.modifiers if word not in pending]
+    first.modifiers = own_words or pending
+    return MentionDraft(first.head, locations, pending)
 
 
 # --- the topic as location
@@ -176,9 +151,7 @@ def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
 
 def may_be_explained(finding: TaggedToken) -> bool:
     """Whether words behind a finding may say what it is: no device, no complaint."""
-    is_sign = finding.code not in ("PATIENT INFO.", DEVICE)
-    # "A skin fold simulates a pneumothorax": what is harmless looks like something.
-    return is_sign or finding.name in WORDS["harmless"]
+    return finding.code not in ("PATIENT INFO.", DEVICE)
 
 
 def _signs_of(clause: Clause, phrase: Phrase) -> list[MentionDraft]:

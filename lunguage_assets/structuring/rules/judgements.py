@@ -27,8 +27,6 @@ def divide_by_axis(drafts: list[MentionDraft], text: str) -> list[MentionDraft]:
     divided: list[MentionDraft] = []
     for draft in drafts:
         divided += _divided(draft, text)
-    for draft in divided:
-        draft.is_divided = draft.is_divided or _has_other_row(draft, divided)
     return divided
 
 
@@ -51,63 +49,42 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
     judgements = judgements_of(draft)
     wrong = [word for word in judgements if is_wrong(word)]
     right = [word for word in judgements if not is_wrong(word)]
-    if not wrong or not right or not _are_along_different_axes(wrong, right, text):
+    wrong_axes = _axes(wrong, text)
+    right_axes = _axes(right, text)
+    # A word without an axis ("unremarkable") is said of all of them.
+    if not wrong_axes or not right_axes or wrong_axes & right_axes:
         return [draft]
-    is_wrong_first = wrong[0].begin < right[0].begin
-    in_order = (wrong, right) if is_wrong_first else (right, wrong)
+    in_order = sorted((wrong, right), key=lambda words: words[0].begin)
     return [
         replace(draft, modifiers=_words_with(draft, judgements), is_divided=True)
         for judgements in in_order
     ]
 
 
-def _are_along_different_axes(
-    wrong: list[TaggedToken], right: list[TaggedToken], text: str
-) -> bool:
-    axes_of_wrong = _axes(wrong, text)
-    axes_of_right = _axes(right, text)
-    # A word without an axis ("unremarkable") is said of all of them.
-    are_all_named = all(axes_of_wrong) and all(axes_of_right)
-    together_wrong = frozenset[str]().union(*axes_of_wrong)
-    together_right = frozenset[str]().union(*axes_of_right)
-    return are_all_named and together_wrong.isdisjoint(together_right)
-
-
-def _axes(judgements: list[TaggedToken], text: str) -> list[frozenset[str]]:
-    return [axes_of(text[word.begin : word.end]) for word in judgements]
+def _axes(judgements: list[TaggedToken], text: str) -> set[str]:
+    axes: set[str] = set()
+    for word in judgements:
+        axes |= axes_of(text[word.begin : word.end])
+    return axes
 
 
 def _words_with(
     draft: MentionDraft, judgements: list[TaggedToken]
 ) -> list[TaggedToken]:
-    """Take judgements, each with the words before it, the last with those behind it.
+    """Take judgements, each with the words before it.
 
     "The heart is mildly enlarged, of normal contour": "mildly" belongs to "enlarged".
     """
     words: list[TaggedToken] = []
     waiting: list[TaggedToken] = []
-    is_last_taken = False
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
         waiting.append(word)
         if _judges(word):
-            is_last_taken = word in judgements
-            if is_last_taken:
+            if word in judgements:
                 words += waiting
             waiting = []
-    return words + waiting if is_last_taken else words
+    return words
 
 
 def _judges(word: TaggedToken) -> bool:
     return word.kind in ("normal", "abnormal")
-
-
-def _has_other_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
-    """Whether another row has the same part of the body at the same location."""
-    if draft.is_finding:
-        return False
-    rows_of_part = [
-        row
-        for row in drafts
-        if row.head.name == draft.head.name and row.locations == draft.locations
-    ]
-    return len(rows_of_part) > 1

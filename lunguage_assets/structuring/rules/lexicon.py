@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -19,19 +18,11 @@ from lunguage_assets.assertion.vocabulary import (
 from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
 
-VERSION = "19"
+VERSION = "20"
 """Of the rules; raise it with every change that changes an answer.
 
 It is a part of the structurer's identity.
 """
-
-
-class Term(NamedTuple):
-    """A row of a delivered vocabulary: what a spelling means."""
-
-    category: str
-    spelling: str
-    name: str
 
 
 def build_lexicon(
@@ -47,46 +38,43 @@ def build_lexicon(
         ConfigurationError: a word file or cue file cannot be read; names file and
             field.
     """
-    rows = _rows_of(terms) if terms is not None else ()
+    rows: set[tuple[str, ...]] = set()
+    if terms is not None:
+        columns = terms[["category", "target_term", "normed_term"]]
+        rows = set(columns.itertuples(index=False, name=None))
     if own_cues is not None:
         # Before its hash: a file that is not there says so in its own words.
         read_own_cues(own_cues)
     hashed: list[bytes] = []
     if rows:
-        plain = [tuple(row) for row in rows]
-        hashed.append(repr(plain).encode("utf-8", "surrogatepass"))
+        hashed.append(repr(sorted(rows)).encode("utf-8", "surrogatepass"))
     content = content_hash(*hashed, own_cues=own_cues)
-    return _build(rows, own_cues, content), content
-
-
-def _rows_of(terms: pd.DataFrame) -> tuple[Term, ...]:
-    columns = [
-        terms[name].tolist() for name in ("category", "target_term", "normed_term")
-    ]
-    return tuple(sorted({Term(*row) for row in zip(*columns, strict=True)}))
+    return _build(tuple(sorted(rows)), own_cues, content), content
 
 
 @lru_cache(maxsize=2)
-def _build(terms: tuple[Term, ...], own_cues: Path | None, _content: str) -> Vocabulary:
+def _build(
+    terms: tuple[tuple[str, ...], ...], own_cues: Path | None, _content: str
+) -> Vocabulary:
     if not terms and own_cues is None:
         return bundled_vocabulary()
     home_cues = read_own_cues(own_cues) if own_cues is not None else ()
     vocabulary = build_vocabulary(home_cues)
-    for term in terms:
-        entry = _entry_of(term)
+    for category, spelling, name in terms:
+        entry = _entry_of(category, name or spelling)
         if entry is not None:
             # A delivered spelling adds a meaning, and never takes one away.
-            vocabulary.add_literal(term.spelling, entry, replace=False)
+            vocabulary.add_literal(spelling, entry, replace=False)
     return vocabulary
 
 
-def _entry_of(term: Term) -> LexiconEntry | None:
+def _entry_of(category: str, name: str) -> LexiconEntry | None:
     """Find what a delivered spelling is for the rules; None: nothing that they know."""
-    finding_code = category_code(term.category)
+    finding_code = category_code(category)
     if finding_code is not None:
-        name = " ".join((term.name or term.spelling).lower().split())
-        return LexiconEntry("finding", name, finding_code)
-    title = " ".join(term.category.lower().split())
+        canonical = " ".join(name.lower().split())
+        return LexiconEntry("finding", canonical, finding_code)
+    title = " ".join(category.lower().split())
     if title == "location":
         return LexiconEntry("place")
     column = _COLUMN_BY_TITLE.get(title, title)

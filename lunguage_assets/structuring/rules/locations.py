@@ -68,38 +68,6 @@ def take_location(
     return _take_topic(clause, phrase, following, locations, words)
 
 
-# --- of what is judged
-
-
-def is_location_of_judgement(clause: Clause, phrase: Phrase, following: Phrase) -> bool:
-    """Whether it tells where a part is judged, and is no new subject.
-
-    "The trachea is narrowed at the level of the arch".
-
-    Args:
-        clause: so far.
-        phrase: in question.
-        following: the phrase behind it.
-    """
-    # "Enlargement of the heart": what follows "of" is the subject.
-    if "preposition" not in phrase.lead_kinds or phrase.lead_in[-1].form == "of":
-        return False
-    if any(token.kind not in ("anatomy", "place") for token in phrase.tokens):
-        return False
-    if not clause.described_parts or clause.role not in ("part", "words"):
-        return False
-    is_judged = says_state(clause.described_parts[-1].modifiers)
-    return is_judged and not following.is_predicate
-
-
-def take_location_of_judgement(clause: Clause, phrase: Phrase) -> None:
-    """Add it to the part that is judged there."""
-    # "Displaced to the left" tells where to, and no location.
-    if not phrase.is_beside:
-        part = clause.described_parts[-1]
-        part.locations = [*part.locations, *phrase.tokens]
-
-
 # --- of findings
 
 
@@ -118,7 +86,7 @@ def _locate_findings(
         words: other words of the phrase.
     """
     is_near_only = False
-    findings = clause.alternatives or _findings_at(clause, phrase.lead_kinds, locations)
+    findings = clause.alternatives or _findings_at(clause, phrase.lead_kinds)
     for finding in findings:
         # "Nodule in the lingula, over the sixth rib": it lies in the lingula.
         if phrase.is_beside and finding.has_definite_location:
@@ -138,27 +106,19 @@ def _locate_findings(
     clause.role = "beside" if is_near_only else "place"
 
 
-def _findings_at(
-    clause: Clause, lead_kinds: AbstractSet[Kind], locations: list[TaggedToken]
-) -> list[MentionDraft]:
+def _findings_at(clause: Clause, lead_kinds: AbstractSet[Kind]) -> list[MentionDraft]:
     """Find the findings whose location follows: the last one, and some joined to it.
 
     Args:
         clause: with a finding.
         lead_kinds: of the words that lead to the location.
-        locations: words of the location.
     """
-    # "Scoliosis and degenerative changes of the spine" are both of the spine.
-    is_of_bones = any(location.name in WORDS["bones"] for location in locations)
-    # "Atelectasis and an effusion are seen on the left": all that have no location.
-    is_behind_verb = clause.role == "words" or bool(lead_kinds & {"copula", "seen"})
     located: list[MentionDraft] = []
-    for finding in clause.findings[:-1]:
-        name = finding.head.name
-        if finding.all_locations or finding.is_device or name in WORDS["everywhere"]:
-            continue
-        if is_behind_verb or (is_of_bones and name in WORDS["skeletal"]):
-            located.append(finding)
+    # "Atelectasis and an effusion are seen on the left": all that have no location.
+    if clause.role == "words" or lead_kinds & {"copula", "seen"}:
+        for finding in clause.findings[:-1]:
+            if not (finding.all_locations or finding.is_device):
+                located.append(finding)
     return [*located, clause.findings[-1]]
 
 
@@ -267,12 +227,7 @@ def with_side_before(
     names_side = any(is_side(location) for location in locations)
     if names_side or not _lies_in_a_side(locations[0]):
         return locations
-    sides = [
-        location
-        for location in before
-        if is_side(location) and location.code == locations[0].code
-    ]
-    return [*sides, *locations]
+    return [*filter(is_side, before), *locations]
 
 
 def with_noun_behind(
@@ -284,12 +239,9 @@ def with_noun_behind(
         locations: of the first location.
         behind: words of the second, which is joined to the first.
     """
-    noun = behind[-1].noun if behind else None
-    if not locations or noun is None or locations[-1].noun is not None:
-        return locations
-    if _lies_in_a_side(locations[-1]) or is_side(locations[-1]):
-        return [*locations, noun]
-    return locations
+    noun = behind[-1].noun
+    is_adjective = locations[-1].noun is None and _lies_in_a_side(locations[-1])
+    return [*locations, noun] if noun is not None and is_adjective else locations
 
 
 def are_sides(locations: list[TaggedToken]) -> bool:

@@ -7,10 +7,10 @@ decided before, in `findings.py`, `locations.py` and `descriptions.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.axes import axes_of
 from lunguage_assets.assertion.unanswered import speaks
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import ELSEWHERE
@@ -69,35 +69,24 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
     first_row_of: dict[MentionDraft, int] = {}
     for number, row in enumerate(rows):
         first_row_of.setdefault(row.draft, number)
-    evidence_of: dict[MentionDraft, tuple[int, ...]] = {}
-    explained_by: dict[MentionDraft, list[int]] = {draft: [] for draft in drafts}
-    for draft in drafts:
-        # A sign may be a pointer to the sentence before, which makes no row here.
-        signs = [sign for sign in _stated_signs(draft) if sign in first_row_of]
-        evidence_of[draft] = tuple(first_row_of[sign] for sign in signs)
-        for sign in signs:
-            explained_by[sign].append(first_row_of[draft])
     mentions: list[Mention] = []
-    for number, row in enumerate(rows):
+    for row in rows:
+        # A sign may be a pointer to the sentence before, which makes no row here.
+        signs = [sign for sign in _stated_signs(row.draft) if sign in first_row_of]
+        evidence = tuple(first_row_of[sign] for sign in signs)
+        mentions.append(mention_of(row.draft, row.locations, text, evidence))
+    for cause in first_row_of.values():
         # The way back of an evidence, which leads to the first row of the draft.
-        is_first = first_row_of[row.draft] == number
-        mentions.append(
-            mention_of(
-                row.draft,
-                row.locations,
-                text,
-                evidence=evidence_of[row.draft],
-                associate=explained_by[row.draft] if is_first else (),
-            )
-        )
+        for sign in mentions[cause].evidence:
+            associate = (*mentions[sign].associate, cause)
+            mentions[sign] = replace(mentions[sign], associate=associate)
     return tuple(mentions)
 
 
 def _stated_signs(draft: MentionDraft) -> list[MentionDraft]:
     """Take what supports a finding; what is denied has no support and is none."""
     head = draft.head
-    # "A skin fold simulates a pneumothorax": the pneumothorax is denied, and has its
-    # cause.
+    # A denial by a mimic has its cause: "a skin fold simulates a pneumothorax".
     is_mimicked = any(edge.cue.startswith("mimic.") for edge in head.edges)
     if head.negation and not is_mimicked:
         return []
@@ -109,7 +98,6 @@ def mention_of(
     locations: list[TaggedToken],
     text: str,
     evidence: tuple[int, ...] = (),
-    associate: Sequence[int] = (),
 ) -> Mention:
     """Make one mention.
 
@@ -118,7 +106,6 @@ def mention_of(
         locations: where it lies.
         text: of the sentence.
         evidence: numbers of the rows that support it.
-        associate: numbers of the rows that it supports.
     """
     return Mention(
         sentence=0,
@@ -130,7 +117,6 @@ def mention_of(
         location=_location(locations, text),
         attributes=_attributes(draft, text),
         evidence=evidence,
-        associate=tuple(associate),
         cues=_cues(draft, text),
     )
 
@@ -177,9 +163,23 @@ def _status(draft: MentionDraft) -> str:
 
 
 def _status_as_read(draft: MentionDraft) -> str:
-    if draft.is_finding and not _is_normal_structure(draft):
-        return _status_of_finding(draft.head)
-    return _status_of_part(draft)
+    head = draft.head
+    decisive = [head]
+    is_present = not head.negation
+    judgements = judgements_of(draft)
+    # "Interstitial markings are normal": every lung has them, as a part of it.
+    is_structure = head.name in WORDS["structures"] and is_present
+    if not draft.is_finding or (is_structure and judgements):
+        # What is abnormal wins over what is normal: "normal but tortuous aorta".
+        wrong = [word for word in judgements if is_wrong(word)]
+        decisive = wrong or judgements
+        # "The heart has worsened" judges by its course alone.
+        is_worse = not judgements and draft.has_modifier_of("worsened")
+        is_present = bool(wrong) or is_worse
+    is_tentative = any(
+        word.is_hedged or word.negation == "doubtful" for word in decisive
+    )
+    return ("t" if is_tentative else "d") + ("p" if is_present else "n")
 
 
 def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
@@ -192,43 +192,6 @@ def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
         for judgement in judgements_of(draft):
             words += judgement.unanswered
     return words
-
-
-def _is_normal_structure(draft: MentionDraft) -> bool:
-    """ "Interstitial markings are normal": every lung has them, as a part of it."""
-    if draft.head.name not in WORDS["structures"] or draft.head.negation:
-        return False
-    judgements = judgements_of(draft)
-    return bool(judgements) and all(word.kind == "normal" for word in judgements)
-
-
-def _status_of_finding(head: TaggedToken) -> str:
-    is_doubtful = head.negation == "doubtful" or head.is_hedged
-    return _status_code(is_tentative=is_doubtful, is_negative=bool(head.negation))
-
-
-def _status_of_part(draft: MentionDraft) -> str:
-    """Decide by the words that judge; what is abnormal wins over what is normal.
-
-    "Normal but tortuous aorta" is one row, and abnormal.
-    """
-    judgements = judgements_of(draft)
-    wrong = [word for word in judgements if is_wrong(word)]
-    decisive = wrong or judgements
-    is_doubtful = any(
-        word.is_hedged or word.negation == "doubtful" for word in decisive
-    )
-    # "The heart has worsened" judges by its course alone.
-    is_worse = not decisive and draft.has_modifier_of("worsened")
-    is_abnormal = bool(wrong) or is_worse
-    return _status_code(is_tentative=is_doubtful, is_negative=not is_abnormal)
-
-
-def _status_code(*, is_tentative: bool, is_negative: bool) -> str:
-    """Compose a code of `tables.STATUSES`."""
-    certainty = "t" if is_tentative else "d"
-    polarity = "n" if is_negative else "p"
-    return certainty + polarity
 
 
 # --- attributes
@@ -267,9 +230,6 @@ def _value_of(word: TaggedToken, text: str) -> Span:
 
 def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     """Whether a word is a value of its column, and not in the status alone."""
-    # "5 cm above the carina" of a nodule is no placement.
-    if word.code == "placement":
-        return draft.is_device
     if word.kind != "normal":
         return True
     # "Nondisplaced" is normal of the trachea, and describes a fracture.
@@ -278,20 +238,12 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     # No "normal" beside "enlarged".
     if not _status(draft).endswith("n"):
         return False
-    return draft.head.name in WORDS["sized"] or _names_normal_axis(draft, word, text)
-
-
-def _names_normal_axis(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
-    """Whether a word says along which axis a part of the body is normal.
-
-    "Midline" does. "Clear" does so only where another row judges another axis.
-    """
-    words = text[word.begin : word.end]
-    if not has_axes(draft.head.name) or not axes_of(words):
-        return False
-    forms = words.lower().replace("-", " ").split()
-    is_of_whole = not WORDS["as_a_whole"].isdisjoint(forms)
-    return draft.is_divided or not is_of_whole
+    words = text[word.begin : word.end].lower()
+    # "Midline" says along which axis a part is normal. "Clear" does so only where
+    # another row judges another axis.
+    is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.replace("-", " ").split())
+    names_axis = bool(axes_of(words)) and (draft.is_divided or not is_of_whole)
+    return draft.head.name in WORDS["sized"] or names_axis
 
 
 # --- cues

@@ -24,9 +24,7 @@ from lunguage_assets.structuring.rules.findings import (
 )
 from lunguage_assets.structuring.rules.locations import (
     is_location,
-    is_location_of_judgement,
     take_location,
-    take_location_of_judgement,
 )
 from lunguage_assets.structuring.rules.phrases import (
     END_OF_SENTENCE,
@@ -54,9 +52,10 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
             continue
         lead_kinds = carried_lead or led_phrase.lead_kinds
         carried_lead = frozenset()
-        phrase = led_phrase._replace(
-            lead_kinds=_read_lead_in(clause, led_phrase, lead_kinds)
-        )
+        # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
+        if "alternative" in lead_kinds:
+            lead_kinds = lead_kinds - {"negated"}
+        phrase = led_phrase._replace(lead_kinds=lead_kinds)
         if phrase.hands_its_lead_to(following):
             carried_lead = phrase.lead_kinds
             clause.pending = clause.pending + phrase.tokens
@@ -69,23 +68,6 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     for draft in mentioned:
         draft.complete()
     return mentioned
-
-
-def _read_lead_in(
-    clause: Clause, phrase: Phrase, lead_kinds: AbstractSet[Kind]
-) -> AbstractSet[Kind]:
-    """Tell by which kinds of words a phrase is really led to.
-
-    Args:
-        clause: in which it stands.
-        phrase: to be read.
-        lead_kinds: of the words that lead to it.
-    """
-    # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
-    denials = [token for token in phrase.lead_in if token.kind == "negated"]
-    if "alternative" in lead_kinds and all(denial.doubts for denial in denials):
-        lead_kinds = lead_kinds - {"negated"}
-    return lead_kinds
 
 
 def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraft]:
@@ -101,9 +83,6 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     """
     if phrase.names("finding"):
         return take_findings(clause, phrase)
-    if is_location_of_judgement(clause, phrase, following):
-        take_location_of_judgement(clause, phrase)
-        return []
     if phrase.names("anatomy") or is_location(clause, phrase):
         return take_location(clause, phrase, following)
     return take_description(clause, phrase, following)
@@ -137,9 +116,8 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
         if sign is not None and is_cause and _stands_alone(draft):
             draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:
-            # A sign that is denied, or has gone, needs no cause.
-            is_there_now = not head.negation and head.past is None
-            sign = draft if is_there_now else None
+            # A sign that is denied needs no cause.
+            sign = None if head.negation else draft
         elif not is_cause and head.code != "PATIENT INFO.":
             # Something else is spoken of; a complaint of the patient changes nothing.
             sign = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,26 +21,27 @@ from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.structuring.contract import (
-    Account,
+    Mention,
     SectionCode,
     SectionedReport,
-    SentenceReading,
     StructuredReport,
 )
-from lunguage_assets.structuring.rules.addenda import mark_retracted
 from lunguage_assets.structuring.rules.conclusions import conclusion
 from lunguage_assets.structuring.rules.coreference import (
-    BackReference,
-    CoreferenceResolver,
+    THESE,
+    THIS,
     StandaloneReading,
-    back_reference,
-    insert_pointer,
-    is_pointer,
+    mark_pointer,
+    put_together,
 )
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.judgements import divide_by_axis
 from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
-from lunguage_assets.structuring.rules.mentions import mentions_of
+from lunguage_assets.structuring.rules.mentions import (
+    mention_of,
+    mentions_of,
+    rows_of,
+)
 from lunguage_assets.structuring.rules.phrase_reader import read_phrases
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
 
@@ -90,16 +92,13 @@ class RuleStructurer:
         # The language of one sentence may show only by the report around it, so that it
         # is no matter of `read_sentence`.
         is_foreign = foreign_sentences([sentence.text for sentence in report.sentences])
-        resolver = CoreferenceResolver(report)
-        readings: list[SentenceReading] = []
+        readings: list[StandaloneReading] = []
         for position, sentence in enumerate(report.sentences):
             if is_foreign[position] and sentence.section != "other":
-                reading = _FOREIGN
+                readings.append(_FOREIGN)
             else:
-                reading = self.read_sentence(sentence.text, sentence.section)
-            readings.append(resolver.add(position, reading))
-        mentions = mark_retracted(report, resolver.mentions)
-        return StructuredReport(report.study_id, tuple(readings), mentions)
+                readings.append(self.read_sentence(sentence.text, sentence.section))
+        return put_together(report, readings)
 
     def _read_sentence(self, text: str, section: SectionCode) -> StandaloneReading:
         """Read a sentence alone; never raises, whatever the text."""
@@ -115,20 +114,34 @@ class RuleStructurer:
             return StandaloneReading("unreadable", "language")
         # A request has no sentence before it that it could speak of.
         if section != "hist":
-            insert_pointer(tokens)
+            mark_pointer(tokens)
         mark_assertions(tokens, text, self._lexicon)
         if section != "hist":
             mark_unanswered(tokens, text)
         drafts = divide_by_axis(read_phrases(tokens), text)
-        stated = [draft for draft in drafts if _is_row(draft, drafts)]
-        pointer = next(filter(is_pointer, drafts), None)
+        stated: list[MentionDraft] = []
+        pointer: MentionDraft | None = None
+        for draft in drafts:
+            if draft.head.sense in (THIS, THESE):
+                pointer = draft
+            elif not _only_restricts(draft, drafts):
+                stated.append(draft)
         if not stated and (pointer is None or not pointer.modifiers):
             stated = conclusion(tokens, section)
-        reference = back_reference(stated, pointer, tokens, text)
-        if stated:
-            mentions = mentions_of(stated, text)
-            return StandaloneReading("findings", "", mentions, reference)
-        return _reading_without_rows(tokens, reference)
+        reading = _reading(tokens, mentions_of(stated, text))
+        if pointer is None:
+            return reading
+        # "This may be pneumonia": the pointer is a sign of the pneumonia.
+        explaining = [
+            number
+            for number, row in enumerate(rows_of(stated))
+            if pointer in row.draft.signs and not row.draft.head.negation
+        ]
+        return replace(
+            reading,
+            pointer=mention_of(pointer, [], text),
+            explaining=tuple(explaining),
+        )
 
 
 def rule_structurer(
@@ -143,17 +156,16 @@ def rule_structurer(
     return (RuleStructurer(terms, own_cues),)
 
 
-def _reading_without_rows(
-    tokens: list[TaggedToken], reference: BackReference | None
+def _reading(
+    tokens: list[TaggedToken], mentions: tuple[Mention, ...]
 ) -> StandaloneReading:
-    """Say why a sentence states nothing: it is advice, or names nothing."""
-    account: Account = "nothing stated"
-    reason = "no finding named"
+    """Account for a sentence: it states something, is advice, or names nothing."""
+    if mentions:
+        return StandaloneReading("findings", mentions=mentions)
     asides = [token.aside for token in tokens if token.aside]
     if asides:
-        account = "not about the patient now"
-        reason = asides[0]
-    return StandaloneReading(account, reason, back_reference=reference)
+        return StandaloneReading("not about the patient now", asides[0])
+    return StandaloneReading("nothing stated", "no finding named")
 
 
 def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
@@ -162,10 +174,6 @@ def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
     # Without characters are words that the tagger adds: "5 cm above [at] the carina".
     english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
     return len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
-
-
-def _is_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
-    return not is_pointer(draft) and not _only_restricts(draft, drafts)
 
 
 def _only_restricts(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
