@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import Account
@@ -32,33 +32,24 @@ REASONS = tuple(_SENTENCE["reason"]["enum"])
 _FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
 
 
-def parse_answer(text: str) -> dict[str, Any] | None:
+class Answer(BaseModel):
+    """An answer whose entries are still to be read one by one."""
+
+    findings: list[Any]
+    sentences: list[Any]
+
+
+def parse_answer(text: str) -> Answer | None:
     """Read the answer in a model's text, with or without one code fence around it.
 
     Returns:
-        None where it is unreadable: other text, a missing list, numbers that JSON does
-        not have, half characters.
+        None where it is unreadable: other text, or a missing list.
     """
-    body = text.strip()
-    fenced = _FENCE.match(body)
-    if fenced:
-        body = fenced.group(1)
+    body = _FENCE.sub(r"\1", text.strip())
     try:
-        # Anything but an object has no such lists, and raises a TypeError below.
-        answer: dict[str, Any] = json.loads(body)
-        # Half a surrogate pair is valid JSON and cannot be stored.
-        one_line(answer).encode()
-        lists = (answer["findings"], answer["sentences"])
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return Answer.model_validate_json(body)
+    except ValidationError:
         return None
-    if not all(isinstance(entries, list) for entries in lists):
-        return None
-    return answer
-
-
-def one_line(answer: Any) -> str:
-    """Write an answer on one line."""
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False)
 
 
 def plain_words(words: str) -> str:
@@ -96,13 +87,6 @@ class AttributeClaim(_Claim):
     words: str
 
 
-class Value(NamedTuple):
-    """The words of one value, and its column as the model names it."""
-
-    column: str
-    words: str
-
-
 class FindingClaim(_Claim):
     """One entry of `findings`; what is left out is empty."""
 
@@ -124,11 +108,14 @@ class FindingClaim(_Claim):
         return self.certainty[0] + self.polarity[0]
 
     @property
-    def values(self) -> list[Value]:
-        """The values that are claimed of it, its places among them."""
-        cells = [("location", place) for place in self.places]
-        cells += [(attribute.column, attribute.words) for attribute in self.attributes]
-        return [Value(name, words) for name, cell in cells for words in values_of(cell)]
+    def values(self) -> list[AttributeClaim]:
+        """The values that are claimed of it one by one, its places among them."""
+        places = [AttributeClaim(column="location", words=it) for it in self.places]
+        return [
+            AttributeClaim(column=cell.column, words=words)
+            for cell in (*places, *self.attributes)
+            for words in values_of(cell.words)
+        ]
 
 
 class SentenceClaim(_Claim):

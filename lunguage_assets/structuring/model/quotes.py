@@ -7,7 +7,6 @@ do.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from lunguage_assets.structuring.contract import Span
 
@@ -36,24 +35,6 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     whole_words = re.compile(rf"{_BOUNDARY}{pattern}{_BOUNDARY}", re.IGNORECASE)
     plain_sentence = sentence.translate(_PLAIN)
     return [Span(*match.span()) for match in whole_words.finditer(plain_sentence)]
-
-
-def nearest(spans: Sequence[Span], anchor: Span) -> Span:
-    """Choose the place nearest to an anchor; of equals the first.
-
-    Places that do not overlap the anchor come first: "opacity" in "opacity, no new
-    opacity" is no place of itself.
-
-    Args:
-        spans: places, one at least.
-        anchor: the finding's own words.
-    """
-
-    def rank(span: Span) -> tuple[bool, int, Span]:
-        overlaps = span.begin < anchor.end and anchor.begin < span.end
-        return overlaps, distance(span, anchor), span
-
-    return min(spans, key=rank)
 
 
 def distance(first: Span, second: Span) -> int:

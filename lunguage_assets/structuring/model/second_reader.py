@@ -6,9 +6,8 @@ rows stand in the place of those of the rules; where it does not, theirs stay.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -37,15 +36,14 @@ class SecondReader:
         model: that reads what they leave unresolved.
 
     Attributes:
-        sentences: how many the model was asked about.
-        changed_rows: how many rows its reading removed, added or gave another status.
+        metadata: how many sentences the model was asked about last, and how many rows
+            its reading removed, added or gave another status.
     """
 
     def __init__(self, rules: Structurer, model: Structurer) -> None:
         self.key = rules.key
         self.identity = f"{rules.identity}; second reader: {model.identity}"
-        self.sentences = 0
-        self.changed_rows = 0
+        self.metadata = {SENTENCES: 0, CHANGED_ROWS: 0}
         self._rules = rules
         self._model = model
 
@@ -56,28 +54,26 @@ class SecondReader:
             LunguageError: as of the model.
         """
         answers = self._rules.structure(reports)
-        open_by_number: dict[int, set[int]] = {}
-        for number, answer in enumerate(answers):
-            positions = {it.sentence for it in answer.mentions if it.is_unresolved}
-            if positions:
-                open_by_number[number] = positions
-                self.sentences += len(positions)
-        second_answers = self._model.structure(
-            [
-                _with_these_alone(reports[number], positions)
-                for number, positions in open_by_number.items()
-            ]
-        )
-        for number, second in zip(open_by_number, second_answers, strict=True):
-            merged = _merged(answers[number], second, open_by_number[number])
-            self.changed_rows += _count_changes(answers[number], merged)
-            answers[number] = merged
-        return answers
-
-    @property
-    def metadata(self) -> dict[str, int]:
-        """What was read again."""
-        return {SENTENCES: self.sentences, CHANGED_ROWS: self.changed_rows}
+        open_sentences: list[set[int]] = []
+        asked: list[SectionedReport] = []
+        for report, answer in zip(reports, answers, strict=True):
+            positions = {
+                mention.sentence for mention in answer.mentions if mention.is_unresolved
+            }
+            open_sentences.append(positions)
+            asked.append(_with_these_alone(report, positions))
+        second_answers = self._model.structure(asked)
+        merged = [
+            _merged(*both)
+            for both in zip(answers, second_answers, open_sentences, strict=True)
+        ]
+        changed = map(_count_changes, answers, merged)
+        counts = {
+            SENTENCES: sum(map(len, open_sentences)),
+            CHANGED_ROWS: sum(changed),
+        }
+        self.metadata = counts
+        return merged
 
     def read_again(
         self,
@@ -92,13 +88,9 @@ class SecondReader:
             report_texts: `tables.REPORT_TEXTS`.
             report_sentences: `tables.REPORT_SENTENCES` of the same reports.
         """
-        self.sentences = 0
-        self.changed_rows = 0
         findings = structured.structured_findings
         is_open = findings["cues"].map(is_unresolved).astype(bool)
-        studies = set(findings.loc[is_open, "study_id"])
-        if not studies:
-            return structured
+        studies = findings.loc[is_open, "study_id"].unique()
         again = structured_reports(
             report_texts[report_texts["study_id"].isin(studies)],
             report_sentences[report_sentences["study_id"].isin(studies)],
@@ -142,36 +134,43 @@ def _merged(
         second: that of some.
         positions: of these.
     """
-    taken = {it for it in positions if second.readings[it].account != "unreadable"}
-    count = len(first.mentions)
-    numbered = [
-        *enumerate(first.mentions),
-        *enumerate(second.mentions, start=count),
-    ]
-    kept = [(n, it) for n, it in numbered if (it.sentence in taken) == (n >= count)]
-    kept.sort(key=lambda entry: entry[1].sentence)
-    place_by_number = {number: place for place, (number, _) in enumerate(kept)}
     readings = list(first.readings)
-    for position in taken:
-        readings[position] = second.readings[position]
+    for position in positions:
+        if second.readings[position].account != "unreadable":
+            readings[position] = second.readings[position]
+    kept: list[tuple[StructuredReport, int]] = []
+    for position, reading in enumerate(readings):
+        reader = first if reading is first.readings[position] else second
+        for number, mention in enumerate(reader.mentions):
+            if mention.sentence == position:
+                kept.append((reader, number))
     mentions: list[Mention] = []
-    for number, mention in kept:
-        # References count from the first mention of their own reading.
-        offset = count if number >= count else 0
-        renumbered: dict[str, Any] = {}
-        for column in ("evidence", "associate"):
-            numbers = [reference + offset for reference in getattr(mention, column)]
-            renumbered[column] = _places(numbers, place_by_number)
-        mentions.append(replace(mention, **renumbered))
+    for reader, number in kept:
+        mention = reader.mentions[number]
+        evidence = _places(mention.evidence, reader, kept)
+        associate = _places(mention.associate, reader, kept)
+        mentions.append(replace(mention, evidence=evidence, associate=associate))
     refused = first.refused + second.refused
     return StructuredReport(first.study_id, tuple(readings), tuple(mentions), refused)
 
 
 def _places(
-    numbers: Sequence[int], place_by_number: Mapping[int, int]
+    references: Sequence[int],
+    reader: StructuredReport,
+    kept: list[tuple[StructuredReport, int]],
 ) -> tuple[int, ...]:
-    """Find where mentions stand now; some are gone."""
-    return tuple(sorted(place_by_number[it] for it in numbers if it in place_by_number))
+    """Find where mentions of a reading stand among those that are kept.
+
+    Args:
+        references: numbers of mentions, some of which may be gone.
+        reader: the reading in which they count.
+        kept: readings and numbers in them.
+    """
+    return tuple(
+        place
+        for place, (other_reader, number) in enumerate(kept)
+        if other_reader is reader and number in references
+    )
 
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:

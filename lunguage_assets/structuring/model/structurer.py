@@ -4,8 +4,7 @@
 section 8).
 
 A person may replace the templates: `structuring/` beside those of the other questions
-has `system.txt`, `user.txt` and, for the second question, `repair.txt`. A folder
-without `structuring/` takes the bundled ones.
+has `system.txt` and `user.txt`. A folder without `structuring/` takes the bundled ones.
 """
 
 from __future__ import annotations
@@ -45,16 +44,9 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.model import grounding
 from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA, parse_answer
-from lunguage_assets.structuring.model.grounding import (
-    Grounded,
-    ground_answer,
-    unread_report,
-)
+from lunguage_assets.structuring.model.grounding import ground_answer, unread_report
 from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
-
-REPAIR_SHARE = 0.25
-"""Of an answer's claims; where more are refused, the report is asked about again."""
 
 LONGEST_REPORT = 60_000
 """Characters of sentences that are sent.
@@ -66,7 +58,6 @@ _TASK = "structuring"
 _PLACEHOLDERS = {
     (_TASK, "system"): frozenset[str](),
     (_TASK, "user"): frozenset({"sentences"}),
-    (_TASK, "repair"): frozenset({"question", "answer", "refused"}),
 }
 """What each template has to be filled with."""
 
@@ -172,29 +163,10 @@ class StructuringPrompts:
         for sentence in sentences:
             content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
             lines.append(json.dumps(content, ensure_ascii=False))
+        system = self.templates[_TASK, "system"].substitute()
         template = self.templates[_TASK, "user"]
-        return self._prompt(template.substitute(sentences="\n".join(lines)))
-
-    def repair(self, question: Prompt, answered: Grounded | None) -> Prompt:
-        """Ask again, with what was answered and its faults.
-
-        Args:
-            question: the first one.
-            answered: what is kept of its answer; None: it was unreadable.
-        """
-        points = ["the answer is not one JSON object of the form above"]
-        answer = "(not readable)"
-        if answered is not None:
-            points = answered.points
-            answer = answered.line
-        refused = "\n".join(f"- {point}" for point in points)
-        template = self.templates[_TASK, "repair"]
-        return self._prompt(
-            template.substitute(question=question.user, answer=answer, refused=refused)
-        )
-
-    def _prompt(self, user: str) -> Prompt:
-        return Prompt(self.templates[_TASK, "system"].substitute(), user, self.version)
+        user = template.substitute(sentences="\n".join(lines))
+        return Prompt(system, user, self.version)
 
 
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:
@@ -262,7 +234,6 @@ class ModelStructurer:
         rules = [
             request_key(binding, blank),
             grounding.VERSION,
-            REPAIR_SHARE,
             LONGEST_REPORT,
         ]
         return model_identity(binding, mode, json.dumps(rules))
@@ -275,75 +246,29 @@ class ModelStructurer:
                 ledger has them.
         """
         sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
-        questions = [self._prompts.question(sentences_asked(report)) for report in sent]
-        grounded = self._ask(sent, questions)
-        self._repair(sent, questions, grounded)
-        self._asker.require_readable(grounded)
-        answer_by_report = dict(zip(sent, grounded, strict=True))
-        answers: list[StructuredReport] = []
+        requests = [
+            structuring_request(
+                self._prompts.question(sentences_asked(report)), self._mode
+            )
+            for report in sent
+        ]
+        answers = [
+            settled.value for settled in self._asker.ask(requests, parse_answer)
+        ]
+        self._asker.require_readable(answers)
+        answer_by_report = dict(zip(sent, answers, strict=True))
+        structured: list[StructuredReport] = []
         for report in reports:
+            answer = answer_by_report.get(report)
+            if answer is not None:
+                structured.append(ground_answer(report, answer))
+                continue
             # A report without a sentence to ask about is not sent either; it has no
             # sentence that the reason is shown of.
-            if report not in answer_by_report:
-                answers.append(unread_report(report, "too long"))
-                continue
-            answer = answer_by_report[report]
-            if answer is None:
-                answers.append(unread_report(report, "no answer"))
-            else:
-                answers.append(answer.report)
-        return answers
-
-    def _ask(
-        self, reports: Sequence[SectionedReport], prompts: Sequence[Prompt]
-    ) -> list[Grounded | None]:
-        """Ask about these reports, and keep what they bear out; None: unreadable."""
-        if not prompts:
-            return []
-        requests = [structuring_request(prompt, self._mode) for prompt in prompts]
-        answers = self._asker.ask(requests, parse_answer)
-        grounded: list[Grounded | None] = []
-        for report, answer in zip(reports, answers, strict=True):
-            if answer.value is None:
-                grounded.append(None)
-            else:
-                grounded.append(ground_answer(report, answer.value))
-        return grounded
-
-    def _repair(
-        self,
-        reports: Sequence[SectionedReport],
-        questions: Sequence[Prompt],
-        grounded: list[Grounded | None],
-    ) -> None:
-        """Ask again about reports of which much was refused.
-
-        Args:
-            reports: that were asked about.
-            questions: about them.
-            grounded: what is kept of the answers; better ones take their place.
-        """
-        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
-        repairs = [
-            self._prompts.repair(questions[number], grounded[number]) for number in poor
-        ]
-        second_answers = self._ask([reports[number] for number in poor], repairs)
-        # The second answer stands unless it is worse (method.md section 8).
-        for number, second in zip(poor, second_answers, strict=True):
-            if not _is_worse(second, grounded[number]):
-                grounded[number] = second
+            reason = "no answer" if report in answer_by_report else "too long"
+            structured.append(unread_report(report, reason))
+        return structured
 
 
 def _length(report: SectionedReport) -> int:
     return sum(len(sentence.text) for sentence in sentences_asked(report))
-
-
-def _is_poor(answer: Grounded | None) -> bool:
-    return answer is None or answer.refused_share > REPAIR_SHARE
-
-
-def _is_worse(second: Grounded | None, first: Grounded | None) -> bool:
-    """Whether more of the second answer is refused than of the first, or all of it."""
-    if second is None or first is None:
-        return second is None
-    return second.refused_share > first.refused_share

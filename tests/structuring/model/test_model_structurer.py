@@ -1,6 +1,5 @@
-"""A language model as a structurer: the judges' engine asks it through real SDKs, once
-and once more at most, and what it answers is kept, paid once and guarded like every
-other answer.
+"""A language model as a structurer: the judges' engine asks it through real SDKs, and
+what it answers is kept, paid once and guarded like every other answer.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from typing import Any
 import pytest
 from asked_reports import (
     PROVIDERS,
-    answer_text,
     asked_sentences,
     configured,
-    finding,
     model_like,
     opened,
     plain,
@@ -58,25 +55,6 @@ def asking(
         opened(configured(provider, server.url), ledger, **around) as structurer,
     ):
         yield server, structurer
-
-
-def is_repair(call: Call) -> bool:
-    return "You have answered this once" in call.user
-
-
-def repairs(server: LoopbackServer) -> list[Call]:
-    return [call for call in server.calls if is_repair(call)]
-
-
-def cannot_say(call: Call) -> str:
-    return "I cannot say."
-
-
-def says(
-    answer: Callable[[Call], str], second_answer: Callable[[Call], str] = model_like
-) -> Callable[[Call], str]:
-    """One answer to the first question of a report, another to the second."""
-    return lambda call: (second_answer if is_repair(call) else answer)(call)
 
 
 # --- what is sent and what is read
@@ -166,91 +144,31 @@ def test_a_report_cannot_end_its_own_quotation(ledger: Path) -> None:
     assert len(answer.mentions) == 1
 
 
-# --- one question of repair
-
-
-UNREADABLE = (Act(text='{"findings": ['), Act("empty"), Act("cut_off"))
-
-
 @pytest.mark.parametrize(
     ("provider", "act"),
-    [*(("openai", act) for act in UNREADABLE), ("gemini", Act("refusal"))],
+    [
+        ("openai", Act(text='{"findings": [')),
+        ("openai", Act("empty")),
+        ("openai", Act("cut_off")),
+        ("gemini", Act("refusal")),
+    ],
 )
-def test_an_unreadable_answer_is_asked_about_once_more_and_then_stands(
+def test_a_report_without_a_readable_answer_is_unreadable(
     provider: str, act: Act, ledger: Path
 ) -> None:
     with asking(ledger, model_like, provider, act) as (server, structurer):
-        (answer,) = structurer.structure(reports(1))
-    assert (len(server.calls), len(repairs(server))) == (2, 1)
-    assert "(not readable)" in repairs(server)[0].user
-    assert (len(answer.mentions), answer.refused) == (5, ())
-
-
-def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
-    ledger: Path,
-) -> None:
-    def read_of_the_first(call: Call) -> str:
-        return (model_like if "level 1." in call.user else cannot_say)(call)
-
-    with asking(ledger, read_of_the_first) as (server, structurer):
-        first, *answers = structurer.structure(reports(3))
-        assert structurer.structure(reports(3)) == [first, *answers]
-    assert (len(server.calls), len(repairs(server))) == (5, 2)
-    assert first.mentions
-    for answer in answers:
-        assert answer.mentions == ()
-        accounts = [(reading.account, reading.reason) for reading in answer.readings]
-        assert accounts.count(("unreadable", "no answer")) == 5
-        assert accounts[1] == ("nothing stated", "section")
+        answers = structurer.structure(reports(3))
+        assert structurer.structure(reports(3)) == answers
+    assert len(server.calls) == 3, "an answer is paid once"
+    (unread,) = [answer for answer in answers if not answer.mentions]
+    accounts = [(reading.account, reading.reason) for reading in unread.readings]
+    assert accounts.count(("unreadable", "no answer")) == 5
+    assert accounts[1] == ("nothing stated", "section")
     ledger_read = Ledger.find(ledger)
     assert ledger_read is not None
     (row,) = ledger_read.statistics().to_dict("records")
-    assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
+    assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 3, 1)
     assert row["cost_usd"] > 0
-
-
-def invented(call: Call) -> str:
-    """Three findings of four are not in the report."""
-    return answer_text(
-        [
-            finding(1, "find:1", "opacity"),
-            finding(2, "find:2", f"{MARKER} mass"),
-            finding(3, "find:44", "opacity"),
-            finding(4, "impr:1", "granuloma", places=[MARKER]),
-        ]
-    )
-
-
-def test_a_poor_answer_is_asked_again_with_its_faults_by_number(
-    ledger: Path,
-) -> None:
-    with asking(ledger, says(invented)) as (server, structurer):
-        (answer,) = structurer.structure(reports(1))
-    (repair,) = repairs(server)
-    points = repair.user.partition("It cannot be used as it is:")[2]
-    assert "- finding 2, ent: words that do not stand in its sentence\n" in points
-    assert "- finding 3: its sentence does not exist\n" in points
-    assert "- sentence impr:2, account:" in points
-    assert MARKER not in points
-    assert json.loads(
-        repair.user.partition("<answer>\n")[2].partition("\n</answer>")[0]
-    )["findings"]
-    assert (len(answer.mentions), answer.refused) == (5, ())
-
-
-def test_the_first_answer_stands_when_the_second_is_no_better(ledger: Path) -> None:
-    def worse(call: Call) -> str:
-        return answer_text([finding(n, "find:99", "opacity") for n in range(1, 9)])
-
-    for second_answer, name in ((worse, "worse"), (lambda call: "no", "none")):
-        with asking(ledger.with_name(name), says(invented, second_answer)) as (
-            server,
-            structurer,
-        ):
-            (answer,) = structurer.structure(reports(1))
-        assert len(server.calls) == 2
-        assert [mention.normed_ent for mention in answer.mentions] == ["opacity"]
-        assert len(answer.refused) == 7
 
 
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
