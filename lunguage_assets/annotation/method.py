@@ -160,7 +160,7 @@ class Method:
             structured.structured_findings,
             CorpusSettings(),
         )
-        return {**vars(reading), **structured._asdict(), **vars(intake)}
+        return {**reading._asdict(), **structured._asdict(), **vars(intake)}
 
     def stated(self, reports: Sequence[GivenReport]) -> list[StatedReport]:
         """Read what reports state now; nothing is merged, implied or resolved."""

@@ -105,7 +105,8 @@ def _print_rows_by_cue(home: Home) -> None:
     """
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.structuring.cue_counts import rows_by_cue, rows_by_unread_word
+    from lunguage_assets.structuring.contract import UNANSWERED
+    from lunguage_assets.structuring.cue_counts import rows_by_cue
 
     findings = _rows_of_batches(home, "structured_findings", RULES)
     if findings.empty:
@@ -113,10 +114,11 @@ def _print_rows_by_cue(home: Home) -> None:
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
-    print_table(rows_by_cue(findings))
+    counts = rows_by_cue(findings, _rows_of_batches(home, "report_texts"))
+    is_word = counts["cue"].str.startswith(UNANSWERED)
+    print_table(counts[~is_word])
     # Single words, so that a person can call those of a corpus harmless.
-    texts = _rows_of_batches(home, "report_texts")
-    print_table(rows_by_unread_word(findings, texts).head(_MOST_WORDS))
+    print_table(counts[is_word].head(_MOST_WORDS))
 
 
 def _rows_of_batches(home: Home, name: str, *first_keys: str) -> pd.DataFrame:

@@ -10,10 +10,10 @@ columns are declared in `tables/corpus.py`.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -39,28 +39,18 @@ from lunguage_assets.tables.corpus import (
 
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
-_QUOTED_COLUMNS = ("ent", "location", *ATTRIBUTES)
-"""Columns whose values are pieces of the report."""
 
 
 # --- reports to sentences
 
 
-@dataclass(frozen=True)
-class ReportsRead:
+class ReportsRead(NamedTuple):
     """The tables of a batch of reports, named as in `tables`."""
 
     report_texts: pd.DataFrame
     report_sentences: pd.DataFrame
     rejected_reports: pd.DataFrame
     reading_notes: pd.DataFrame
-
-
-class _CutReports(NamedTuple):
-    """Some reports without their sentences, and `tables.REPORT_SENTENCES` of them."""
-
-    reports: list[SectionedReport]
-    sentences: pd.DataFrame
 
 
 def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
@@ -74,46 +64,43 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     """
     log = IntakeLog(received.rejected, received.intake_notes)
     texts = received.report_texts
-    reports_and_ids = texts[["study_id", "report"]]
-    chunks = map_studies(_cut, (reports_and_ids,), tuple, processes=processes)
-    by_study = {report.study_id: report for chunk in chunks for report in chunk.reports}
-    for study_id, file, line in zip(
-        texts["study_id"], texts["file"], texts["line"], strict=True
-    ):
-        for note in by_study[study_id].notes:
-            log.note(note, file, line=line, study_id=study_id)
+    reports = texts[["study_id", "report"]]
+    chunks = map_studies(_cut, (reports,), tuple, processes=processes)
+    cut = joined([reports_of_chunk for reports_of_chunk, _ in chunks])
+    texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
+    for row in texts.to_dict("records"):
+        for note in row["notes"]:
+            log.note(note, row["file"], line=row["line"], study_id=row["study_id"])
     # Delivered views, as of the metadata of images, are known; those of the text are
     # only inferred from its words.
-    named = texts["study_id"].map(lambda study_id: by_study[study_id].views)
-    is_inferred = (texts["view_information"] == "") & (named != "")
-    texts = texts.assign(
-        view_information=texts["view_information"].mask(is_inferred, named),
-        view_source=texts["view_source"].mask(is_inferred, IN_TEXT),
+    is_inferred = (texts["view_information"] == "") & (texts["named_views"] != "")
+    texts.loc[is_inferred, "view_information"] = texts["named_views"]
+    texts.loc[is_inferred, "view_source"] = IN_TEXT
+    return ReportsRead(
+        texts[received.report_texts.columns],
+        joined([sentences for _, sentences in chunks]),
+        log.rejected_frame(),
+        log.notes_frame(),
     )
-    sentences = joined([chunk.sentences for chunk in chunks])
-    return ReportsRead(texts, sentences, log.rejected_frame(), log.notes_frame())
 
 
-def _cut(texts: pd.DataFrame) -> _CutReports:
-    reports: list[SectionedReport] = []
-    rows: list[dict[str, object]] = []
+def _cut(texts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Cut reports.
+
+    Returns:
+        Views and notes of each report, and `tables.REPORT_SENTENCES` of all.
+    """
+    reports: list[tuple[str, str, tuple[str, ...]]] = []
+    sentences: list[tuple[object, ...]] = []
     for study_id, text in zip(texts["study_id"], texts["report"], strict=True):
         report = cut_report(study_id, text)
-        # Texts and sentences are not sent back to the process that asked.
-        reports.append(replace(report, text="", sentences=()))
+        reports.append((study_id, report.views, report.notes))
         for sentence in report.sentences:
-            rows.append(
-                {
-                    "study_id": study_id,
-                    "section": sentence.section,
-                    "sent_idx": sentence.number,
-                    "heading": sentence.heading,
-                    "begin": sentence.span.begin,
-                    "end": sentence.span.end,
-                    "sent": sentence.text,
-                }
-            )
-    return _CutReports(reports, REPORT_SENTENCES.frame(rows))
+            place = (sentence.section, sentence.number, sentence.heading)
+            sentences.append((study_id, *place, *sentence.span, sentence.text))
+    rows = [dict(zip(REPORT_SENTENCES.names, row, strict=True)) for row in sentences]
+    cut = pd.DataFrame(reports, columns=["study_id", "named_views", "notes"])
+    return cut, REPORT_SENTENCES.frame(rows)
 
 
 def sectioned_reports(
@@ -124,21 +111,20 @@ def sectioned_reports(
     Yields:
         In the order of `report_texts`.
     """
-    sentences_by_study: defaultdict[str, list[Sentence]] = defaultdict(list)
-    cells = [report_sentences[name].tolist() for name in REPORT_SENTENCES.names]
-    for study_id, section, number, heading, begin, end, text in zip(
-        *cells, strict=True
-    ):
-        sentence = Sentence(section, number, Span(begin, end), text, heading)
-        sentences_by_study[study_id].append(sentence)
-    columns = ("study_id", "report", "view_information")
-    for study_id, text, views in zip(
-        *(report_texts[name].tolist() for name in columns), strict=True
-    ):
-        # A structurer needs the order of the text ("It is unchanged" speaks of the
-        # sentence before); a table may be sorted by section.
-        sentences = sorted(sentences_by_study[study_id], key=lambda it: it.span)
-        yield SectionedReport(study_id, text, tuple(sentences), views)
+    sentences_by_study: dict[str, list[Sentence]] = {}
+    # A structurer needs the order of the text ("It is unchanged" speaks of the sentence
+    # before); a table may be sorted by section.
+    ordered = report_sentences.sort_values("begin", kind="stable")
+    for row in ordered.to_dict("records"):
+        span = Span(row["begin"], row["end"])
+        number = row["sent_idx"]
+        sentence = Sentence(row["section"], number, span, row["sent"], row["heading"])
+        sentences_by_study.setdefault(row["study_id"], []).append(sentence)
+    for row in report_texts.to_dict("records"):
+        study = row["study_id"]
+        sentences = tuple(sentences_by_study.get(study, ()))
+        views = row["view_information"]
+        yield SectionedReport(study, row["report"], sentences, views)
 
 
 # --- answers to rows
@@ -175,19 +161,17 @@ def structured_tables(
     refused: list[dict[str, object]] = []
     for report, answer in zip(reports, answers, strict=True):
         findings += _rows_of_mentions(report, answer)
-        accounts += _rows_of_accounts(report, answer)
+        row_counts = Counter(mention.sentence for mention in answer.mentions)
+        for position, reading in enumerate(answer.readings):
+            sentence = report.sentences[position]
+            # Sentences of technique, comparison and the like need no account.
+            if sentence.section != "other":
+                account: dict[str, Any] = _key_of(report, sentence)
+                account |= {"account": reading.account, "reason": reading.reason}
+                accounts.append(account | {"rows": row_counts[position]})
         for value in answer.refused:
-            refused.append(
-                {
-                    "number": len(refused),
-                    "study_id": report.study_id,
-                    "section": value.section,
-                    "sent_idx": value.sentence,
-                    "column": value.column,
-                    "found": value.found,
-                    "reason": value.reason,
-                }
-            )
+            number = {"number": len(refused), "study_id": report.study_id}
+            refused.append(number | asdict(value))
     return StructuredTables(
         structured_findings=STRUCTURED_FINDINGS.frame(findings),
         sentence_accounts=SENTENCE_ACCOUNTS.frame(accounts),
@@ -195,23 +179,12 @@ def structured_tables(
     )
 
 
-def _rows_of_accounts(
-    report: SectionedReport, answer: StructuredReport
-) -> Iterator[dict[str, object]]:
-    """Write what became of each sentence."""
-    mention_counts = Counter(mention.sentence for mention in answer.mentions)
-    readings = zip(report.sentences, answer.readings, strict=True)
-    for position, (sentence, reading) in enumerate(readings):
-        # Sentences of technique, comparison and the like need no account.
-        if sentence.section != "other":
-            yield {
-                "study_id": report.study_id,
-                "section": sentence.section,
-                "sent_idx": sentence.number,
-                "account": reading.account,
-                "reason": reading.reason,
-                "rows": mention_counts[position],
-            }
+def _key_of(report: SectionedReport, sentence: Sentence) -> dict[str, Any]:
+    return {
+        "study_id": report.study_id,
+        "section": sentence.section,
+        "sent_idx": sentence.number,
+    }
 
 
 def _rows_of_mentions(
@@ -219,35 +192,38 @@ def _rows_of_mentions(
 ) -> Iterator[dict[str, object]]:
     """Write the mentions of a report, numbered by section."""
     # All keys first: a mention may refer to one that stands behind it.
-    numbers: list[int] = []
-    keys: list[str] = []
+    keys: list[tuple[str, int]] = []
     counts: Counter[str] = Counter()
     for mention in answer.mentions:
         section = report.sentences[mention.sentence].section
         counts[section] += 1
-        numbers.append(counts[section])
-        keys.append(f"{section}:{counts[section]}")
-    for mention, number in zip(answer.mentions, numbers, strict=True):
+        keys.append((section, counts[section]))
+    written_keys = [f"{section}:{number}" for section, number in keys]
+    for mention, (_, number) in zip(answer.mentions, keys, strict=True):
         sentence = report.sentences[mention.sentence]
-        values = {"ent": (mention.ent,), "location": mention.location}
-        values |= mention.attributes
-        values = {name: values.get(name, ()) for name in _QUOTED_COLUMNS}
-        yield {
-            "study_id": report.study_id,
-            "section": sentence.section,
-            "sent_idx": sentence.number,
+        spans_by_column = {"ent": (mention.ent,), "location": mention.location}
+        for column in ATTRIBUTES:
+            spans_by_column[column] = mention.attributes.get(column, ())
+        ranges = {
+            column: " ".join([column, *map(_written, spans)])
+            for column, spans in spans_by_column.items()
+            if spans
+        }
+        cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
+        yield _key_of(report, sentence) | {
             "sent": sentence.text,
             "ent_idx": number,
             "normed_ent": mention.normed_ent,
             "cat": mention.cat,
             "status": mention.status,
-            "evidence": [keys[position] for position in mention.evidence],
-            "associate": [keys[position] for position in mention.associate],
-            "spans": _written_spans(values),
-            "cues": "; ".join(
-                f"{use.cue} {use.span.begin}-{use.span.end}" for use in mention.cues
-            ),
-            **{name: _cell(report.text, spans) for name, spans in values.items()},
+            "evidence": [written_keys[position] for position in mention.evidence],
+            "associate": [written_keys[position] for position in mention.associate],
+            "spans": "; ".join(ranges.values()),
+            "cues": "; ".join(cues),
+            **{
+                column: _cell(report.text, spans)
+                for column, spans in spans_by_column.items()
+            },
         }
 
 
@@ -260,13 +236,13 @@ def _cell(text: str, spans: Sequence[Span]) -> str:
 # --- the columns `spans` and `cues`, there and back: "ent 0-8; location 12-16 20-24"
 
 
-def _written_spans(spans_by_column: Mapping[str, Sequence[Span]]) -> str:
-    entries: list[str] = []
-    for column, spans in spans_by_column.items():
-        ranges = [f"{span.begin}-{span.end}" for span in spans]
-        if ranges:
-            entries.append(" ".join([column, *ranges]))
-    return "; ".join(entries)
+def _written(span: Span) -> str:
+    return f"{span.begin}-{span.end}"
+
+
+def _read_span(written: str) -> Span:
+    begin, end = written.split("-")
+    return Span(int(begin), int(end))
 
 
 def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
@@ -276,8 +252,7 @@ def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
         Column -> characters of its values in the report, in the order of the values.
     """
     spans_by_column: dict[str, tuple[Span, ...]] = {}
-    # An empty text, split, would be one empty entry.
-    for entry in filter(None, cell.split("; ")):
+    for entry in cell.split("; "):
         column, *ranges = entry.split(" ")
         spans_by_column[column] = tuple(map(_read_span, ranges))
     return spans_by_column
@@ -285,18 +260,10 @@ def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
 
 def read_cues(cell: str) -> list[CueUse]:
     """Read a cell of the column `cues`: cues with their characters in the report."""
-    uses: list[CueUse] = []
-    for entry in filter(None, cell.split("; ")):
-        cue, range_ = entry.split(" ")
-        uses.append(CueUse(cue, _read_span(range_)))
-    return uses
+    entries = [entry.split(" ") for entry in cell.split("; ") if entry]
+    return [CueUse(cue, _read_span(written)) for cue, written in entries]
 
 
 def is_unresolved(cell: str) -> bool:
     """Whether a row, by its cell `cues`, is open by unread words alone."""
     return UNANSWERED in cell
-
-
-def _read_span(range_: str) -> Span:
-    begin, end = range_.split("-")
-    return Span(int(begin), int(end))

@@ -42,12 +42,7 @@ from lunguage_assets.tables.columns import (
 from lunguage_assets.tables.schema import Column, Table, Where
 
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
-AGREEMENT_FIELDS = (
-    *("finding", "normed_ent", "cat", "status", "location"),
-    *ATTRIBUTES,
-    "evidence",
-    "associate",
-)
+AGREEMENT_FIELDS = ("finding", "normed_ent", "cat", "status", "location", *ATTRIBUTES)
 _SPANS = "[a-z_]+(?: [0-9]+-[0-9]+)+"
 _VIEW_SOURCES = ("metadata", "procedure text", "report text", "unknown")
 
@@ -352,9 +347,7 @@ STRUCTURING_AGREEMENT = Table(
             AGREEMENT_FIELDS,
         ),
         integer("rows", "Matched rows"),
-        integer(
-            "first", "Values of the first: rows; words of places and attributes; links"
-        ),
+        integer("first", "Values of the first: rows; words of places and attributes"),
         integer("second", "Values of the second"),
         integer("agreed", "Values that both have"),
         optional_probability(

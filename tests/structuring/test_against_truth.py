@@ -11,7 +11,7 @@ from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.sample import write_raw_sample
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.structuring.agreement import gold_rows, structuring_agreement
+from lunguage_assets.structuring.agreement import structuring_agreement
 from lunguage_assets.structuring.rows import (
     read_reports,
     sectioned_reports,
@@ -32,7 +32,8 @@ def test_what_invented_prose_says_is_read_with_status_place_and_attributes(
 ) -> None:
     options = CorpusSettings()
     write_raw_sample(tmp_path / "text", tmp_path / "truth", 80, seed=0)
-    gold = gold_rows(take_in(find_delivery(tmp_path / "truth"), options).findings)
+    truth = take_in(find_delivery(tmp_path / "truth"), options).findings
+    gold = truth.rename(columns={"name": "normed_ent"})
     reports_read = read_reports(receive(find_delivery(tmp_path / "text"), options))
     reports = list(
         sectioned_reports(reports_read.report_texts, reports_read.report_sentences)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.structuring.agreement import GOLD, gold_rows, structuring_agreement
+from lunguage_assets.structuring.agreement import GOLD, structuring_agreement
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
@@ -84,24 +84,6 @@ def test_rows_are_matched_only_within_a_sentence_and_by_a_common_word() -> None:
         assert compared(first, frame(other_row)).loc["finding", "agreed"] == 0
 
 
-def test_references_agree_when_they_lead_to_matched_rows() -> None:
-    def linked(*numbers: int) -> pd.DataFrame:
-        one, two, three = numbers
-        rows = [
-            row(one, "opacity", associate=[f"find:{two}"]),
-            row(two, "pneumonia", evidence=[f"find:{one}", f"find:{three}"]),
-            row(three, "fever"),
-        ]
-        return frame(*sorted(rows, key=lambda one: one["ent_idx"]))
-
-    agreement = compared(linked(1, 2, 3), linked(3, 1, 2))
-    assert counts(agreement, "evidence") == [2, 2, 2]
-    assert counts(agreement, "associate") == [1, 1, 1]
-    # The one without a partner is no link of the first.
-    without = linked(3, 1, 2).iloc[[0, 2]]
-    assert counts(compared(linked(1, 2, 3), without), "evidence") == [2, 2, 1]
-
-
 def test_gold_comes_first_counts_its_own_studies_and_finds_reworded_sentences() -> None:
     reworded = SENTENCE.replace(" an", "").upper()
     gold = frame(*(cells | {"sent": reworded} for cells in TWO))
@@ -111,23 +93,3 @@ def test_gold_comes_first_counts_its_own_studies_and_finds_reworded_sentences() 
     assert who.to_numpy().tolist() == [[GOLD, "a"], [GOLD, "b"], ["a", "b"]]
     assert counts(compared(reading, gold=gold), "finding") == [2, 2, 2]
     assert compared(reading, reading).loc["finding", "agreed"] == 3
-
-
-def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> (
-    None
-):
-    delivered = pd.DataFrame(
-        {
-            "finding_id": ["s00000001:4", "s00000001:9"], "study_id": ["s00000001"] * 2,
-            "section": ["find", "impr"], "sent": ["Opacity.", "Pneumonia."], "ent_idx": [1, 1],
-            "ent": ["opacity", "pneumonia"], "name": ["opacity", "pneumonia"], "cat": ["PF", "CF"],
-            "status": ["dp", "tp"], "location": ["", ""], "evidence": [[], ["s00000001:4", "~fever"]],
-            "associate": [["s00000001:9"], []], **dict.fromkeys(ATTRIBUTES, ""),
-        }
-    )  # fmt: skip
-    gold = gold_rows(delivered)
-    assert gold["evidence"].tolist() == [[], ["find:1"]]
-    assert gold["associate"].tolist() == [["impr:1"], []]
-    assert delivered["evidence"].tolist()[1] == ["s00000001:4", "~fever"]
-    agreement = compared(gold, gold)
-    assert (agreement.loc[["finding", "evidence", "associate"], "f1"] == 1.0).all()

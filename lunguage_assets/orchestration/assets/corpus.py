@@ -43,7 +43,6 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.quarantine import Tables, valid_studies
 from lunguage_assets.quality.rules import studies_of
-from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
@@ -100,7 +99,7 @@ def text_assets(
         received = receive(
             configuration.home.delivery(batch.key), configuration.settings.corpus
         )
-        tables = vars(read_reports(received, configuration.processes))
+        tables = read_reports(received, configuration.processes)._asdict()
         metadata = {
             "batch_sha256": batch.sha256,
             "studies": len(tables["report_texts"]),
@@ -211,7 +210,7 @@ def text_assets(
         name="compare_structurers",
         outs=table_outs(
             "text",
-            versioned("2", settings.corpus.default_view),
+            versioned("3", settings.corpus.default_view),
             "structuring_agreement",
         ),
         ins={
@@ -248,7 +247,7 @@ def text_assets(
                 delivery.vocabulary,
                 configuration.settings.corpus,
             )
-            gold = gold_rows(coded)
+            gold = coded.rename(columns={"name": "normed_ent"})
         metadata = {
             "structurers": ", ".join(by_structurer) or "none",
             "gold_rows": 0 if gold is None else len(gold),
