@@ -252,9 +252,7 @@ class ModelStructurer:
             )
             for report in sent
         ]
-        answers = [
-            settled.value for settled in self._asker.ask(requests, parse_answer)
-        ]
+        answers = [settled.value for settled in self._asker.ask(requests, parse_answer)]
         self._asker.require_readable(answers)
         answer_by_report = dict(zip(sent, answers, strict=True))
         structured: list[StructuredReport] = []
