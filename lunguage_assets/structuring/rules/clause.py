@@ -59,7 +59,7 @@ class Clause:
         if word.form in _SPEAKS_OF_FINDINGS:
             following.findings = self.findings
         # "The heart is enlarged but stable": the heart is stable, too.
-        if is_but and self.described_parts:
+        if self.described_parts:
             following.described_parts = self.described_parts
             following.role = "words"
         return following

@@ -25,9 +25,7 @@ def take_description(
     Returns:
         The drafts that it begins: a second finding, or a location as a subject.
     """
-    is_predicate = "copula" in phrase.lead_kinds
-    is_on_list = bool(phrase.lead_kinds & JOINTS) and not is_predicate
-    if is_on_list and following.adds_adjective_and_noun:
+    if phrase.lead_kinds & JOINTS and following.adds_adjective_and_noun:
         # "Small, calcified granuloma": the noun of the adjective follows.
         clause.pending = clause.pending + phrase.tokens
         return []

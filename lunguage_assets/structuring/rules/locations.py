@@ -94,7 +94,7 @@ def _locate_findings(
             continue
         _leave_topic(clause, finding, locations)
         groups = finding.location_groups
-        if groups and clause.role == "place" and phrase.lead_kinds & JOINTS:
+        if phrase.lead_kinds & JOINTS:
             # "In the right base and in the lingula": another row.
             _add_row_at(finding, locations)
         elif groups:
@@ -151,10 +151,9 @@ def _is_another_location(
         following: the phrase behind it.
         words: other words of the phrase.
     """
-    if clause.role != "place" or not phrase.is_joined or not clause.findings:
-        return False
     # "... in the base, and the enlarged heart", "..., and the heart is large".
-    return not says_state(words) and not following.is_predicate
+    is_of_part = says_state(words) or following.is_predicate
+    return clause.role == "place" and phrase.is_joined and not is_of_part
 
 
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
@@ -194,9 +193,8 @@ def _take_topic(
     """
     modifiers = clause.pending + words
     clause.pending = []
-    is_behind_part = bool(clause.open_parts) and clause.role == "part"
     if any(location.kind == "anatomy" for location in locations):
-        if not is_behind_part or "preposition" not in phrase.lead_kinds:
+        if not clause.open_parts or "preposition" not in phrase.lead_kinds:
             return take_parts(clause, phrase, following, locations, modifiers)
         # "The apex of the left lung".
         part = clause.open_parts[-1]
@@ -224,10 +222,9 @@ def with_side_before(
         locations: of the second location, which is joined to the first.
         before: words of the first.
     """
-    names_side = any(is_side(location) for location in locations)
-    if names_side or not _lies_in_a_side(locations[0]):
-        return locations
-    return [*filter(is_side, before), *locations]
+    if _lies_in_a_side(locations[0]):
+        return [*filter(is_side, before), *locations]
+    return locations
 
 
 def with_noun_behind(

@@ -71,9 +71,11 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
         first_row_of.setdefault(row.draft, number)
     mentions: list[Mention] = []
     for row in rows:
-        # A sign may be a pointer to the sentence before, which makes no row here.
-        signs = [sign for sign in _stated_signs(row.draft) if sign in first_row_of]
-        evidence = tuple(first_row_of[sign] for sign in signs)
+        # What is denied has no support. A sign may be a pointer to the sentence before,
+        # which makes no row here.
+        signs = [] if row.draft.head.negation else row.draft.signs
+        stated_signs = filter(first_row_of.__contains__, signs)
+        evidence = tuple(first_row_of[sign] for sign in stated_signs)
         mentions.append(mention_of(row.draft, row.locations, text, evidence))
     for cause in first_row_of.values():
         # The way back of an evidence, which leads to the first row of the draft.
@@ -81,16 +83,6 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
             associate = (*mentions[sign].associate, cause)
             mentions[sign] = replace(mentions[sign], associate=associate)
     return tuple(mentions)
-
-
-def _stated_signs(draft: MentionDraft) -> list[MentionDraft]:
-    """Take what supports a finding; what is denied has no support and is none."""
-    head = draft.head
-    # A denial by a mimic has its cause: "a skin fold simulates a pneumothorax".
-    is_mimicked = any(edge.cue.startswith("mimic.") for edge in head.edges)
-    if head.negation and not is_mimicked:
-        return []
-    return [sign for sign in draft.signs if not sign.head.negation]
 
 
 def mention_of(
@@ -201,7 +193,7 @@ def _attributes(draft: MentionDraft, text: str) -> dict[str, tuple[Span, ...]]:
     """Take the words that describe a draft, by column in the order of the columns."""
     values: dict[str, list[Span]] = {}
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
-        if word.code and _is_attribute(draft, word, text):
+        if _is_attribute(draft, word, text):
             values.setdefault(word.code, []).append(_value_of(word, text))
     past = draft.head.past
     if past is not None:

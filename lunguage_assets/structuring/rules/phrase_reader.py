@@ -61,7 +61,6 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
             clause.pending = clause.pending + phrase.tokens
         else:
             drafts += _take(clause, phrase, following)
-    _attach_limitations(drafts, clause)
     # A part of the body of which nothing is said is no mention: "the lungs" alone.
     mentioned = [draft for draft in drafts if draft.is_finding or draft.is_judged]
     _link_open_causes(mentioned)
@@ -93,11 +92,7 @@ def _attach_limitations(drafts: list[MentionDraft], clause: Clause) -> None:
 
     "The left base cannot be assessed" limits no statement: it is one.
     """
-    limits: list[TaggedToken] = []
-    for word in clause.pending:
-        is_not_assessed = word.cue is not None and word.cue.category == "limitation"
-        if word.code == LIMITATION.code and not is_not_assessed:
-            limits.append(word)
+    limits = [word for word in clause.pending if word.code == LIMITATION.code]
     for draft in reversed(drafts):
         if draft.is_finding or draft.is_described:
             draft.modifiers = [*draft.modifiers, *limits]

@@ -68,7 +68,7 @@ class Phrase(NamedTuple):
             return False
         if any(token.kind in _NAMING for token in self.tokens):
             return False
-        return following.is_joined and following.names("finding")
+        return following.is_joined
 
     @property
     def adds_adjective_and_noun(self) -> bool:
@@ -76,12 +76,8 @@ class Phrase(NamedTuple):
 
         "..., enlarged and tortuous aorta".
         """
-        if not self.is_joined or len(self.tokens) < 2:
-            return False
-        if any(token.kind == "alternative" for token in self.lead_in):
-            return False
-        has_noun = self.names("anatomy") or self.names("finding")
-        return has_noun and self.tokens[0].kind in ("word", "abnormal")
+        names = self.names("anatomy") or self.names("finding")
+        return self.is_joined and names and self.tokens[0].kind in ("word", "abnormal")
 
     @property
     def is_location_alone(self) -> bool:
