@@ -22,21 +22,13 @@ from lunguage_assets.corpus.side_files import read_metadata
 from lunguage_assets.corpus.texts.packed import reports_digest
 from lunguage_assets.corpus.texts.raw import COLUMNS, patient_of, study_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
-from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
 FINDINGS_PARQUET = "Lunguage.parquet"
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
-REPORTS = "reports.csv"
 PACKED = "raw_reports.parquet"
 """Raw reports of any layout, as a home stores them."""
-_MOST_TEXT = 4 << 30
-"""Bytes of all raw reports of a delivery, which are in memory while it is registered.
-
-MIMIC-CXR's are 0.2 GiB.
-"""
-
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
 
@@ -45,15 +37,14 @@ DeliveryKind = Literal["findings", "text"]
 class Delivery:
     """The files of a delivery: findings, or raw reports as `texts`, never both.
 
-    The others are optional. `reports` are texts beside findings. `loaded_reports` are
-    those of a part of the raw reports, already read.
+    The others are optional. `loaded_reports` are those of a part of the raw reports,
+    already read.
     """
 
     folder: Path
     findings: Path | None
     vocabulary: Path | None
     metadata: Path | None
-    reports: Path | None
     declared: Corpus
     texts: TextSource | None = None
     loaded_reports: pd.DataFrame | None = field(default=None, repr=False, compare=False)
@@ -66,7 +57,7 @@ class Delivery:
     @property
     def tables(self) -> list[Path]:
         """The files that exist, without those of raw reports."""
-        files = (self.findings, self.vocabulary, self.metadata, self.reports)
+        files = (self.findings, self.vocabulary, self.metadata)
         return [path for path in files if path is not None]
 
     @property
@@ -140,18 +131,11 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
         Deliveries with `loaded_reports`.
 
     Raises:
-        InputError: they cannot be read, or are too many for memory.
+        InputError: they cannot be read.
     """
     if delivery.texts is None:
         return [delivery]
     reports = delivery.raw_reports()
-    if reports["content"].map(len).sum() > _MOST_TEXT:
-        raise InputError(
-            delivery.main_file,
-            "more than 4 GiB of raw reports",
-            "at most 4 GiB in a delivery",
-            "Deliver them in several deliveries.",
-        )
     if most is None:
         return [replace(delivery, loaded_reports=reports)]
     patients = reports["patient"]
@@ -163,18 +147,9 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     patients = mapped(patients, lambda patient: patient_of(patient) if patient else "")
     # Without a patient the study stands for one.
     patients = first_said(patients, reports["study"])
-    sizes = patients.value_counts(sort=False)
-    part_by_patient: dict[str, int] = {}
-    size_of_last = 0
-    part = 0
-    # A patient is in the part in which the first of the reports is.
-    # Which part is full depends on the order of the delivery alone.
-    for patient in patients.unique():
-        if size_of_last >= most:
-            part += 1
-            size_of_last = 0
-        part_by_patient[patient] = part
-        size_of_last += sizes[patient]
+    # In the order of the first reports, which part is full depends on it alone.
+    sizes = patients.value_counts(sort=False).reindex(patients.unique())
+    part_by_patient = (sizes.cumsum() - sizes) // most
     return [
         replace(delivery, loaded_reports=of_part.reset_index(drop=True))
         for _, of_part in reports.groupby(patients.map(part_by_patient))

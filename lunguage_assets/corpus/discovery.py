@@ -19,7 +19,6 @@ from lunguage_assets.corpus.delivery import (
     FINDINGS_PARQUET,
     METADATA,
     PACKED,
-    REPORTS,
     VOCABULARY,
     Delivery,
 )
@@ -77,7 +76,7 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         sources = [TextSource(layouts.layout_with(*names, known_by=names), (path,))]
     else:
         findings = _findings(path)
-        sources = _sources(path, has_findings=findings is not None)
+        sources = _sources(path, findings)
     forms = [source.title for source in sources]
     if findings is not None:
         forms.insert(0, FINDINGS)
@@ -92,8 +91,6 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         findings=findings,
         vocabulary=_file_named(folder, VOCABULARY),
         metadata=_metadata(folder, looks_above=bool(sources)),
-        # Beside raw reports such a table would be raw reports, too.
-        reports=_file_named(folder, REPORTS) if findings is not None else None,
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
@@ -183,15 +180,14 @@ def _files_in(path: Path) -> list[Path]:
     return files
 
 
-def _sources(path: Path, *, has_findings: bool) -> list[TextSource]:
+def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     """Find the raw reports of a folder, or of a file.
 
     Args:
         path: the folder or the file.
-        has_findings: they are beside findings, where a table of texts is of their
-            studies, and a text file a licence or a note.
+        findings: that are there, too; a text file beside them may be a licence.
     """
-    files = _files_in(path)
+    files = [file for file in _files_in(path) if file != findings]
     packed = [file for file in files if file.name == PACKED]
     if packed:
         return [TextSource(None, (packed[0],))]
@@ -199,7 +195,7 @@ def _sources(path: Path, *, has_findings: bool) -> list[TextSource]:
     sources = []
     # Of a part (a split) that comes in several files the first layout's is read.
     known_parts: set[tuple[str, str]] = set()
-    for name, layout in layouts.layouts().items():
+    for layout in layouts.layouts().values():
         file_by_part = {
             (layout.title, layout.part_in(file.name)): file
             for file, its_layout in layout_by_file.items()
@@ -207,16 +203,15 @@ def _sources(path: Path, *, has_findings: bool) -> list[TextSource]:
         }
         paths = [file_by_part[part] for part in file_by_part.keys() - known_parts]
         known_parts.update(file_by_part)
-        if paths and not (has_findings and name == layouts.REPORTS):
+        if paths:
             paths.sort()
             beside = _table_beside(layout, paths[0])
             sources.append(TextSource(layout, tuple(paths), beside))
     for file in files:
         if is_archive(file) and layout_by_file[file] is None:
             sources += _sources_of_tree(file)
-    if any(_TREES.fullmatch(entry.name) for entry in path.glob("*")) or not (
-        sources or has_findings
-    ):
+    has_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
+    if has_tree or (findings is None and not sources):
         sources += _sources_of_tree(path)
     return sources
 

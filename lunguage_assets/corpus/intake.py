@@ -17,13 +17,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import (
-    clean,
-    clean_list,
-    first_alternative,
-    first_said,
-    mapped,
-)
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings import findings_table, with_sequences
@@ -32,7 +25,6 @@ from lunguage_assets.corpus.lunguage import in_report_order, read_findings
 from lunguage_assets.corpus.side_files import (
     METADATA_COLUMNS,
     read_metadata,
-    read_reports,
     read_terms,
 )
 from lunguage_assets.corpus.texts.receiving import Received
@@ -40,13 +32,11 @@ from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import ATTRIBUTES, REPORTS
+from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 _STRUCTURED = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
-_CLEANED_LISTS = ("ent", "normed_ent", "location", *ATTRIBUTES)
-"""Columns of structured rows that are cleaned as the cells of a file are."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +81,11 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
-    ids = set(studies["study_id"])
-    metadata = read_metadata(delivery.metadata, ids, log)
-    texts = studies["study_id"].map(read_reports(delivery.reports, ids, log))
-    studies = studies.join(metadata.drop(columns="patient"), on="study_id").assign(
-        # What the findings file itself says goes before what lies beside it.
-        report=first_said(studies["report"], texts.fillna("")),
-        file=delivery.main_file,
+    metadata = read_metadata(delivery.metadata, set(studies["study_id"]), log)
+    studies = studies.join(metadata.drop(columns="patient"), on="study_id")
+    studies = studies.assign(file=delivery.main_file).fillna(
+        dict.fromkeys(METADATA_COLUMNS, "")
     )
-    studies = studies.fillna(dict.fromkeys(METADATA_COLUMNS, ""))
     log.note_rows("report-missing", studies[studies["report"] == ""], "report")
     return _intake(studies, rows, terms, settings, log)
 
@@ -114,7 +100,7 @@ def take_in_gold(
         vocabulary: of the batch, which names the rows.
         settings: as of `take_in`, and raises as it does.
     """
-    delivery = Delivery(file.parent, file, vocabulary, None, None, Corpus())
+    delivery = Delivery(file.parent, file, vocabulary, None, Corpus())
     return take_in(delivery, settings).findings
 
 
@@ -148,7 +134,7 @@ def take_in_structured(
             "expected those of report_texts only"
         )
     log = IntakeLog(received.rejected, received.intake_notes)
-    rows = _delivered_rows(structured_findings, log)
+    rows = _delivered_rows(structured_findings)
     with_rejected = pd.concat([received.rejected["study_id"], rows["study_id"]])
     delivered = studies["study_id"].map(with_rejected.value_counts()).fillna(0)
     studies = studies.assign(
@@ -204,37 +190,28 @@ def _intake(
     )
 
 
-def _delivered_rows(structured_findings: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
+def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
     """Make rows as a file would have them, whose references are ids already.
 
     `line` is the number in the frame, `row` that in the study; both from 1.
     """
     rows = in_report_order(structured_findings)
     number = rows.groupby("study_id", sort=False).cumcount() + 1
-    cleaned = {name: mapped(rows[name], clean_list) for name in _CLEANED_LISTS}
-    cleaned["normed_ent"] = mapped(cleaned["normed_ent"], first_alternative)
     rows = rows.assign(
-        **cleaned,
         file=_STRUCTURED,
         line=rows.index + 1,
         row=number,
         finding_id=list(map(row_of_a_study, rows["study_id"], number)),
-        sent=mapped(rows["sent"], clean),
     )
     names = rows["section"] + ":" + rows["ent_idx"].astype(str)
     ids = dict(zip(rows["study_id"] + " " + names, rows["finding_id"], strict=True))
     for column in ("evidence", "associate"):
         # What a row names twice counts once.
-        named = rows.explode(column).dropna(subset=column)
+        named = rows.explode(column).dropna(subset=column).astype({column: "str"})
         named = named.drop_duplicates(["finding_id", column])
         target = (named["study_id"] + " " + named[column]).map(ids)
         # A model may refer to a row that it did not write, or to the row itself.
-        is_self = target == named["finding_id"]
-        log.note_rows("self-reference", named[is_self], column, column)
-        log.note_rows("dangling-reference", named[target.isna()], column, column)
-        used = target[~is_self & target.notna()]
+        used = target[target.notna() & (target != named["finding_id"])]
         lists = used.groupby(level=0).agg(list).reindex(rows.index)
-        rows[column] = [
-            targets if isinstance(targets, list) else [] for targets in lists
-        ]
+        rows[column] = [found if isinstance(found, list) else [] for found in lists]
     return rows

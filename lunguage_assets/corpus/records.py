@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,7 +62,7 @@ class Records(NamedTuple):
     header: list[str]
     values: pd.DataFrame
     broken: pd.DataFrame
-    guessed: pd.Index[int]
+    guessed: list[int]
 
     def note_damages(self, log: IntakeLog) -> None:
         """Reject what cannot be parsed, whose study nobody knows; note guesses."""
@@ -112,11 +111,12 @@ def read_records(
             breaks off in its last record; the message shows no cell.
     """
     content = content_of(path, TABLE_FORM)
-    broken: dict[int, tuple[str, str, str]] = {}
     if _is_parquet(path):
-        header, values = _read_parquet(path.name, content, wanted)
+        header, rows = _read_parquet(path.name, content, wanted)
+        broken: dict[int, tuple[str, str, str]] = {}
+        guessed: list[int] = []
     else:
-        header, values, broken = _read_csv(path.name, content)
+        header, rows, broken, guessed = _read_csv(path.name, content)
     names = [
         folded_name(name) or f"unnamed column {number}"
         for number, name in enumerate(header, 1)
@@ -126,15 +126,12 @@ def read_records(
     if repeated:
         raise _unusable(path.name, f"repeated columns (numbers {repeated})")
     require_columns(path.name, header, required, tuple(wanted or ()))
-    if values.empty and not broken and not may_be_empty:
+    if not (rows or broken or may_be_empty):
         raise _unusable(path.name, "a header line and no data row")
-    read = values.to_numpy()
-    texts = np.frompyfunc(_readable, 1, 1)(read)
-    guessed = values.index[(texts != read).any(axis=1)]
-    readable = pd.DataFrame(texts, values.index, names, dtype=object)
+    values = pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
     in_words = ["reason", "found", "content"]
     unusable = pd.DataFrame.from_dict(broken, "index", object, in_words)
-    return Records(path.name, header, readable, unusable, guessed)
+    return Records(path.name, header, values, unusable, guessed)
 
 
 def read_header(path: Path) -> list[str]:
@@ -202,8 +199,8 @@ def _csv_header(file: str, lines: Sequence[str]) -> tuple[list[str], int]:
 
 def _read_csv(
     file: str, content: bytes
-) -> tuple[list[str], pd.DataFrame, dict[int, tuple[str, str, str]]]:
-    """Read the header, every record, and why some are broken.
+) -> tuple[list[str], dict[int, list[str]], dict[int, tuple[str, str, str]], list[int]]:
+    """Read the header, the good and the broken records, and which are not UTF-8.
 
     Raises:
         InputError: the file was cut on its way: its last record breaks off, without a
@@ -214,18 +211,22 @@ def _read_csv(
     header, start = _csv_header(file, lines)
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
+    guessed = []
     for number, record in enumerate(_cut_records(lines[start:], len(header)), 1):
+        text = _readable(record)
+        if text != record:
+            guessed.append(number)
         values: list[str] = []
         reason = UNCLOSED
         found = "a quote that is not closed, or text behind a closing quote"
         with suppress(csv.Error):
-            values = next(csv.reader([record], strict=True))
+            values = next(csv.reader([text], strict=True))
             reason = WIDTH
             found = f"{len(values)} values"
         if len(values) == len(header):
             rows[number] = values
             continue
-        broken[number] = (reason, found, _readable(record[:_CHARACTERS_KEPT].rstrip()))
+        broken[number] = (reason, found, text[:_CHARACTERS_KEPT].rstrip())
         is_last = record.endswith(lines[-1])
         if len(values) < len(header) and is_last and lines[-1][-1:] not in "\r\n":
             raise InputError(
@@ -235,9 +236,7 @@ def _read_csv(
                 "Deliver the whole file again, or fix its last record.",
                 row=number,
             )
-    numbers = list(rows)
-    frame = pd.DataFrame(list(rows.values()), numbers, range(len(header)), dtype=object)
-    return header, frame, broken
+    return header, rows, broken, guessed
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
@@ -296,7 +295,7 @@ def _damaged_parquet(file: str, error: Exception) -> InputError:
 
 def _read_parquet(
     file: str, content: bytes, wanted: Collection[str] | None
-) -> tuple[list[str], pd.DataFrame]:
+) -> tuple[list[str], dict[int, list[str]]]:
     """Read the header, and the wanted columns as text.
 
     Raises:
@@ -313,36 +312,30 @@ def _read_parquet(
                 size += chunk.total_uncompressed_size
                 size += _BYTES_OF_A_VALUE * chunk.num_values
     require_size(file, size)
-    numbers = range(1, metadata.num_rows + 1)
-    cells = pd.DataFrame("", numbers, header, dtype=object)
+    nothing = [""] * metadata.num_rows
+    columns = []
     characters = 0
-    for name in names:
-        try:
-            column = opened.read([name], use_threads=False).column(0)
-            texts = [text for chunk in column.chunks for text in _texts_of(chunk)]
-        # Anything, as in `_opened_parquet`.
-        except Exception as error:
-            raise _damaged_parquet(file, error) from None
+    for name in header:
+        texts = _texts_of(file, opened, name) if name in names else nothing
         # A text that stands once in a file may be the value of every row.
         characters += sum(map(len, texts))
         require_size(file, characters)
-        cells[name] = pd.Series(texts, numbers, dtype=object)
-    return header, cells
+        columns.append(texts)
+    return header, dict(enumerate(map(list, zip(*columns, strict=True)), 1))
 
 
-def _texts_of(chunk: pa.Array) -> list[str]:
-    """Make the texts of a column; bytes that are not UTF-8 stay, as in a CSV.
-
-    Each text is made once, however often it stands in the column.
-    """
-    if not isinstance(chunk, pa.DictionaryArray):
-        chunk = chunk.dictionary_encode()
-    values = chunk.dictionary
-    # Numbers, dates and the like: one that no calendar has says so in words.
-    if not pa.types.is_binary(values.type):
-        values = values.cast(pa.string())
-    texts = [
-        value.decode("utf-8", "surrogateescape")
-        for value in values.cast(pa.binary()).to_pylist()
-    ]
-    return ["" if n is None else texts[n] for n in chunk.indices.to_pylist()]
+def _texts_of(file: str, opened: pq.ParquetFile, name: str) -> list[str]:
+    """Read a column; each text is made once, however often it stands in it."""
+    column: list[str] = []
+    # Anything, as in `_opened_parquet`.
+    try:
+        for chunk in opened.read([name], use_threads=False).column(0).chunks:
+            if not isinstance(chunk, pa.DictionaryArray):
+                chunk = chunk.dictionary_encode()
+            # Of dates, one that no calendar has says so in words.
+            texts = chunk.dictionary.cast(pa.string()).to_pylist()
+            numbers = chunk.indices.to_pylist()
+            column += ["" if number is None else texts[number] for number in numbers]
+    except Exception as error:
+        raise _damaged_parquet(file, error) from None
+    return column

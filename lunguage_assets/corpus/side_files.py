@@ -1,4 +1,4 @@
-"""The optional files of a delivery: vocabulary, image metadata, texts beside findings.
+"""The optional files of a delivery: vocabulary and image metadata.
 
 A missing file is noted and stops nothing. A row that cannot be used is noted, never put
 among the rejected rows: those are rows of findings and are accounted for one by one.
@@ -122,33 +122,6 @@ def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) 
     for file, studies_of_file in studies_by_file.items():
         of_file = rows[studies.isin(studies_of_file)]
         of_file.to_csv(file, index=False, header=records.header, lineterminator="\n")
-
-
-def read_reports(
-    path: Path | None, study_ids: Collection[str], log: IntakeLog
-) -> pd.Series:
-    """Read raw report texts that lie beside findings.
-
-    Args:
-        path: a table with `study_id` and `report`, if there is one.
-        study_ids: of the studies that are read; others are counted in a note.
-        log: takes notes.
-
-    Returns:
-        The texts by study id.
-    """
-    if path is None:
-        return pd.Series(dtype=object)
-    rows = _rows(path, ["study_id", "report"], [], "report-row-ignored", log)
-    is_known = rows["study_id"].isin(study_ids)
-    others = rows.loc[~is_known, "study_id"].nunique()
-    if others:
-        log.note("reports-without-rows", path.name, found=f"{others} studies")
-    rows = rows[is_known & (rows["report"] != "")]
-    texts = rows.drop_duplicates("study_id").set_index("study_id")["report"]
-    is_other = rows["report"] != rows["study_id"].map(texts)
-    log.note_rows("reports-differ", rows[is_other], "report")
-    return texts
 
 
 def _rows(

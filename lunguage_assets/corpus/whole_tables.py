@@ -34,7 +34,7 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFra
             many values. No cell is quoted.
     """
     _, header, values, broken, guessed = read_records(path, may_be_empty=True)
-    if len(broken) or len(guessed):
+    if len(broken) or guessed:
         number = min([*broken.index, *guessed])
         found = "a row that is not in UTF-8"
         if number in broken.index:

@@ -24,7 +24,6 @@ def deliver(tmp_path: Path) -> Deliver:
         *,
         vocabulary: str = "",
         metadata: str = "",
-        reports: str = "",
         default_view: str = "",
     ) -> Intake:
         for old in tmp_path.iterdir():
@@ -36,7 +35,6 @@ def deliver(tmp_path: Path) -> Deliver:
         sides = {
             "Lunguage_vocab.csv": vocabulary,
             "mimic-cxr-2.0.0-metadata.csv": metadata,
-            "reports.csv": reports,
         }
         for name, text in sides.items():
             if text:

@@ -87,12 +87,13 @@ def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> No
             (folder / f"{stem}.csv").write_text(text, encoding="utf-8")
         return content_hash(find_delivery(folder))
 
-    first = delivered("a", Lunguage="one", reports="two")
-    assert delivered("b", Lunguage="one", reports="two", unrelated="x") == first
+    metadata = "mimic-cxr-2.0.0-metadata"
+    first = delivered("a", Lunguage="one", Lunguage_vocab="two")
+    assert delivered("b", Lunguage="one", Lunguage_vocab="two", other="x") == first
     other_hashes = [
-        delivered("c", Lunguage="onet", reports="wo"),
+        delivered("c", Lunguage="onet", Lunguage_vocab="wo"),
         delivered("d", Lunguage="one"),
-        delivered("e", Lunguage="one", Lunguage_vocab="two"),
+        delivered("e", Lunguage="one", **{metadata: "two"}),
     ]
     assert len({first, *other_hashes}) == 4
 

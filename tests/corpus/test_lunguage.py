@@ -197,19 +197,6 @@ def test_only_the_required_columns_are_needed_and_the_rest_is_noted(
     assert notes | {"sequence-derived", "report-missing"} <= noted(intake)
 
 
-def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
-    raw = (
-        "subject_id,study_id,report\n10000001,50000001,Raw "
-        'one.\n10000001,50000002,"Raw\ntwo."\n10000001,59999999,Other.\n'
-    )
-    intake = deliver(
-        [row(0, report="Own."), row(1, report="", study_id="s50000002")], reports=raw
-    )
-    assert intake.reports["report"].tolist() == ["Own.", "Raw\ntwo."]
-    notes = intake.intake_notes.set_index("reason")
-    assert notes.loc["reports-without-rows", "found"] == "1 studies"
-
-
 def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
     rows = [row(n, study_id=f"s5000000{n}", sequence="") for n in (1, 2, 3)]
     metadata = (
@@ -257,7 +244,6 @@ def test_the_error_of_a_file_without_a_header_line_shows_no_text(
         {},
         {"metadata": f"{first}\n1,2\n"},
         {"vocabulary": f"{first}\n1,2\n"},
-        {"reports": f"{first}\n1,2\n"},
     ):
         with pytest.raises(InputError) as caught:
             deliver([row(0)] if sides else f"{first}\n1,2\n", **sides)
@@ -272,6 +258,5 @@ def test_a_side_file_with_a_header_only_stops_nothing(
         [row(0)],
         vocabulary="category,subcategory,target_term,normed_term\n",
         metadata="dicom_id,subject_id,study_id,ViewPosition\n",
-        reports="subject_id,study_id,report\n",
     )
     assert len(intake.findings) == 1

@@ -199,18 +199,19 @@ def test_text_in_another_encoding_is_read_and_told(tmp_path: Path) -> None:
     assert read(tmp_path / "f.csv")[0].values[3] == "caf\u00e9"
 
 
-def test_a_value_of_parquet_that_is_no_text_is_read_and_told(tmp_path: Path) -> None:
-    raw = pa.array([b"good", b"caf\xe9", b"good"])
-    text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
-    no_day = pa.array([0, 0, 2**62], pa.timestamp("us"))
-    pq.write_table(
-        pa.table({"text": text, "binary": raw, "taken": no_day}), tmp_path / "f.parquet"
-    )
-    table = read_records(tmp_path / "f.parquet")
-    assert [*table.guessed] == [2]
-    assert "out of range" in table.values["taken"][3]
-    assert table.values["text"].tolist() == ["good", "caf\u00e9", "good"]
-    assert table.values["binary"].tolist() == ["good", "caf\u00e9", "good"]
+def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:
+    no_day = pa.array([0, None, 2**62], pa.timestamp("us"))
+    table = pa.table({"text": [b"good", b"b", b""], "taken": no_day})
+    pq.write_table(table, tmp_path / "f.parquet")
+    values = read_records(tmp_path / "f.parquet").values
+    assert values["text"].tolist() == ["good", "b", ""]
+    assert values["taken"][2] == ""
+    assert "out of range" in values["taken"][3]
+    raw = pa.array([b"caf\xe9"])
+    text = pa.Array.from_buffers(pa.string(), 1, raw.buffers())
+    pq.write_table(pa.table({"a": text, "b": text}), tmp_path / "f.parquet")
+    with pytest.raises(InputError, match="damaged data"):
+        read_records(tmp_path / "f.parquet")
 
 
 def test_quotes_left_open_on_every_line_are_read_once(tmp_path: Path) -> None:

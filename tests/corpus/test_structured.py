@@ -14,7 +14,6 @@ from profiles import examples
 
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import (
-    Intake,
     row_of_a_study,
     take_in,
     take_in_structured,
@@ -202,7 +201,7 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
     assert intake.rejected.equals(refused)
 
 
-def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
+def test_a_reference_to_no_other_row_is_left_out() -> None:
     frame = structured(1, 3, 0)
     frame.at[0, "evidence"] = [
         "impr:99",
@@ -210,15 +209,10 @@ def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
     ]
     frame.at[0, "associate"] = []
     intake = take_in_structured(received(1), frame, CorpusSettings())
-    assert _of(intake, "dangling-reference") == _of(intake, "self-reference") == 1
     finding_ids = set(intake.findings["finding_id"])
     assert all(
         set(references) <= finding_ids for references in intake.findings["evidence"]
     )
-
-
-def _of(intake: Intake, reason: str) -> int:
-    return int((intake.intake_notes["reason"] == reason).sum())
 
 
 def test_rows_of_an_unknown_study_are_refused() -> None:

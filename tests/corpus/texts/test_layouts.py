@@ -255,8 +255,7 @@ def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "Lunguage.csv").write_text(as_csv([row(0)]), encoding="utf-8")
-    write_table(tmp_path)
-    # A table is taken for the texts of the findings' own reports.
+    (tmp_path / "LICENSE.txt").write_text("Not a report.")
     assert find_delivery(tmp_path).kind == "findings"
     write_mimic_tree(tmp_path)
     with pytest.raises(InputError, match=r"Lunguage\.csv and text files.* in one form"):
