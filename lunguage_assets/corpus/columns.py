@@ -158,7 +158,9 @@ def _with_prefix(prefix: str, value: str) -> str | None:
 def whole_number(value: str) -> int | None:
     """Read a number, zero or more; spreadsheets leave a trailing `.0` behind."""
     number = _NUMBER.fullmatch(value)
-    return int(number.group(1)) if number else None
+    if number is None:
+        return None
+    return int(number.group(1))
 
 
 def section(value: str) -> str | None:

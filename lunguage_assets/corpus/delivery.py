@@ -52,7 +52,7 @@ class Delivery:
     @property
     def kind(self) -> DeliveryKind:
         """What the delivery holds."""
-        return "findings" if self.findings is not None else "text"
+        return "text" if self.findings is None else "findings"
 
     @property
     def tables(self) -> list[Path]:
@@ -90,7 +90,9 @@ def content_hash(delivery: Delivery) -> str:
         # Without the sizes the same bytes, divided otherwise, could be the same files.
         size = path.stat().st_size
         # The same findings under another name are the same batch.
-        name = f"Lunguage{path.suffix}" if path == delivery.findings else path.name
+        name = path.name
+        if path == delivery.findings:
+            name = f"Lunguage{path.suffix}"
         digest.update(f"{name}\0{size}\0".encode())
         with path.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
@@ -107,17 +109,17 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
         InputError: a table was cut on its way: its last record breaks off, without a
             line end.
     """
-    places: list[tuple[str, int]] = []
+    rows: list[str] = []
     # All parts have the same tables beside their raw reports.
     for path in parts[0].tables:
         broken = read_records(path, (), may_be_empty=True).broken
-        places += [(path.name, int(number)) for number in broken.index]
+        rows += [f"{path.name}, row {number}" for number in broken.index]
     for part in parts:
         if part.loaded_reports is not None:
             reports = part.loaded_reports
             unparsed = reports[reports["broken"].isin(NOT_PARSED)]
-            places += zip(unparsed["file"], unparsed["line"], strict=True)
-    return [f"{file}, row {line}" for file, line in places]
+            rows += list(map("{}, row {}".format, unparsed["file"], unparsed["line"]))
+    return rows
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
@@ -144,7 +146,7 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
         studies = mapped(reports["study"], study_of)
         metadata = read_metadata(delivery.metadata, set(studies), IntakeLog())
         patients = first_said(patients, studies.map(metadata["patient"]).fillna(""))
-    patients = mapped(patients, lambda patient: patient_of(patient) if patient else "")
+    patients = mapped(patients, patient_of)
     # Without a patient the study stands for one.
     patients = first_said(patients, reports["study"])
     # In the order of the first reports, which part is full depends on it alone.

@@ -8,6 +8,7 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +63,9 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     if not path.exists():
         remedy = "Name the folder that holds the files."
         raise InputError(str(path), "no such folder", _accepted(), remedy)
-    folder = path if path.is_dir() else path.parent
+    folder = path
+    if path.is_file():
+        folder = path.parent
     findings = None
     if table_columns is not None:
         if not (path.is_file() and has_records(path)):
@@ -105,19 +108,21 @@ def _accepted() -> str:
 
 def _no_delivery(path: Path) -> InputError:
     """Make the error of a folder or file that holds nothing of what is accepted."""
-    remedy = "Put the files there or name another place."
     if path.is_dir():
         names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
-        found = ", ".join(names) or "nothing"
-        return InputError(str(path), found, _accepted(), remedy)
-    found = "a file of another kind"
-    names = fields_of(path)
-    if names:
-        known = {*columns.REQUIRED, *columns.OPTIONAL}
-        known.update(*(layout.fields for layout in layouts.layouts().values()))
-        found += f" with the columns {shown_names(names, known)}"
-        remedy = "Name the columns of reports and ids: --text-column and --id-column."
-    return InputError(str(path), found, _accepted(), remedy)
+        listed = ", ".join(names) or "nothing"
+        remedy = "Put the files there or name another place."
+        return InputError(str(path), listed, _accepted(), remedy)
+    names_of_layouts = {*columns.REQUIRED, *columns.OPTIONAL}
+    for layout in layouts.layouts().values():
+        names_of_layouts |= layout.fields
+    listed = shown_names(fields_of(path), names_of_layouts)
+    return InputError(
+        str(path),
+        f"a file of another kind with the columns {listed}",
+        _accepted(),
+        "Name the columns of reports and ids: --text-column and --id-column.",
+    )
 
 
 def _findings(path: Path) -> Path | None:
@@ -125,8 +130,9 @@ def _findings(path: Path) -> Path | None:
     if path.is_dir():
         named = _file_named(path, FINDINGS, FINDINGS_PARQUET)
         return named or next(filter(_holds_findings, _files_in(path)), None)
-    is_named = _is_named(path, FINDINGS, FINDINGS_PARQUET)
-    return path if is_named or _holds_findings(path) else None
+    if _is_named(path, FINDINGS, FINDINGS_PARQUET) or _holds_findings(path):
+        return path
+    return None
 
 
 def _holds_findings(path: Path) -> bool:
@@ -152,7 +158,7 @@ def _file_named(folder: Path, *names: str) -> Path | None:
         present = ", ".join(path.name for path in files)
         remedy = "Remove all but the one to use."
         raise InputError(str(folder), present, f"one {names[0]}", remedy)
-    return files[0] if files else None
+    return next(iter(files), None)
 
 
 def _is_named(path: Path, *names: str) -> bool:
@@ -192,27 +198,35 @@ def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     if packed:
         return [TextSource(None, (packed[0],))]
     layout_by_file = {file: layout_of_file(file) for file in files}
-    sources = []
-    # Of a part (a split) that comes in several files the first layout's is read.
-    known_parts: set[tuple[str, str]] = set()
-    for layout in layouts.layouts().values():
-        file_by_part = {
-            (layout.title, layout.part_in(file.name)): file
-            for file, its_layout in layout_by_file.items()
-            if its_layout is layout
-        }
-        paths = [file_by_part[part] for part in file_by_part.keys() - known_parts]
-        known_parts.update(file_by_part)
-        if paths:
-            paths.sort()
-            beside = _table_beside(layout, paths[0])
-            sources.append(TextSource(layout, tuple(paths), beside))
+    sources = _sources_of_records(layout_by_file)
     for file in files:
         if is_archive(file) and layout_by_file[file] is None:
             sources += _sources_of_tree(file)
     has_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
     if has_tree or (findings is None and not sources):
         sources += _sources_of_tree(path)
+    return sources
+
+
+def _sources_of_records(
+    layout_by_file: Mapping[Path, Layout | None],
+) -> list[TextSource]:
+    """Find tables and JSON files of reports; all of a layout belong together.
+
+    Of a part (a split) that comes in several files the first layout's is read.
+    """
+    sources = []
+    known_parts: set[tuple[str, str]] = set()
+    for layout in layouts.layouts().values():
+        paths = []
+        for file, its_layout in layout_by_file.items():
+            part = (layout.title, layout.part_in(file.name))
+            if its_layout is layout and part not in known_parts:
+                known_parts.add(part)
+                paths.append(file)
+        if paths:
+            beside = _table_beside(layout, paths[0])
+            sources.append(TextSource(layout, tuple(paths), beside))
     return sources
 
 
@@ -247,12 +261,11 @@ def _table_beside(layout: Layout, reports: Path) -> Path | None:
         return None
     for path in _files_in(reports.parent):
         # A damaged file beside the reports is none of theirs.
-        names: set[str] = set()
         with suppress(InputError):
-            names.update(map(folded_name, read_header(path) if _is_table(path) else ()))
-        is_reports = path == reports and names.issuperset(layout.known_by)
-        if names.issuperset(layout.beside) and not is_reports:
-            return path
+            names = set(map(folded_name, read_header(path)))
+            is_reports = names.issuperset(layout.known_by)
+            if names.issuperset(layout.beside) and not is_reports:
+                return path
     return None
 
 
@@ -262,10 +275,11 @@ def fields_of(path: Path) -> list[str]:
     Raises:
         InputError: a package cannot be opened.
     """
-    if not has_records(path):
-        return []
     with suppress(InputError):
-        return json_fields(path) if holds_json(path) else read_header(path)
+        if holds_json(path):
+            return json_fields(path)
+        if _is_table(path):
+            return read_header(path)
     return []
 
 

@@ -213,5 +213,5 @@ def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
         # A model may refer to a row that it did not write, or to the row itself.
         used = target[target.notna() & (target != named["finding_id"])]
         lists = used.groupby(level=0).agg(list).reindex(rows.index)
-        rows[column] = [found if isinstance(found, list) else [] for found in lists]
+        rows[column] = lists.where(lists.notna(), [[]] * len(lists))
     return rows

@@ -142,14 +142,6 @@ def read_findings(
         )
     )
     rows = _rows(cells[is_used], coded[is_used], vocabulary).assign(file=path.name)
-    for column, reason in (
-        ("sequence", "sequence-differs"),
-        ("report", "reports-differ"),
-    ):
-        said = rows[(rows[column] != "") & (rows[column] != 0)]
-        first = said.groupby("study_id")[column].transform("first")
-        differing = said[said[column] != first]
-        log.note_rows(reason, differing.drop_duplicates("study_id"), column)
     return DeliveredFindings(rows, _studies(cells, coded, rows))
 
 

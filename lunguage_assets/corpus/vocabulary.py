@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
+from typing import TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -145,15 +146,13 @@ class Vocabulary:
         self._locations = _one_form_each(locations)
         self._remembered_finding = remembered(self._canonical_finding)
         self._remembered_locations = remembered(self._canonical_locations)
-        self._spellings_by_finding: dict[str, list[str]] = {}
 
     @classmethod
     def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
         """Build it from `tables.TERMS`; an empty frame leaves the built-in forms."""
-        category = terms["category"].tolist()
-        target = terms["target_term"].tolist()
-        normed = terms["normed_term"].tolist()
-        return cls(zip(category, target, normed, strict=True), built_in_forms())
+        columns = ["category", "target_term", "normed_term"]
+        rows = terms[columns].itertuples(index=False, name=None)
+        return cls(rows, built_in_forms())
 
     def finding(self, ent: str) -> str:
         """Name a finding canonically.
@@ -180,66 +179,63 @@ class Vocabulary:
 
     def spellings(self, name: str) -> tuple[str, ...]:
         """List all known spellings of a finding, longest first, its form among them."""
-        # Made at the first question: only the masking of sentences asks.
-        if not self._spellings_by_finding:
-            self._index_spellings()
         form = self.finding(name)
         return tuple(self._spellings_by_finding.get(form, (form,)))
 
-    def _index_spellings(self) -> None:
+    @cached_property
+    def _spellings_by_finding(self) -> dict[str, list[str]]:
         spellings: set[str] = set()
         for forms in (self._findings, self._whole_names, self._in_findings.forms):
             spellings.update(forms, forms.values())
+        by_finding: defaultdict[str, list[str]] = defaultdict(list)
         for spelling in _longest_first(spellings):
-            finding = self.finding(spelling)
-            self._spellings_by_finding.setdefault(finding, []).append(spelling)
+            by_finding[self.finding(spelling)].append(spelling)
+        return by_finding
 
     def _canonical_finding(self, ent: str) -> str:
-        return self._canonical(
-            plain(ent), self._findings, self._in_findings, self._whole_names
-        )
+        def renamed(name: str) -> str:
+            # The delivery goes before the built-in forms.
+            name = self._in_singular(self._findings.get(name, name), self._in_findings)
+            # "Effusion" alone is pleural, but a "pericardial effusion" is not.
+            return self._whole_names.get(name, name)
+
+        return _settled(plain(ent), renamed)
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
         """Name locations until nothing changes: a form with a comma is several."""
-        # `seen` ends a circle, as in `_canonical`.
-        seen: list[tuple[str, ...]] = []
-        parts = _comma_parts([location])
-        while parts not in seen:
-            seen.append(parts)
-            parts = _comma_parts(
-                self._canonical(part, self._locations, self._in_locations, {})
-                for part in parts
+
+        def renamed(part: str) -> str:
+            return self._in_singular(
+                self._locations.get(part, part), self._in_locations
             )
-        return min(seen[seen.index(parts) :])
 
-    def _canonical(
-        self,
-        text: str,
-        delivered: Mapping[str, str],
-        spellings: _Spellings,
-        whole_names: Mapping[str, str],
-    ) -> str:
-        """Apply the delivered and the built-in forms until nothing changes.
+        def all_renamed(parts: tuple[str, ...]) -> tuple[str, ...]:
+            return _comma_parts(_settled(part, renamed) for part in parts)
 
-        Of a circle ("a" is "b", "b" is "a") the first in alphabetical order stands for
-        all.
-        """
-        seen: list[str] = []
-        while text not in seen:
-            seen.append(text)
-            # The delivery goes before the built-in forms.
-            text = delivered.get(text, text)
-            text = plain(self._singulars.of_text(spellings.replaced(text)))
-            # "Effusion" alone is pleural, but a "pericardial effusion" is not.
-            text = whole_names.get(text, text)
-        return min(seen[seen.index(text) :])
+        return _settled(_comma_parts([location]), all_renamed)
+
+    def _in_singular(self, text: str, spellings: _Spellings) -> str:
+        return plain(self._singulars.of_text(spellings.replaced(text)))
+
+
+_Term = TypeVar("_Term", str, tuple[str, ...])
+
+
+def _settled(term: _Term, renamed: Callable[[_Term], _Term]) -> _Term:
+    """Rename a term until nothing changes.
+
+    Of a circle ("a" is "b", "b" is "a") the first in alphabetical order stands for all.
+    """
+    seen: list[_Term] = []
+    while term not in seen:
+        seen.append(term)
+        term = renamed(term)
+    return min(seen[seen.index(term) :])
 
 
 def _comma_parts(cells: Iterable[str]) -> tuple[str, ...]:
     """Cut cells at commas; plain, sorted and distinct."""
-    parts: set[str] = set()
-    for cell in cells:
-        parts.update(map(plain, cell.split(",")))
+    parts = set(map(plain, ",".join(cells).split(",")))
     return tuple(sorted(parts - {""}))
 
 
@@ -251,6 +247,5 @@ def _one_form_each(forms_by_spelling: Mapping[str, set[str]]) -> dict[str, str]:
     """
     form_by_spelling = {}
     for spelling, forms in forms_by_spelling.items():
-        form = spelling if spelling in forms else min(forms)
-        form_by_spelling[spelling] = form
+        form_by_spelling[spelling] = min(forms & {spelling} or forms)
     return form_by_spelling

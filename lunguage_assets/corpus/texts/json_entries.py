@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -64,11 +63,9 @@ def json_entries(path: Path) -> list[tuple[str, Any]]:
             "Deliver the complete file.",
             row=getattr(error, "lineno", None),
         ) from None
-    groups: Iterable[Any] = [content]
-    if isinstance(content, dict):
-        values = content.values()
-        are_lists = [isinstance(value, list) for value in values]
-        groups = values if all(are_lists) else groups
+    groups = [content]
+    if isinstance(content, dict) and {type(it) for it in content.values()} == {list}:
+        groups = list(content.values())
     for group in groups:
         if isinstance(group, dict):
             entries += group.items()

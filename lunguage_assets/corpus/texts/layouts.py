@@ -9,7 +9,7 @@ the head of the YAML file explains every key.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -68,8 +68,10 @@ class Layout(BaseModel):
 
     def part_in(self, file: str) -> str:
         """Name the part of the corpus that a file has; else the file is one."""
-        part = re.search(self.part, file) if self.part else None
-        return part.group(1).lower() if part else file
+        part = re.search(self.part or "(.*)", file)
+        if part is None:
+            return file
+        return part.group(1).lower()
 
     @property
     def fields(self) -> set[str]:
@@ -131,8 +133,10 @@ def report_of(record: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
     report["views"] = _joined_views(_texts(record, layout.views))
     if layout.ids:
         ids = re.search(layout.ids, report["study"])
-        report["study"] = ids["study"] if ids else ""
-        report["patient"] = (ids["patient"] if ids else "") or report["patient"]
+        report["study"] = ""
+        if ids:
+            report["study"] = ids["study"]
+            report["patient"] = ids["patient"] or report["patient"]
     if not report["study"]:
         report["broken"] = f"{NO_STUDY}: {layout.study[0]}"
     # A file of one report is its text.
@@ -154,14 +158,18 @@ def _report_text(record: Mapping[str, Any], layout: Layout) -> tuple[str, str]:
         sentences = _texts(record, [path], layout.nothing)
         # Each of a list is a sentence of its own, also without its full stop.
         if "." in path:
-            noted = noted if all(sentences) else f"sentence-missing: {path}"
-            said = filter(None, sentences)
-            sentences = [re.sub(r"(?<![.!?])$", ".", sentence) for sentence in said]
+            if not all(sentences):
+                noted = f"sentence-missing: {path}"
+            sentences = [
+                re.sub(r"(?<![.!?])$", ".", sentence)
+                for sentence in sentences
+                if sentence
+            ]
         text = "\n".join(sentences).strip()
         if text:
             paragraphs.append(f"{heading.upper()}: {text}")
-    whole = filter(None, _texts(record, layout.text, layout.nothing))
-    return "\n\n".join(paragraphs) or next(whole, ""), noted
+    texts = filter(None, _texts(record, layout.text, layout.nothing))
+    return "\n\n".join(paragraphs) or next(texts, ""), noted
 
 
 def _texts(
@@ -176,17 +184,25 @@ def _texts(
     """
     texts = []
     for path in paths:
-        values: list[Any] = [record]
-        for name in path.split("."):
-            children: list[Any] = []
-            for value in values:
-                child = value.get(name) if isinstance(value, Mapping) else None
-                children += child if isinstance(child, list) else [child]
-            values = children
-        for value in values:
-            text = clean(value) if isinstance(value, str) else ""
-            texts.append("" if text == nothing else text)
+        for value in _values(record, path.split(".")):
+            text = ""
+            if isinstance(value, str) and clean(value) != nothing:
+                text = clean(value)
+            texts.append(text)
     return texts
+
+
+def _values(value: Any, path: list[str]) -> Iterator[Any]:
+    """Follow a path into a value; of a list into each of its items."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _values(value.get(path[0]), path[1:])
+    else:
+        yield None
 
 
 def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -194,7 +210,9 @@ def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
     text = next(filter(None, _texts(record, names)), "")
     # A spreadsheet leaves `.0` behind a number.
     number = text.removesuffix(".0")
-    return number if number.isdecimal() else storable(text)
+    if number.isdecimal():
+        return number
+    return storable(text)
 
 
 def _joined_views(words: Iterable[str]) -> str:

@@ -46,23 +46,22 @@ _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 
 def study_of(delivered_id: str) -> str:
-    """Make 's' and 8 to 18 digits of an id as delivered, which is not empty."""
+    """Make 's' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
+    if not delivered_id:
+        return ""
     return columns.study_id(delivered_id) or f"s{_made_id('study', delivered_id)}"
 
 
 def patient_of(delivered_id: str) -> str:
-    """Make 'p' and 8 to 18 digits of an id as delivered, which is not empty."""
+    """Make 'p' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
+    if not delivered_id:
+        return ""
     return columns.subject_id(delivered_id) or f"p{_made_id('patient', delivered_id)}"
 
 
 def own_patient_of(study_id: str) -> str:
     """Make the patient of a study of whom nothing is known: it is nobody else's."""
     return f"p{_made_id('patient of study', study_id)}"
-
-
-def is_number(delivered_id: str) -> bool:
-    """Tell whether a study's id is kept as it is, but for zeros in front."""
-    return columns.study_id(delivered_id) is not None
 
 
 def _made_id(subject: str, delivered_id: str) -> int:

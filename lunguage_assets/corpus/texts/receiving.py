@@ -25,7 +25,6 @@ from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
     decoded,
-    is_number,
     own_patient_of,
     patient_of,
     study_of,
@@ -125,7 +124,7 @@ def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
     refusals = reports["broken"]
     for reason, is_concerned in is_wrong.items():
         refusals = refusals.mask((refusals == "") & is_concerned, f"{reason}: report")
-    study_ids = mapped(reports["study"], lambda study: study_of(study) if study else "")
+    study_ids = mapped(reports["study"], study_of)
     return reports.assign(
         study_id=study_ids, report=texts, decoding_notes=notes, refusal=refusals
     )
@@ -181,25 +180,23 @@ def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.Dat
     These are views, times and patients. What concerns many records is noted once, with
     their count.
     """
-    counts = {}
     if delivery.metadata is not None:
         metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
-        is_without = ~rows["study_id"].isin(metadata.index)
-        counts["metadata-without-study"] = int(is_without.sum())
-        known = metadata.reindex(rows["study_id"], fill_value="").set_index(rows.index)
-        views = known["view_information"]
+        of_rows = metadata.reindex(rows["study_id"], fill_value="")
+        of_rows = of_rows.set_index(rows.index)
         rows = rows.assign(
-            taken_at=first_said(known["taken_at"], rows["taken_at"]),
-            view_information=first_said(views, rows["view_information"]),
-            view_source=known["view_source"].where(views != "", rows["view_source"]),
-            subject_id=first_said(rows["subject_id"], known["patient"]),
+            taken_at=first_said(of_rows["taken_at"], rows["taken_at"]),
+            view_information=first_said(
+                of_rows["view_information"], rows["view_information"]
+            ),
+            view_source=first_said(of_rows["view_source"], rows["view_source"]),
+            subject_id=first_said(rows["subject_id"], of_rows["patient"]),
         )
-    counts["id-numbered"] = int((~rows["source_id"].map(is_number).astype(bool)).sum())
-    counts["patient-unknown"] = int((rows["subject_id"] == "").sum())
-    for reason, reports in counts.items():
-        if reports:
-            log.note(reason, rows["file"].iloc[0], found=f"{reports} reports")
-    patients = mapped(rows["subject_id"], lambda name: patient_of(name) if name else "")
+    unknown = rows[rows["subject_id"] == ""]
+    if len(unknown):
+        count = f"{len(unknown)} reports"
+        log.note("patient-unknown", unknown["file"].iloc[0], found=count)
+    patients = mapped(rows["subject_id"], patient_of)
     own_patients = rows["study_id"].map(own_patient_of)
     return rows.assign(subject_id=first_said(patients, own_patients))
 

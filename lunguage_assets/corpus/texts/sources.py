@@ -71,9 +71,9 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
         fields_beside = cells.groupby(study)[names].agg(list).to_dict("index")
     reports = []
     for path in source.paths:
-        for said, fields in _records(path, layout):
+        for report, fields in _records(path, layout):
             fields |= fields_beside.get(str(fields.get(layout.study[0])), {})
-            reports.append(report_of(fields, layout) | said)
+            reports.append(report_of(fields, layout) | report)
     frame = pd.DataFrame(reports, columns=list(COLUMNS), dtype=object)
     return reports_of_images(frame) if layout.record_is_image else frame
 
@@ -86,13 +86,16 @@ def _records(path: Path, layout: Layout) -> Iterator[Record]:
         yield from _read_table(path, layout)
     else:
         for line, (key, entry) in enumerate(json_entries(path), 1):
-            said = {"file": path.name, "line": line}
+            report = {"file": path.name, "line": line}
             fields: dict[str, Any] = {KEY: key}
             if isinstance(entry, dict):
                 fields |= {folded_name(name): value for name, value in entry.items()}
             else:
-                said |= {"broken": "unreadable-entry", "content": as_bytes(str(entry))}
-            yield said, fields
+                report |= {
+                    "broken": "unreadable-entry",
+                    "content": as_bytes(str(entry)),
+                }
+            yield report, fields
 
 
 def _read_table(path: Path, layout: Layout) -> Iterator[Record]:
@@ -101,14 +104,14 @@ def _read_table(path: Path, layout: Layout) -> Iterator[Record]:
     records = read_records(path, names, required=layout.known_by)
     rows: Any = cleaned(records.values, names).to_dict("index")
     for line, fields in rows.items():
-        said = {"file": path.name, "line": line}
+        report = {"file": path.name, "line": line}
         if line in records.guessed:
-            said["noted"] = "encoding-guessed: report"
-        yield said, fields
+            report["noted"] = "encoding-guessed: report"
+        yield report, fields
     broken: Any = records.broken.itertuples()
     for row in broken:
-        said = {"file": path.name, "line": row.Index, "broken": row.reason}
-        yield said | {"content": as_bytes(row.content)}, {}
+        report = {"file": path.name, "line": row.Index, "broken": row.reason}
+        yield report | {"content": as_bytes(row.content)}, {}
 
 
 def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
@@ -120,17 +123,17 @@ def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
     folder = path.parent if is_single else path
     for name, content in contents_in(path, form):
         file = PurePosixPath(storable(name))
-        said: dict[str, Any] = {"file": str(file), "line": 1}
+        report: dict[str, Any] = {"file": str(file), "line": 1}
         fields = _fields_of_xml(content or b"") if is_xml else {}
         if content is None or (is_xml and not fields):
-            said |= {"broken": "unreadable-file", "content": content or b""}
+            report |= {"broken": "unreadable-file", "content": content or b""}
         elif not is_xml:
-            said["content"] = content
+            report["content"] = content
         key = form.sub("", file.name)
-        yield said, fields | {KEY: key, PATH: f"{folder.name}/{file}"}
+        yield report, fields | {KEY: key, PATH: f"{folder.name}/{file}"}
 
 
-def _fields_of_xml(content: bytes) -> dict[str, object]:
+def _fields_of_xml(content: bytes) -> dict[str, Any]:
     """Read a citation; empty for one that is damaged, or has entities of its own.
 
     Fields are the sections of the abstract by their labels, `uid` and `title`.
@@ -143,13 +146,11 @@ def _fields_of_xml(content: bytes) -> dict[str, object]:
         citation = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
         return {}
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     for element in citation.iter("AbstractText"):
         label = folded_name(element.get("Label", ""))
-        text = str(fields.get(label, "")) + "".join(element.itertext())
-        fields[label] = " ".join(text.split())
+        fields[label] = " ".join("".join(element.itertext()).split())
     if fields:
         fields["uid"] = next((tag.get("id", "") for tag in citation.iter("uId")), "")
-        titles = [tag.text or "" for tag in citation.iter("ArticleTitle")]
-        fields["title"] = " ".join("".join(titles).split())
+        fields["title"] = citation.findtext(".//ArticleTitle", "")
     return fields

@@ -227,7 +227,7 @@ def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
     names = {f"report {number}" for number in range(1, len(REPORTS) + 1)}
     assert set(receipt.report_texts["source_id"]) == names
     assert receipt.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
-    assert notes(receipt) == {"id-numbered", "patient-unknown"}
+    assert notes(receipt) == {"patient-unknown"}
 
 
 def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
