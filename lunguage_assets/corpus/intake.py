@@ -12,6 +12,7 @@ cannot say is different: references name their rows, so none is looked for by it
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -206,12 +207,26 @@ def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
     names = rows["section"] + ":" + rows["ent_idx"].astype(str)
     ids = dict(zip(rows["study_id"] + " " + names, rows["finding_id"], strict=True))
     for column in ("evidence", "associate"):
-        # What a row names twice counts once.
-        named = rows.explode(column).dropna(subset=column).astype({column: "str"})
-        named = named.drop_duplicates(["finding_id", column])
-        target = (named["study_id"] + " " + named[column]).map(ids)
-        # A model may refer to a row that it did not write, or to the row itself.
-        used = target[target.notna() & (target != named["finding_id"])]
-        lists = used.groupby(level=0).agg(list).reindex(rows.index)
-        rows[column] = lists.where(lists.notna(), [[]] * len(lists))
+        cells = zip(rows["study_id"], rows[column], rows["finding_id"], strict=True)
+        rows[column] = [
+            _ids_of(ids, study_id, names, finding_id)
+            for study_id, names, finding_id in cells
+        ]
     return rows
+
+
+def _ids_of(
+    ids: Mapping[str, str], study_id: str, names: Sequence[str], finding_id: str
+) -> list[str]:
+    """Find the rows that a row refers to; what it names twice counts once.
+
+    A model may refer to a row that it did not write, or to the row itself.
+
+    Args:
+        ids: by study and number in a section, `s50000295 find:2`.
+        study_id: of the row.
+        names: numbers in a section.
+        finding_id: of the row.
+    """
+    targets = [ids.get(f"{study_id} {name}", finding_id) for name in names]
+    return [target for target in dict.fromkeys(targets) if target != finding_id]

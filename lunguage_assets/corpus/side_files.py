@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -74,35 +73,32 @@ def read_metadata(
         return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
     images = _rows(path, ["study_id"], _METADATA, "metadata-row-ignored", log)
     images = images[images["study_id"].isin(study_ids)]
-    # Images repeat a handful of words.
-    words = images[_POSITION] + "\n" + images[_ORIENTATION]
-    codes = mapped(words, lambda cells: coded_views(*cells.split("\n", 1)))
-    unknown = codes.map(lambda coded: coded[1]).explode().value_counts().sort_index()
-    counts: dict[Any, int] = unknown.to_dict()
-    for (column, code), count in counts.items():
-        found = f"{code} ({count} images)"
-        log.note("unknown-view-code", path.name, column=column, found=found)
-    # What a code says is surer than a name of the procedure.
     procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
-    named = mapped(procedures, lambda words: written(named_views(words)))
     # A number may have lost its zeros in front.
     date = images["studydate"].str.split(".").str[0].str.zfill(8)
     time = images["studytime"].str.split(".").str[0].str.zfill(6)
     by_study = images.assign(
-        coded=codes.map(lambda coded: written(coded[0])),
-        named=named.where(images[_POSITION] == "", ""),
+        # What a code says is surer than a name of the procedure.
+        procedure=procedures.where(images[_POSITION] == "", ""),
         # Undated images and those without a patient say nothing of their study.
         taken_at=(date + time).where(images["studydate"] != ""),
         patient=images["subject_id"].where(images["subject_id"] != ""),
     ).groupby("study_id")
-    coded = by_study["coded"].agg(", ".join)
-    views = coded + ", " + by_study["named"].agg(", ".join)
-    united = views.map(lambda words: written(words.split(", ")))
-    is_coded = coded.str.strip(", ") != ""
-    source = is_coded.map({True: "metadata", False: "procedure text"})
+    position = by_study[_POSITION].agg(" ".join)
+    orientation = by_study[_ORIENTATION].agg(" ".join)
+    # Studies repeat a handful of words.
+    coded = mapped(
+        position + "\n" + orientation,
+        lambda words: written(coded_views(*words.split("\n"))[0]),
+    )
+    named = mapped(
+        by_study["procedure"].agg(" ; ".join), lambda words: written(named_views(words))
+    )
+    views = mapped(coded + ", " + named, lambda words: written(words.split(", ")))
+    source = (coded != "").map({True: "metadata", False: "procedure text"})
     studies = {
-        "view_information": united,
-        "view_source": source.where(united != "", ""),
+        "view_information": views,
+        "view_source": source.where(views != "", ""),
         "taken_at": by_study["taken_at"].min().fillna(""),
         "patient": by_study["patient"].first().fillna(""),
     }

@@ -52,10 +52,8 @@ _NO_PROJECTION = re.compile(
 """Words that name anatomy: "AP window", "right lateral ribs"."""
 
 
-def coded_views(
-    view_position: str, orientation: str
-) -> tuple[set[str], list[tuple[str, str]]]:
-    """Read the views of an image from its metadata.
+def coded_views(view_position: str, orientation: str) -> tuple[set[str], list[str]]:
+    """Read the views of images from their metadata.
 
     Args:
         view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
@@ -63,16 +61,12 @@ def coded_views(
             Recumbent.
 
     Returns:
-        The views, and the words without a known view as (column, word).
+        The views, and the codes of positions without a known view.
     """
     codes = re.findall(r"[^\W_]+", view_position.lower())
-    unknown = [("ViewPosition", code) for code in codes if code not in _POSITION_CODES]
+    unknown = [code for code in codes if code not in _POSITION_CODES]
     projections = {_POSITION_CODES.get(code, "") for code in codes} - {""}
-    postures = _postures(orientation.lower())
-    if orientation.strip() and not postures:
-        column = "PatientOrientationCodeSequence_CodeMeaning"
-        unknown.append((column, orientation.strip().lower()))
-    return postures | projections, unknown
+    return _postures(orientation.lower()) | projections, unknown
 
 
 def named_views(procedure: str) -> set[str]:

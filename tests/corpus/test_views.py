@@ -61,8 +61,6 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
     assert intake.reports["view_source"].tolist() == sources
     assert intake.findings["view_information"].tolist() == views
     notes = intake.intake_notes.set_index("reason")
-    codes = ["sideways (1 images)", "lao (2 images)"]
-    assert notes.loc["unknown-view-code", "found"].tolist() == codes
     assert notes.loc["metadata-row-ignored", "line"] == 6
 
 

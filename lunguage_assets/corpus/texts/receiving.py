@@ -46,11 +46,11 @@ _DATE = re.compile(
     re.ASCII,
 )
 _IGNORED = {
-    "views": "view-ignored",
-    "taken_at": "study-date-ignored",
-    "sequence": "study-order-ignored",
+    "views": ("view_information", "view-ignored"),
+    "taken_at": ("taken_at", "study-date-ignored"),
+    "sequence": ("sequence", "study-order-ignored"),
 }
-"""Reasons of notes on what a delivery says and nobody understands."""
+"""What is made of a column, and the note where nobody understands what it says."""
 
 
 @dataclass(frozen=True)
@@ -162,15 +162,9 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     for reason, noted in reports[reports["noted"] != ""].groupby("noted"):
         code, _, column = str(reason).partition(": ")
         log.note_rows(code, noted, column)
-    is_unread = {
-        # "Frontal" alone is understood: it may be AP or PA.
-        "views": ~reports["views"].isin(["", "frontal"])
-        & (rows["view_information"] == ""),
-        "taken_at": (reports["taken_at"] != "") & (rows["taken_at"] == ""),
-        "sequence": (reports["sequence"] != "") & (rows["sequence"] == 0),
-    }
-    for column, is_ignored in is_unread.items():
-        log.note_rows(_IGNORED[column], reports[is_ignored], column, column)
+    for column, (target, reason) in _IGNORED.items():
+        is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
+        log.note_rows(reason, reports[is_ignored], column, column)
     return rows
 
 
