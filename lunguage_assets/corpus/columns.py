@@ -20,14 +20,16 @@ REQUIRED = (
     "subject_id",
     "study_id",
     "section",
+    "sent_idx",
     "sent",
+    "ent_idx",
     "ent",
     "dx_status",
     "dx_certainty",
 )
 OPTIONAL = (
-    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat",
-    "location", "evidence", "associate", *ATTRIBUTES,
+    ROW_NUMBER, "sequence", "report", "normed_ent", "cat", "location", "evidence",
+    "associate", *ATTRIBUTES,
 )  # fmt: skip
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")

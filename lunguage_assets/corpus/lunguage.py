@@ -10,7 +10,7 @@ number, its study's patient), is decided here; what needs the study as a whole i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,12 +36,6 @@ MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
 _NAMES_OF_NUMBERS = ("", "unnamed column 1", "unnamed:_0")
 """Of the first column, in which the published file numbers its rows."""
-_NOTE_ON_MISSING_COLUMN = {
-    ROW_NUMBER: "row-numbers-made",
-    "sent_idx": "positions-derived",
-    "ent_idx": "positions-derived",
-}
-"""Reasons of notes on missing columns whose values are counted instead."""
 _POLARITIES = ("positive", "negative")
 _CERTAINTIES = ("definitive", "tentative")
 _WORD_BY_CODE = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
@@ -115,15 +109,16 @@ def read_findings(
         values = values.rename(columns={values.columns[0]: ROW_NUMBER})
     for name in values.columns.difference(list(names), sort=False):
         log.note("column-ignored", path.name, column=name)
-    missing = [name for name in OPTIONAL if name not in values]
-    for name in missing:
-        reason = _NOTE_ON_MISSING_COLUMN.get(name, "column-missing")
-        log.note(reason, path.name, column=name)
+    if ROW_NUMBER not in values:
+        values = values.assign(row=(values.index - 1).astype("str"))
+        log.note("row-numbers-made", path.name)
+    for name in OPTIONAL:
+        if name not in values:
+            log.note("column-missing", path.name, column=name)
     cells = cleaned(values, names)
     coded = pd.DataFrame(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
-    _count_missing(cells, coded, missing)
     refusals = _refusals(coded)
     is_used = refusals["reason"] == ""
     refused = refusals[~is_used]
@@ -143,34 +138,6 @@ def read_findings(
     )
     rows = _rows(cells[is_used], coded[is_used], vocabulary).assign(file=path.name)
     return DeliveredFindings(rows, _studies(cells, coded, rows))
-
-
-def _count_missing(
-    cells: pd.DataFrame, coded: pd.DataFrame, missing: Sequence[str]
-) -> None:
-    """Number rows, and sentences and findings of a section, where the file does not.
-
-    Rejected records are counted too: the numbers are those of the file. Sentences are
-    counted from 0 and findings from 1; a sentence is new when its text differs from the
-    one before.
-
-    Args:
-        cells: of all records.
-        coded: what they say; gets the numbers.
-        missing: the columns that the file does not have.
-    """
-    section = [coded[name].fillna("") for name in ("study_id", "section")]
-    sentences = cells["sent"]
-    previous = sentences.groupby(section).shift()
-    is_new = (sentences != previous) & previous.notna()
-    counted = {
-        ROW_NUMBER: cells.index - 1,
-        "sent_idx": is_new.astype(int).groupby(section).cumsum(),
-        "ent_idx": sentences.groupby(section).cumcount() + 1,
-    }
-    for name, numbers in counted.items():
-        if name in missing:
-            coded[name] = numbers
 
 
 def _refusals(coded: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,9 @@ COLUMNS = [
     "subject_id",
     "study_id",
     "section",
+    "sent_idx",
     "sent",
+    "ent_idx",
     "ent",
     "dx_status",
     "dx_certainty",
@@ -34,6 +36,8 @@ def rows(
     """One row per study; `cells` replace single values in all of them."""
     values = {
         "section": "find",
+        "sent_idx": "0",
+        "ent_idx": "1",
         "sent": sentence,
         "ent": "opacity",
         "dx_status": "positive",
