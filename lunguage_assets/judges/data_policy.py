@@ -59,8 +59,16 @@ def preflight(
             "file if that is true and permitted."
         )
         diagnoses.append(Diagnosis("refusal", message))
-    if config.retires_on is not None:
-        diagnoses += _diagnose_retirement(judge, config.model, config.retires_on, today)
+    days_left = ((config.retires_on or date.max) - today).days
+    name = f"judge {judge!r}: model {config.model!r}"
+    # On its last day it counts as retired: a long run would meet its end.
+    if days_left <= 0:
+        remedy = "Bind a new key to a model that is served, or replay from the ledger."
+        message = f"{name} retired on {config.retires_on}. {remedy}"
+        diagnoses.append(Diagnosis("refusal", message))
+    elif days_left <= RETIREMENT_WARNING_DAYS:
+        message = f"{name} retires on {config.retires_on}, in {days_left} day(s)."
+        diagnoses.append(Diagnosis("warning", message))
     return diagnoses
 
 
@@ -75,21 +83,6 @@ def require(diagnoses: Sequence[Diagnosis]) -> None:
     ]
     if refusals:
         raise PolicyRefused(" ".join(refusals))
-
-
-def _diagnose_retirement(
-    judge: str, model: str, retires_on: date, today: date
-) -> list[Diagnosis]:
-    name = f"judge {judge!r}: model {model!r}"
-    days_left = (retires_on - today).days
-    # On its last day it counts as retired: a long run would meet its end.
-    if days_left <= 0:
-        remedy = "Bind a new key to a model that is served, or replay from the ledger."
-        return [Diagnosis("refusal", f"{name} retired on {retires_on}. {remedy}")]
-    if days_left <= RETIREMENT_WARNING_DAYS:
-        message = f"{name} retires on {retires_on}, in {days_left} day(s)."
-        return [Diagnosis("warning", message)]
-    return []
 
 
 def _reason_to_refuse(

@@ -117,9 +117,6 @@ def try_judge(
         context: of a run.
     """
     config = configuration.models[key]
-    # Whoever asks whether a judge answers should not wait as long as a run does.
-    limits = config.limits.model_copy(update={"failures_per_request": 2})
-    config = config.model_copy(update={"limits": limits})
     try:
         trial = open_model_judge(key, config, context).trial()
     except LunguageError as error:

@@ -17,7 +17,7 @@ import json
 import math
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
@@ -256,7 +256,7 @@ class ModelJudge:
         requests = [self._prompts.extraction(question) for question in questions]
         self._pass_trial(requests)
         answers: list[ExtractionAnswer] = []
-        for some in _in_looks(requests, FIRST_LOOK):
+        for some in _in_looks(requests, answered=0):
             phrase_lists = [it.value for it in self._asker.ask(some, parse_phrase_list)]
             self._asker.require_readable(phrase_lists)
             answers += [
@@ -273,9 +273,8 @@ class ModelJudge:
         """
         self._pass_trial(self._requests(questions, self._order))
         answers_each = 2 if self._order == "both" else 1
-        until_look = FIRST_LOOK - self._answers.decided
         choices: list[Choice] = []
-        for some in _in_looks(questions, math.ceil(until_look / answers_each)):
+        for some in _in_looks(questions, self._answers.decided, answers_each):
             pairs = self._ask(some, self._order)
             self._count(some, pairs)
             choices += [pair.choice for pair in pairs]
@@ -346,10 +345,24 @@ class ModelJudge:
             require_fit(self.key, self._answers)
 
 
-def _in_looks(questions: Sequence[T], first: int) -> list[Sequence[T]]:
-    """Cut questions where a judge is looked at for the first time."""
-    first = max(first, 0)
-    return [part for part in (questions[:first], questions[first:]) if part]
+def _in_looks(
+    questions: Sequence[T], answered: int, answers_each: int = 1
+) -> Iterator[Sequence[T]]:
+    """Cut questions where a judge is looked at: after 40 answers, 400, and so on.
+
+    Args:
+        questions: that are asked.
+        answered: how many answers there were before.
+        answers_each: how many a question gets.
+    """
+    look = FIRST_LOOK
+    while questions:
+        while look <= answered:
+            look *= 10
+        count = math.ceil((look - answered) / answers_each)
+        yield questions[:count]
+        questions = questions[count:]
+        answered += count * answers_each
 
 
 def choice_of(text: str) -> Choice | None:

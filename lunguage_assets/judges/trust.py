@@ -63,9 +63,10 @@ class AnsweredPair(NamedTuple):
     @property
     def margin(self) -> float | None:
         """How much likelier the first sentence is, by both orders; None: unknown."""
-        if self.turned is None or None in (self.first.margin, self.turned.margin):
+        turned = None if self.turned is None else self.turned.margin
+        if self.first.margin is None or turned is None:
             return None
-        return ((self.first.margin or 0.0) - (self.turned.margin or 0.0)) / 2
+        return (self.first.margin - turned) / 2
 
     @property
     def choice(self) -> Choice:

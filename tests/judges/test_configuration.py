@@ -109,7 +109,7 @@ def test_the_panel_of_another_preset_ranks_under_its_name(tmp_path: Path) -> Non
         offline.members("panel")
 
 
-@pytest.mark.parametrize(("old", "new", "field", "problem"), [
+WRONG_TABLES = [
     ("2.0, output", "-2.0, output", "judges.gpt.openai.price.input", "greater than or equal to 0"),
     ('"credentialed"', '"public"', "judges.gpt.openai.allowed_data.1", "'synthetic' or 'credentialed'"),
     ('"GROUP_KEY"', '"sk-123abc"', "judges.gpt.openai.api_key_env", "match pattern"),
@@ -135,41 +135,45 @@ def test_the_panel_of_another_preset_ranks_under_its_name(tmp_path: Path) -> Non
     ("[judges.gpt]", "[judges.GPT]", "judges.GPT", "match pattern"),
     ("[judges.gpt]", "[judges.lexicon]", "", "a changed model gets a new key"),
     ("[judges.gpt]", "[judges", "", "not readable as TOML"),
-])  # fmt: skip
-def test_a_wrong_file_is_refused_by_file_and_field(
-    tmp_path: Path, old: str, new: str, field: str, problem: str
-) -> None:
-    assert old in HEAD + GPT
-    with pytest.raises(ConfigurationError) as caught:
-        read(tmp_path, (HEAD + GPT).replace(old, new, 1), head="")
-    message = str(caught.value)
-    assert str(tmp_path / "judges.toml") in message
-    assert field in message
-    assert problem in message
-    assert "\n" not in message
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("address", "why"), [
-    ("http://gpu.hospital.example:8000/v1", "expected https"), ("http://10.0.0.7/v1", "expected https"),
-    ("http://localhost.example/v1", "tunnel"), ("https://gpu\t.example/v1", "not usable"),
-    ("https://gpu.example/\nv1", "not usable"), ("https://gpu. example/v1", "not usable"),
-    ("https://gpu\u200b.example/v1", "not usable"), ("https://a:b@gpu.example/v1", "no user name"),
-    ("ftp://gpu.example/v1", "not usable"),
-])  # fmt: skip
-def test_text_leaves_the_machine_over_https_only(address: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        checked_base_url(address)
+def test_a_wrong_file_is_refused_by_file_and_field(tmp_path: Path) -> None:
+    file = str(tmp_path / "judges.toml")
+    for old, new, field, problem in WRONG_TABLES:
+        assert old in HEAD + GPT
+        with pytest.raises(ConfigurationError) as caught:
+            read(tmp_path, (HEAD + GPT).replace(old, new, 1), head="")
+        message = str(caught.value)
+        assert [words for words in (file, field, problem) if words not in message] == []
+        assert "\n" not in message
 
 
-@pytest.mark.parametrize(("address", "is_local"), [
-    ("http://localhost:8000/v1", True), ("http://127.0.0.1/v1", True), ("http://127.8.9.1/v1", True),
-    ("http://[::1]:80/v1", True),
-    ("https://localhost.evil.example/v1", False), ("http://127.0.0.1.example/", False),
-    ("http://0.0.0.0/", False), ("https://api.openai.com", False),
-    ("http://localhost@evil.example/", False),
-])  # fmt: skip
-def test_which_addresses_are_this_machine(address: str, is_local: bool) -> None:
-    assert on_this_machine(address) == is_local
+def test_text_leaves_the_machine_over_https_only() -> None:
+    reason_by_address = {
+        "http://gpu.hospital.example:8000/v1": "expected https", "http://10.0.0.7/v1": "expected https",
+        "http://localhost.example/v1": "tunnel", "https://gpu\t.example/v1": "not usable",
+        "https://gpu.example/\nv1": "not usable", "https://gpu. example/v1": "not usable",
+        "https://gpu\u200b.example/v1": "not usable", "https://a:b@gpu.example/v1": "no user name",
+        "ftp://gpu.example/v1": "not usable",
+    }  # fmt: skip
+    for address, reason in reason_by_address.items():
+        with pytest.raises(ValueError, match=reason):
+            checked_base_url(address)
+
+
+def test_which_addresses_are_this_machine() -> None:
+    here = [
+        "http://localhost:8000/v1",
+        "http://127.0.0.1/v1",
+        "http://127.8.9.1/v1",
+        "http://[::1]:80/v1",
+    ]
+    elsewhere = [
+        "https://localhost.evil.example/v1", "http://127.0.0.1.example/", "http://0.0.0.0/",
+        "https://api.openai.com", "http://localhost@evil.example/",
+    ]  # fmt: skip
+    assert [address for address in here + elsewhere if on_this_machine(address)] == here
 
 
 def test_the_bundled_file_stays_offline() -> None:
@@ -234,16 +238,11 @@ def test_allowed_data_binds_servers_and_models_on_this_machine_too(
         assert "allowed_data does not list 'credentialed'" in message
 
 
-@pytest.mark.parametrize(("days", "severity"), [
-    (-1, "refusal"), (0, "refusal"), (1, "warning"), (30, "warning"), (31, None), (None, None),
-])  # fmt: skip
-def test_a_retired_model_is_refused_and_a_retiring_one_warned_of(
-    days: int | None, severity: str | None
-) -> None:
-    retires_on = None if days is None else TODAY + timedelta(days=days)
-    problems_found = problems(ATTESTED.model_copy(update={"retires_on": retires_on}))
-    assert [found_severity for found_severity, _ in problems_found] == (
-        [severity] if severity else []
-    )
-    if severity == "warning":
-        require(problems_found)
+def test_a_retired_model_is_refused_and_a_retiring_one_warned_of() -> None:
+    severities: dict[int, list[str]] = {}
+    for days in (-1, 0, 1, 30, 31):
+        config = ATTESTED.model_copy(
+            update={"retires_on": TODAY + timedelta(days=days)}
+        )
+        severities[days] = [severity for severity, _ in problems(config)]
+    assert severities == {-1: ["refusal"], 0: ["refusal"], 1: ["warning"], 30: ["warning"], 31: []}  # fmt: skip

@@ -192,19 +192,18 @@ def test_a_template_that_cannot_be_used_is_named(
         load_prompts(own_templates)
 
 
-@pytest.mark.parametrize("text", [
-    "sentence_1", " sentence_1\n", "Sentence_1.", '"sentence_1"', "**sentence_1**", "Answer: sentence_1",
-    "answer :'SENTENCE_1'!", "`sentence_1`", "(sentence_1)", "Answer: **sentence_1**",
-])  # fmt: skip
-def test_a_label_is_read_through_quotes_punctuation_and_case(text: str) -> None:
-    assert parse_label(text, LABELS) == "sentence_1"
-
-
-@pytest.mark.parametrize("text", [
-    "", " ", "sentence", "sentence_12", "sentence_3", "1", "Sentence 1", "sentence_1 sentence_2",
-    "sentence_1 or sentence_2", "sentence_1 because it is firmer",
-    "The answer is sentence_1", "Answer: Answer: sentence_1", "not sentence_1", "sentence_1\nsentence_2",
-    '{"answer": "sentence_1"}', "Reply: sentence_1",
-])  # fmt: skip
-def test_anything_else_is_no_label(text: str) -> None:
-    assert parse_label(text, LABELS) is None
+def test_a_label_is_read_through_quotes_punctuation_and_case_and_nothing_else_is() -> (
+    None
+):
+    labels = [
+        "sentence_1", " sentence_1\n", "Sentence_1.", '"sentence_1"', "**sentence_1**", "Answer: sentence_1",
+        "answer :'SENTENCE_1'!", "`sentence_1`", "(sentence_1)", "Answer: **sentence_1**",
+    ]  # fmt: skip
+    others = [
+        "", " ", "sentence", "sentence_12", "sentence_3", "1", "Sentence 1", "sentence_1 sentence_2",
+        "sentence_1 or sentence_2", "sentence_1 because it is firmer",
+        "The answer is sentence_1", "Answer: Answer: sentence_1", "not sentence_1", "sentence_1\nsentence_2",
+        '{"answer": "sentence_1"}', "Reply: sentence_1",
+    ]  # fmt: skip
+    assert {parse_label(text, LABELS) for text in labels} == {"sentence_1"}
+    assert {parse_label(text, LABELS) for text in others} == {None}

@@ -70,41 +70,34 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge) -> 
     assert "invalid" not in compared
 
 
+HEDGES_BY_FINDING: dict[str, dict[str, tuple[str, ...]]] = {
+    "Likely atelectasis and possible pneumonia.": {"atelectasis": ("likely",), "pneumonia": ("possible",)},
+    "Atelectasis is likely and pneumonia cannot be excluded.":
+     {"Atelectasis": ("likely",), "pneumonia": ("cannot be excluded",)},
+    "Edema is likely; pneumonia is less likely; effusion cannot be entirely excluded.":
+     {"Edema": ("likely",), "pneumonia": ("less likely",), "effusion": ("cannot be entirely excluded",)},
+    "Probable pneumonia, suspected effusion, and possible pneumothorax.":
+     {"pneumonia": ("probable",), "effusion": ("suspected",), "pneumothorax": ("possible",)},
+    "Opacity may represent pneumonia, although atelectasis is more likely.":
+     {"pneumonia": ("may represent",), "atelectasis": ("more likely",)},
+    "This suggests edema; effusion could be present.": {"edema": ("suggests",), "effusion": ("could be",)},
+    "A fracture of the left sixth rib is possible; effusion is not excluded.":
+     {"fracture": ("possible",), "effusion": ("not excluded",)},
+    "Opacity may represent atelectasis or pneumonia.":
+     {"atelectasis": ("may represent", "or"), "pneumonia": ("may represent", "or")},
+    "No effusion or pneumothorax.": {"pneumothorax": ()},
+    "Opacity could possibly represent pneumonia.": {"pneumonia": ("could", "possibly")},
+    "There is pneumonia.": {"pneumonia": ()},
+}  # fmt: skip
+
+
 @both
-@pytest.mark.parametrize(("sentence", "expected"), [
-    ("Likely atelectasis and possible pneumonia.", {"atelectasis": "likely", "pneumonia": "possible"}),
-    ("Atelectasis is likely and pneumonia cannot be excluded.",
-     {"Atelectasis": "likely", "pneumonia": "cannot be excluded"}),
-    ("Edema is likely; pneumonia is less likely; effusion cannot be entirely excluded.",
-     {"Edema": "likely", "pneumonia": "less likely", "effusion": "cannot be entirely excluded"}),
-    ("Probable pneumonia, suspected effusion, and possible pneumothorax.",
-     {"pneumonia": "probable", "effusion": "suspected", "pneumothorax": "possible"}),
-    ("Opacity may represent pneumonia, although atelectasis is more likely.",
-     {"pneumonia": "may represent", "atelectasis": "more likely"}),
-    ("This suggests edema; effusion could be present.", {"edema": "suggests", "effusion": "could be"}),
-    ("A fracture of the left sixth rib is possible; effusion is not excluded.",
-     {"fracture": "possible", "effusion": "not excluded"}),
-])  # fmt: skip
-def test_each_finding_of_a_sentence_gets_its_own_hedge(
-    judge: Judge, sentence: str, expected: dict[str, str]
-) -> None:
-    assert {finding: phrases(judge, sentence, finding) for finding in expected} == {
-        finding: (hedge,) for finding, hedge in expected.items()
+def test_each_finding_of_a_sentence_gets_its_own_hedges(judge: Judge) -> None:
+    read = {
+        sentence: {finding: phrases(judge, sentence, finding) for finding in expected}
+        for sentence, expected in HEDGES_BY_FINDING.items()
     }
-
-
-@both
-@pytest.mark.parametrize(("sentence", "finding", "expected"), [
-    ("Opacity may represent atelectasis or pneumonia.", "atelectasis", ("may represent", "or")),
-    ("Opacity may represent atelectasis or pneumonia.", "pneumonia", ("may represent", "or")),
-    ("No effusion or pneumothorax.", "pneumothorax", ()),
-    ("Opacity could possibly represent pneumonia.", "pneumonia", ("could", "possibly")),
-    ("There is pneumonia.", "pneumonia", ()),
-])  # fmt: skip
-def test_lists_and_chains_are_read_and_denied_lists_hedge_nothing(
-    judge: Judge, sentence: str, finding: str, expected: tuple[str, ...]
-) -> None:
-    assert phrases(judge, sentence, finding) == expected
+    assert read == HEDGES_BY_FINDING
 
 
 @both
@@ -191,8 +184,7 @@ DENIED = [
 ]  # fmt: skip
 
 
-@both
-@pytest.mark.parametrize(("stronger", "weaker"), [
+SURER_AND_LESS_SURE = [
     (CERTAIN, OPEN), (FAVORED, OPEN), (OPEN, DISMISSED),
     (["Possible <finding>."], DENIED),
     (["Findings are consistent with <finding>."], ["Opacity may represent <finding>."]),
@@ -200,36 +192,31 @@ DENIED = [
     (["Likely <finding>."], ["Likely atelectasis; <finding> is unlikely."]),
     (["This is likely <finding>."], ["This is likely <finding> or edema."]),
     (["Possible <finding>."], ["Scarring is most likely, <finding> less likely."]),
-])  # fmt: skip
-def test_what_reports_say_comes_out_on_the_right_side(
-    judge: Judge, stronger: list[str], weaker: list[str]
-) -> None:
-    questions = [
-        ComparisonQuestion(strong, weak) for strong in stronger for weak in weaker
-    ]
-    answers = judge.compare(questions)
-    wrong = [
-        q
-        for q, answer in zip(questions, answers, strict=True)
-        if answer != "sentence_1"
-    ]
-    assert wrong == []
+]  # fmt: skip
 
 
 @both
-@pytest.mark.parametrize("unknown", [
-    "There is <finding>.", "No <finding>.", "Plausibly-ish <finding>.", "<finding> for what it is worth.",
-    "Likely edema; the <finding> comes to mind.",
-])  # fmt: skip
-def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(
-    judge: Judge, unknown: str
-) -> None:
-    known_sentence = "Possible <finding>."
-    pairs = [
-        ComparisonQuestion(unknown, known_sentence),
-        ComparisonQuestion(known_sentence, unknown),
+def test_what_reports_say_comes_out_on_the_right_side(judge: Judge) -> None:
+    questions = [
+        ComparisonQuestion(strong, weak)
+        for stronger, weaker in SURER_AND_LESS_SURE
+        for strong in stronger
+        for weak in weaker
     ]
-    assert judge.compare(pairs) == ["invalid", "invalid"]
+    answers = zip(questions, judge.compare(questions), strict=True)
+    assert [question for question, answer in answers if answer != "sentence_1"] == []
+
+
+@both
+def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge) -> None:
+    known = "Possible <finding>."
+    unknown = [
+        "There is <finding>.", "No <finding>.", "Plausibly-ish <finding>.",
+        "<finding> for what it is worth.", "Likely edema; the <finding> comes to mind.",
+    ]  # fmt: skip
+    questions = [ComparisonQuestion(sentence, known) for sentence in unknown]
+    questions += [ComparisonQuestion(known, sentence) for sentence in unknown]
+    assert set(judge.compare(questions)) == {"invalid"}
 
 
 def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
@@ -254,19 +241,18 @@ def test_the_weaker_of_two_chained_hedges_wins(judge):
 
 
 @both
-@pytest.mark.parametrize("text", [
-    "possible <finding> or ", "edema, ", "no <finding>, ", "more likely <finding> than ",
-])  # fmt: skip
-def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
+def test_a_list_is_read_in_steps_that_grow_with_its_length(judge):
     """Lists of 278 alternatives are in real reports. Lines that are run are counted,
     not seconds.
     """
     judge.score("Possible <finding>.")
-    counts = [
-        lines_run(judge.score, f"Possible {judge.key} " + text * length + ".")
-        for length in (139, 278)
-    ]
-    assert counts[1] < 2.5 * counts[0]
+    for text in ("possible <finding> or ", "edema, ", "no <finding>, ",
+                 "more likely <finding> than "):  # fmt: skip
+        counts = [
+            lines_run(judge.score, f"Possible {judge.key} " + text * length + ".")
+            for length in (139, 278)
+        ]
+        assert counts[1] < 2.5 * counts[0], text
 
 
 def lines_run(function: Callable[[str], object], text: str) -> int:
