@@ -29,10 +29,9 @@ from lunguage_assets.explicit.distilled.scorer import (
     distilled_encoder,
     scorer_file,
 )
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fitted_findings import fit_pairs
+from lunguage_assets.explicit.probability import published_anchors
+from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, HEDGE_VOCABULARY

@@ -20,12 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.algorithm import fit_sentences
-from lunguage_assets.explicit.fit.posterior import panel_posterior
-from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.fit.reference import ReferenceScale
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fit import ReferenceScale, fit_sentences
+from lunguage_assets.explicit.intervals import panel_posterior
+from lunguage_assets.explicit.probability import calibrate, probability
+from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
@@ -68,7 +66,9 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
     reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
     fits = fit_sentences(corpus.targets, reference, panel, settings)
-    centre, mu_sd = panel_posterior(fits.won, fits.lost, reference)
+    centre, mu_sd = panel_posterior(
+        fits.answers, reference.mu, reference.variance, reference.reading_sd
+    )
     p, low, high = probability(
         fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre
     )

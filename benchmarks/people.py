@@ -32,22 +32,17 @@ from scipy.special import logit, ndtri
 from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.probability import (
+from lunguage_assets.explicit.probability import (
     Z95,
     Anchor,
     CalibrationError,
     calibrate,
+    chosen_anchors,
     probability,
-)
-from lunguage_assets.explicit.fit.readers import (
-    ReaderSpread,
-    people_numbers,
     reader_range,
-    spread_of_numbers,
 )
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import digest
 from lunguage_assets.release.phrase_scale import phrase_scale
@@ -64,8 +59,17 @@ ANCHORS = ("unlikely", "likely")
 points).
 """
 
-READERS = tomllib.loads(resource("anchors.toml").read_text("utf-8"))["readers"]
-NAMES_ITS_NUMBER = tuple(READERS["left_out"])
+NAMES_ITS_NUMBER = ("about even", "better than even")
+"""Phrases about whose number there is no doubt."""
+NEAREST = 0.005
+"""Numbers of 0 and 100 count as this far from the end: no reader's certainty is
+infinite.
+"""
+NEIGHBOURHOOD = 0.5
+"""Logits over which the spread of neighbouring phrases is pooled, as the deviation of a
+normal weight. With each phrase left out in turn, 0.4 to 0.8 predict its spread equally
+well; less follows single phrases, more loses the difference between "may" and "likely".
+"""
 SIZES = (300, 1_000, 3_000, 10_000)
 DRAWS = 10
 """Random subsets of the comparisons for each size."""
@@ -173,6 +177,48 @@ def people_matches(comparisons: pd.DataFrame, vocabulary: pd.DataFrame) -> pd.Da
                 }
             )
     return COMPARISON_MATCHES.frame(rows)
+
+
+def people_numbers(path: Path) -> pd.DataFrame:
+    """Numbers that people gave for phrases: `phrase` in lower case, `people`, and mean,
+    deviation and quantiles in shares.
+    """
+    numbers = pd.read_csv(path, float_precision="round_trip")
+    shares = numbers.columns.drop(["phrase", "people"])
+    numbers[shares] = numbers[shares] / 100.0
+    return numbers.assign(phrase=numbers["phrase"].str.lower())
+
+
+def spread_of_numbers(
+    numbers: pd.DataFrame,
+    left_out: Collection[str] = NAMES_ITS_NUMBER,
+    positions: int = 40,
+) -> pd.DataFrame:
+    """How readers differ by position, from the middle 80% of people: what
+    `resources/people/reader_spread.csv` holds.
+
+    Args:
+        numbers: as `people_numbers` returns them.
+        left_out: phrases that do not count.
+        positions: how many, evenly spaced in logits.
+    """
+    hedges = numbers[~numbers["phrase"].isin(left_out)]
+    shares = hedges[["p10", "mean", "p90"]].clip(NEAREST, 1.0 - NEAREST)
+    lowest_tenth, middle, highest_tenth = logit(shares.to_numpy()).T
+    # Both sides count from the mean, because p is one: people who take "improbable" for
+    # nearly impossible are further below it than anybody is above.
+    below = np.maximum(middle - lowest_tenth, 0.0) / ndtri(0.9)
+    above = np.maximum(highest_tenth - middle, 0.0) / ndtri(0.9)
+    position = np.linspace(middle.min(), middle.max(), positions)
+    distance = (position[:, None] - middle) / NEIGHBOURHOOD
+    weights = np.exp(-0.5 * distance**2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    spread = {
+        "logit_p": position,
+        "below": np.sqrt(weights @ below**2),
+        "above": np.sqrt(weights @ above**2),
+    }
+    return pd.DataFrame(spread).round(4)
 
 
 def people_anchors(
@@ -356,13 +402,13 @@ def reader_ranges(numbers: pd.DataFrame) -> pd.DataFrame:
             40 points at every position.
     """
     sd = float(logit(0.5 + CLINICIANS_POINTS / 200.0) / ndtri(0.9))
-    everywhere = ReaderSpread((0.0,), (sd,), (sd,), "Clinical Radiology 2014")
+    everywhere = pd.DataFrame({"logit_p": [0.0], "below": sd, "above": sd})
     hedges = numbers[~numbers["phrase"].isin(NAMES_ITS_NUMBER)]
     rows = []
     for phrase in hedges["phrase"]:
         row = hedges[hedges["phrase"] == phrase].iloc[0]
         left_out = (*NAMES_ITS_NUMBER, phrase)
-        by_position = spread_of_numbers(numbers, left_out, "the other phrases")
+        by_position = spread_of_numbers(numbers, left_out)
         rows.append(
             {
                 "phrase": phrase,
@@ -376,8 +422,8 @@ def reader_ranges(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _middle_80(p: float, spread: ReaderSpread, name: str) -> dict[str, float]:
-    low, high = reader_range(p, p, p, spread, share=0.8)
+def _middle_80(p: float, spread: pd.DataFrame, name: str) -> dict[str, float]:
+    low, high = reader_range(p, p, p, share=0.8, spread=spread)
     return {f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
@@ -394,10 +440,9 @@ def packaged_ranges() -> pd.DataFrame:
     """What the packaged spread says of another reader at every tenth of p, in points of
     a hundred where named so; p itself is taken as known.
     """
-    spread = chosen_anchors("published").spread
     p = np.arange(1, 10) / 10.0
-    low_80, high_80 = reader_range(p, p, p, spread, share=0.8)
-    low_95, high_95 = reader_range(p, p, p, spread)
+    low_80, high_80 = reader_range(p, p, p, share=0.8)
+    low_95, high_95 = reader_range(p, p, p)
     return pd.DataFrame(
         {
             "p": p,

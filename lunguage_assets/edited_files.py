@@ -51,8 +51,8 @@ EDITED_FILES: Mapping[str, EditedFile] = {
         lambda home: [home.corrections_file],
     ),
     "anchors_file": EditedFile(
-        "Anchors: ratings of the home, and the sets that settings name",
-        lambda home: [home.anchor_ratings, *_anchor_sets(home)],
+        "Anchors: ratings of the home, and the packaged sets",
+        lambda home: [home.anchor_ratings, resource("anchors.toml")],
     ),
     "gold_findings_file": EditedFile(
         "gold_findings.csv of the home: rows that people coded",
@@ -77,14 +77,6 @@ def hash_of_files(*paths: Path) -> str:
     return "-".join(digests)
 
 
-def _anchor_sets(home: Home) -> list[Path]:
-    """List the packaged anchor sets, and the file of one's own that settings name."""
-    named = load_settings(home.settings_file).explicit.anchors
-    own_file = home.root / named
-    sets = [resource("anchors.toml")]
-    return [*sets, own_file] if named and own_file.is_file() else sets
-
-
 def broken_files(home: Home) -> list[str]:
     """Say what is wrong with files that a person edits in a home.
 
@@ -95,8 +87,8 @@ def broken_files(home: Home) -> list[str]:
     """
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.explicit.hedges.review import load_corrections
+    from lunguage_assets.explicit.hedges import load_corrections
+    from lunguage_assets.explicit.probability import chosen_anchors
     from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
@@ -106,7 +98,6 @@ def broken_files(home: Home) -> list[str]:
         lambda: chosen_anchors(
             load_settings(home.settings_file).explicit.anchors,
             home.anchor_ratings,
-            home.root,
         ),
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),

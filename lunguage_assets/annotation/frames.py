@@ -15,7 +15,7 @@ import pandas as pd
 
 from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.annotation.method import Frames
-from lunguage_assets.explicit.hedges.phrases import words_of
+from lunguage_assets.explicit.hedges import words_of
 from lunguage_assets.implicit.rows import column_values
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.release.row_words import status_of

@@ -21,11 +21,11 @@ from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, without_other_languages
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.phrases import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fitted_findings import fit_pairs
+from lunguage_assets.explicit.hedges import hedge_phrases
+from lunguage_assets.explicit.probability import published_anchors
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
+from lunguage_assets.explicit.probability import (
+    reader_range,
+)
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.release.code_words import (
     NO_FINDING_WORDS,
@@ -494,7 +495,7 @@ def _reasons_of_p(row: Record) -> Iterator[str]:
         # The interval of p is how well we know it; another reader may mean another p by
         # the same words (explicit.md section 6).
         p = row["prob"]
-        low, high = reader_range(p, row["p_low"], row["p_high"], _spread())
+        low, high = reader_range(p, row["p_low"], row["p_high"])
         yield f"another reader: {float(low):.2f} to {float(high):.2f}"
 
 
@@ -589,9 +590,3 @@ def _p_of_label(row: Record) -> str:
     if is_denied:
         return f"at most {row['p_high']:.2f}"
     return f"{row['p_low']:.2f} to {row['p_high']:.2f}"
-
-
-@cache
-def _spread() -> ReaderSpread:
-    """How readers differ, as the packaged anchors state it."""
-    return chosen_anchors("published").spread

@@ -89,7 +89,7 @@ def _print_analyses(home: Home, ranker: str) -> None:
     is_last_step = validation["step"] == validation["step"].max()
     fits = validation[is_last_step & (validation["judges"] == "all")]
     by_strategy = fits.groupby("strategy", as_index=False)
-    print_table(by_strategy[["mean_distance_stopped"]].mean())
+    print_table(by_strategy[["mean_distance"]].mean())
 
     # Rows without a name are averages over experts; each expert's are in the table.
     experts = stored_table(home, "expert_agreement", ranker)

@@ -23,7 +23,6 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
-from lunguage_assets.explicit.analysis.package_check import Verification
 from lunguage_assets.explicit.distilled.learning import shortcomings
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import (
@@ -310,21 +309,6 @@ def answers_usable(
         "could not be used"
     )
     return check_result(False, metadata, remedy, reason)
-
-
-@named_check
-def equals_trueskill_package(verification: Verification) -> dg.AssetCheckResult:
-    """Closed form and the `trueskill` package agree on a sample.
-
-    And the ranking is what its matches give.
-    """
-    remedy = (
-        "The rating arithmetic differs from the trueskill package: report this; do "
-        "not use the ranking."
-    )
-    return check_result(
-        verification.passed, verification._asdict(), remedy, severity=ERROR
-    )
 
 
 # Distilled models

@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.explicit.rating.matches import schedule
+from lunguage_assets.explicit.ranking import schedule
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS,
     LABEL_TOKENS,

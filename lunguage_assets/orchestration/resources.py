@@ -21,14 +21,15 @@ from lunguage_assets.explicit.distilled.scorer import (
     distilled_encoder,
 )
 from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
-from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
-from lunguage_assets.explicit.fit.probability import (
+from lunguage_assets.explicit.probability import (
     Anchor,
+    AnchorSet,
     CalibrationError,
     calibration_problem,
+    chosen_anchors,
     require_anchors,
 )
-from lunguage_assets.explicit.rating.ranking import published_instead
+from lunguage_assets.explicit.ranking import published_instead
 from lunguage_assets.hub import SentenceEmbedder, packaged_copy
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -51,7 +52,7 @@ def anchor_set(configuration: Configuration) -> AnchorSet:
     """Choose the anchors that the settings name (explicit.md section 6)."""
     home = configuration.home
     anchors = configuration.settings.explicit.anchors
-    return chosen_anchors(anchors, home.anchor_ratings, home.root)
+    return chosen_anchors(anchors, home.anchor_ratings)
 
 
 def require_anchor_phrases(

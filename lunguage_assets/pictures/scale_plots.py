@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
-from lunguage_assets.explicit.rating.ranking import is_published_scale
+from lunguage_assets.explicit.probability import Anchor, Calibration, probability
+from lunguage_assets.explicit.ranking import is_published_scale
 from lunguage_assets.pictures.figure import (
     BLUE,
     GREY,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedges.review import CORRECTION_COLUMNS
+from lunguage_assets.explicit.hedges import CORRECTION_COLUMNS
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.tables.columns import A_STATED_ROW
 from lunguage_assets.workspace.home import Home

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.fit.anchors import AnchorSet
-from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.fit.readers import reader_range
+from lunguage_assets.explicit.probability import (
+    AnchorSet,
+    calibrate,
+    probability,
+    reader_range,
+)
 from lunguage_assets.tables.released import PHRASE_SCALE
 
 _DECIMALS = 6
@@ -18,7 +21,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
 
     Args:
         ranking: a `REFERENCE_RANKING` frame.
-        chosen: the anchors in use, with the spread between readers.
+        chosen: the anchors in use.
 
     Returns:
         A `PHRASE_SCALE` frame, from the most certain phrase.
@@ -30,7 +33,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     mu = ranking["mu"].to_numpy(dtype=np.float64)
     # mu of a phrase is the scale itself: no error of its own comparisons is added.
     p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
-    reader_low, reader_high = reader_range(p, low, high, chosen.spread)
+    reader_low, reader_high = reader_range(p, low, high)
     scale = ranking[["phrase", "mu"]].assign(
         p=p,
         p_low=low,

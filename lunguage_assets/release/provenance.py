@@ -20,7 +20,7 @@ import pandas as pd
 from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
+from lunguage_assets.explicit.probability import AnchorSet, chosen_anchors
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -42,7 +42,7 @@ _RESOURCES = (
     "blacklist.yaml",
     "labels.yaml",
     "published_ranking.csv",
-    "people/people_numbers.csv",
+    "people/reader_spread.csv",
 )
 _NOT_DECIDING = {
     "explicit": {"fit_log"},
@@ -102,7 +102,7 @@ def read_origin(
         prompts: folder of the user's own templates.
     """
     # A file of the home takes the place of the packaged one of its name.
-    anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
+    anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
     files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.probability import calibrate
+from lunguage_assets.explicit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.pictures.scale_plots import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.rating.trueskill import BETA
+from lunguage_assets.explicit.trueskill import BETA
 from lunguage_assets.files import replace_text
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.context import Release, ReportContext, context_of

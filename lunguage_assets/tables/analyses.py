@@ -167,16 +167,6 @@ FIT_VALIDATION = Table(
             "Deviation of the seeds' mean distances; null below two",
             0.0,
         ),
-        optional_number(
-            "mean_distance_stopped",
-            "Mean distance when every fit is ended as in the product, once its rank "
-            "has been stable",
-            0.0,
-        ),
-        integer(
-            "unfitted",
-            "Fits given up for want of valid answers before they ended; in no mean",
-        ),
         integer("phrases", "Phrases that were left out, one at a time", minimum=1),
         integer("seeds", "Repetitions with other random draws", minimum=1),
         _TESTED,

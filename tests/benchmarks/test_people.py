@@ -13,7 +13,7 @@ import pytest
 from people import ChainResult, PeopleSet
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.fit.probability import CalibrationError
+from lunguage_assets.explicit.probability import CalibrationError, reader_spread
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import ExplicitSettings
 
@@ -99,6 +99,12 @@ def test_the_range_of_another_reader_is_nearer_to_people_by_position(
     by_position = people.range_error(ranges, "by_position")
     assert by_position <= 0.03
     assert by_position < 0.8 * people.range_error(ranges, "everywhere")
+
+
+def test_the_packaged_spread_is_what_the_numbers_give(everybody: PeopleSet) -> None:
+    pd.testing.assert_frame_equal(
+        people.spread_of_numbers(everybody.numbers), reader_spread()
+    )
 
 
 def test_the_published_ranking_is_seven_points_from_people() -> None:

@@ -16,7 +16,6 @@ from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.implicit.resolution import guarantees
-from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import (
     conflict_free,
@@ -268,25 +267,3 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
     assert "planted words" not in repr(failing.metadata)
-
-
-def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ranked() -> dg.AssetCheckEvaluation:
-        return evaluations(small.make(["reference_ranking"], "panel"))[
-            "reference_ranking", "equals_trueskill_package"
-        ]
-
-    assert ranked().passed
-    honest = explicit.ranked_phrases
-
-    def moved(*arguments: Any) -> pd.DataFrame:
-        frame = honest(*arguments)
-        return frame.assign(mu=frame["mu"] + 1e-6)
-
-    monkeypatch.setattr(explicit, "ranked_phrases", moved)
-    failing = ranked()
-    assert not failing.passed
-    assert failing.severity is ERROR
-    assert "remedy" in failing.metadata

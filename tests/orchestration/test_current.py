@@ -12,7 +12,7 @@ import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
 
-from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.orchestration import sources
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES

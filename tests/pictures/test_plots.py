@@ -20,10 +20,10 @@ from lunguage_assets.explicit.analysis.agreement import (
     ranking_correlations,
 )
 from lunguage_assets.explicit.analysis.validation import fit_validation
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate
-from lunguage_assets.explicit.fit.probability import probability as probability_of
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.probability import Anchor, calibrate
+from lunguage_assets.explicit.probability import probability as probability_of
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.pictures import scale_plots, validation_plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING

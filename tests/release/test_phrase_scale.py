@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.probability import chosen_anchors
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.release.phrase_scale import phrase_scale
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES

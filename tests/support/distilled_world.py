@@ -7,9 +7,8 @@ from simulation import Noise, simulated_corpus
 from tentative_findings import finding, findings_frame
 
 from lunguage_assets.explicit.distilled.panel_scores import panel_scores
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fitted_findings import fit_pairs
+from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 

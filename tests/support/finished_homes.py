@@ -20,7 +20,7 @@ from made_once import made_once
 from quick_instance import save_events
 from small_homes import SmallHome, write_deliveries
 
-from lunguage_assets.explicit.analysis import robustness, validation
+from lunguage_assets.explicit.analysis import validation
 from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.sample import write_sample
 
@@ -74,9 +74,9 @@ def brief_analyses() -> Iterator[None]:
             validation, "fit_validation", partial(validation.fit_validation, seeds=2)
         ),
         mock.patch.object(
-            robustness,
+            validation,
             "ranking_robustness",
-            partial(robustness.ranking_robustness, repeats=2),
+            partial(validation.ranking_robustness, repeats=2),
         ),
     ):
         yield

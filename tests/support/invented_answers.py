@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from tentative_findings import own_vocabulary
 
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 

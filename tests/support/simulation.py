@@ -17,10 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 
-from lunguage_assets.explicit.fit.probability import Z95, Anchor
-from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit.probability import Z95, Anchor
+from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,

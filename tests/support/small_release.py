@@ -17,13 +17,12 @@ from stored_tables import store_table
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.phrases import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fitted_findings import fit_pairs
+from lunguage_assets.explicit.hedges import hedge_phrases
 from lunguage_assets.explicit.open_judges import offline_judge
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.probability import published_anchors
+from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import deduplicate

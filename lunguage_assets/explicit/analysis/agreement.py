@@ -2,21 +2,24 @@
 
 Section 3 of docs/method/explicit.md. Answers are coded in two ways: `phrase`, the
 phrase that was chosen (the published kappa), and `position`, whether it was shown first
-(the published alpha). That the ranking equals that of package `trueskill` is verified
-in `package_check.py`; human experts are in `experts.py`.
+(the published alpha). Human experts are in `experts.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
-from lunguage_assets.randomness import Floats
+from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit.ranking import (
+    collect_answers,
+    random_orders,
+    times_played,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 from lunguage_assets.tables.schema import Table
@@ -56,11 +59,10 @@ def wilson(hits: int, n: int) -> MeasuredValue:
     return MeasuredValue(hits / n, n, float(limits.low), float(limits.high))
 
 
-def mean_of(values: Iterable[float | None]) -> MeasuredValue:
+def mean_of(values: Sequence[float | None]) -> MeasuredValue:
     """Average the values that are defined, without an interval; `n` is their number."""
     defined = [value for value in values if value is not None]
-    mean = float(np.mean(defined)) if defined else None
-    return MeasuredValue(mean, len(defined))
+    return MeasuredValue(float(np.mean(defined)) if defined else None, len(defined))
 
 
 def pairwise_agreement(first: pd.Series, second: pd.Series) -> MeasuredValue:
@@ -77,14 +79,12 @@ def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
     unit, or a single category in use.
     """
     complete = ratings.dropna()
-    counts = _counts(complete)
-    if ratings.shape[1] < 2 or counts.shape[1] < 2:
+    share_of_category = complete.stack().value_counts(normalize=True)
+    if ratings.shape[1] < 2 or len(share_of_category) < 2:
         return MeasuredValue(None, len(complete))
-    units, raters = complete.shape
-    ratings_of_category = counts.sum(axis=0)
-    agreeing_pairs = (counts**2).sum() - units * raters
-    observed = agreeing_pairs / (units * raters * (raters - 1))
-    by_chance = ((ratings_of_category / (units * raters)) ** 2).sum()
+    pairs_of_raters = ratings.shape[1] * (ratings.shape[1] - 1) / 2
+    observed = 1.0 - _unequal_pairs(complete).mean() / pairs_of_raters
+    by_chance = (share_of_category**2).sum()
     kappa = (observed - by_chance) / (1.0 - by_chance)
     return MeasuredValue(float(kappa), len(complete))
 
@@ -96,30 +96,27 @@ def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
     category in use. The package of this name holds units x categories x categories
     numbers: gigabytes for a large vocabulary.
     """
-    pairable = ratings[ratings.notna().sum(axis=1) > 1]
-    counts = _counts(pairable)
-    if counts.shape[1] < 2:
+    ratings_of_unit = ratings.notna().sum(axis=1)
+    pairable = ratings[ratings_of_unit > 1]
+    ratings_of_category = pairable.stack().value_counts()
+    if len(ratings_of_category) < 2:
         return MeasuredValue(None, len(pairable))
-    ratings_of_unit = counts.sum(axis=1)
-    ratings_of_category = counts.sum(axis=0)
-    unequal_pairs = ratings_of_unit**2 - (counts**2).sum(axis=1)
-    observed = (unequal_pairs / (ratings_of_unit - 1)).sum()
+    # Both are sums over pairs of ratings, whose number cancels but for the rating that
+    # is not drawn twice.
+    observed = 2.0 * (_unequal_pairs(pairable) / (ratings_of_unit - 1)).sum()
     total = ratings_of_category.sum()
-    # Both are sums over pairs of ratings. Their number, by which each is divided,
-    # cancels but for the rating that is not drawn twice.
     expected = total**2 - (ratings_of_category**2).sum()
     value = 1.0 - (total - 1.0) * observed / expected
     return MeasuredValue(float(value), len(pairable))
 
 
-def _counts(ratings: pd.DataFrame) -> Floats:
-    """Count ratings per category, shape (units, categories in use)."""
-    codes, categories = pd.factorize(ratings.to_numpy(dtype=object).ravel())
-    codes = codes.reshape(ratings.shape)
-    counts = np.zeros((len(ratings), len(categories)))
-    units, raters = np.nonzero(codes >= 0)
-    np.add.at(counts, (units, codes[units, raters]), 1.0)
-    return counts
+def _unequal_pairs(ratings: pd.DataFrame) -> pd.Series:
+    """Count the pairs of raters of each unit who rated it differently."""
+    unequal = pd.Series(0, ratings.index)
+    for first, second in combinations(ratings.columns, 2):
+        is_rated = ratings[first].notna() & ratings[second].notna()
+        unequal += is_rated & (ratings[first] != ratings[second])
+    return unequal
 
 
 def agreement_row(
@@ -149,23 +146,21 @@ def coefficient_rows(
     """
     rows = []
     for coding, ratings in (("phrase", phrases), ("position", positions)):
-        kappa = fleiss_kappa(ratings)
-        alpha = krippendorff_alpha(ratings)
-        rows.append(agreement_row("fleiss kappa", kappa, coding=coding, **columns))
-        rows.append(
-            agreement_row("krippendorff alpha", alpha, coding=coding, **columns)
-        )
+        coefficients = {
+            "fleiss kappa": fleiss_kappa(ratings),
+            "krippendorff alpha": krippendorff_alpha(ratings),
+        }
+        for measure, value in coefficients.items():
+            rows.append(agreement_row(measure, value, coding=coding, **columns))
     return rows
 
 
 def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Order the rows by the table's measures, then by its key."""
-    measures = table.column("measure").choices
-
-    def position(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return measures.index(row["measure"]), *(row[name] for name in table.key[1:])
-
-    return table.frame(sorted(rows, key=position))
+    frame = table.frame(rows)
+    measures = pd.Categorical(frame["measure"], table.column("measure").choices)
+    order = frame.assign(measure=measures).sort_values(list(table.key)).index
+    return frame.loc[order].reset_index(drop=True)
 
 
 def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -180,25 +175,23 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         A `JUDGE_AGREEMENT` frame, every measure as one row.
     """
     rows: list[dict[str, Any]] = []
-    answered = []
     for judge, frame in matches.items():
         rows += _diagnostic_rows(judge, frame)
-        answered.append(frame.dropna(subset="winner").assign(judge=judge))
-    by_question = pd.concat(answered).set_index([*_QUESTION, "judge"])
-    phrases = by_question["winner"].unstack("judge")
-    shares: dict[str, list[float | None]] = {judge: [] for judge in phrases.columns}
+    frames = [frame.assign(judge=judge) for judge, frame in matches.items()]
+    answers = pd.concat(frames).dropna(subset="winner").set_index([*_QUESTION, "judge"])
+    phrases = answers["winner"].unstack("judge")
+    positions = answers["answer"].unstack("judge")
+    shares: dict[str, list[float | None]] = {}
     for first, second in combinations(phrases.columns, 2):
         share = pairwise_agreement(phrases[first], phrases[second])
         rows.append(
             agreement_row("pairwise agreement", share, first=first, second=second)
         )
-        shares[first].append(share.value)
-        shares[second].append(share.value)
+        shares.setdefault(first, []).append(share.value)
+        shares.setdefault(second, []).append(share.value)
     for judge, values in shares.items():
-        if values:
-            mean = mean_of(values)
-            rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
-    positions = by_question["answer"].unstack("judge")
+        mean = mean_of(values)
+        rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
     rows += coefficient_rows(phrases, positions, first=ALL_JUDGES)
     return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
 
@@ -208,16 +201,17 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     from scipy.stats import binomtest
 
     valid = frame[frame["answer"] != "invalid"]
-    n = len(valid)
     hits = int((valid["answer"] == "sentence_1").sum())
+    first_chosen = wilson(hits, len(valid))
+    invalid = wilson(len(frame) - len(valid), len(frame))
     # A coin decides which phrase is shown first, so the binomial test is exact; with
     # fixed positions, as of the public code, there is none.
-    is_position_random = valid["swapped"].nunique() > 1
-    p_value = float(binomtest(hits, n).pvalue) if is_position_random else None
-    first_chosen = agreement_row("sentence_1 chosen", wilson(hits, n), first=judge)
-    invalid = wilson(len(frame) - n, len(frame))
+    is_coin = valid["swapped"].nunique() > 1
     return [
-        {**first_chosen, "p_value": p_value},
+        {
+            **agreement_row("sentence_1 chosen", first_chosen, first=judge),
+            "p_value": float(binomtest(hits, len(valid)).pvalue) if is_coin else None,
+        },
         agreement_row("invalid answers", invalid, first=judge),
     ]
 
@@ -241,38 +235,35 @@ def ranking_correlations(
         A `RANKING_CORRELATIONS` frame, each pair once. A phrase counts where both have
         a valid match of it; fewer than three such phrases have no correlation.
     """
-    names: set[str] = set()
-    for frame in matches.values():
-        names.update(frame["phrase_a"], frame["phrase_b"])
-    phrases = sorted(names)
+    compared = pd.concat(
+        [frame[["phrase_a", "phrase_b"]] for frame in matches.values()]
+    )
+    phrases = sorted(set(compared.to_numpy().ravel()))
     # A ranking is known by its ranker and the number of its order of play.
-    mu_by_ranking: dict[tuple[str, int], Floats] = {}
+    mu_by_ranking: dict[tuple[str, int], Any] = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
-        if len(answers.winner):
-            ratings = answers.play(random_orders(answers, settings))
+        if len(answers):
+            orders = random_orders(answers, settings)
+            is_played = times_played(answers, len(phrases)) > 0
+            ratings = trueskill.play(answers, len(phrases), orders)
             for order, mu in enumerate(ratings.mu):
-                mu_by_ranking[judge, order] = np.where(answers.played > 0, mu, np.nan)
+                mu_by_ranking[judge, order] = np.where(is_played, mu, np.nan)
     if (ranking["ruler"] == "own").all():
         played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
         mu_by_ranking[ranker, AVERAGED] = played.reindex(phrases).to_numpy()
-    rankings = list(mu_by_ranking)
-    # Under the published scale nothing is compared, and pandas correlates no columns.
-    if len(rankings) < 2:
-        return RANKING_CORRELATIONS.frame([])
-    mu_of_rankings = pd.DataFrame(dict(enumerate(mu_by_ranking.values())))
-    correlation = mu_of_rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
-    is_known = mu_of_rankings.notna().astype(int)
-    shared_phrases = is_known.T @ is_known
-    rows = [
-        {
-            "first": rankings[first][0],
-            "first_order": rankings[first][1],
-            "second": rankings[second][0],
-            "second_order": rankings[second][1],
-            "spearman": correlation.at[first, second],
-            "n_phrases": shared_phrases.at[first, second],
-        }
-        for first, second in combinations(range(len(rankings)), 2)
-    ]
+    rows = []
+    for first, second in combinations(mu_by_ranking, 2):
+        mu = pd.DataFrame([mu_by_ranking[first], mu_by_ranking[second]]).T.dropna()
+        is_enough = len(mu) >= MIN_PHRASES_TO_CORRELATE
+        rows.append(
+            {
+                "first": first[0],
+                "first_order": first[1],
+                "second": second[0],
+                "second_order": second[1],
+                "spearman": mu[0].corr(mu[1], "spearman") if is_enough else None,
+                "n_phrases": len(mu),
+            }
+        )
     return RANKING_CORRELATIONS.frame(rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,15 +18,12 @@ import pandas as pd
 from lunguage_assets.corpus.whole_tables import edited_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import (
-    MeasuredValue,
     agreement_frame,
     agreement_row,
     coefficient_rows,
-    mean_of,
     pairwise_agreement,
 )
-from lunguage_assets.explicit.hedges.phrases import normal_phrase
-from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
+from lunguage_assets.explicit.hedges import normal_phrase
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -56,9 +53,6 @@ class Expert(NamedTuple):
     occupation: str = ""
 
 
-PhrasePair = tuple[str, str]
-
-
 def load_responses(path: Path) -> pd.DataFrame:
     """Read experts' choices from a CSV with a row per pair and a column per expert.
 
@@ -73,43 +67,37 @@ def load_responses(path: Path) -> pd.DataFrame:
     Raises:
         InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
-    choices_by_pair: dict[PhrasePair, dict[str, float]] = {}
-    for row_number, cells in _filled_rows(path, PHRASE_COLUMNS):
-        first = normal_phrase(cells["phrase_1"])
-        second = normal_phrase(cells["phrase_2"])
-        # Turned round, "likely or possible" is the same question.
-        is_new = choices_by_pair.keys().isdisjoint([(first, second), (second, first)])
-        if not first or not second or first == second or not is_new:
-            expected = "two different phrases, each pair once"
-            raise _wrong(path, "another pair", expected, row_number, "phrase_1")
-        number_by_entry = {
-            "": np.nan,
-            "1": 1.0,
-            "2": 2.0,
-            "1.0": 1.0,
-            "2.0": 2.0,
-            first: 1.0,
-            second: 2.0,
-        }
-        choices = {}
-        for name, cell in cells.items():
-            if name.strip() in _COLUMNS_OF_NOBODY or name.startswith("example"):
-                continue
-            entry = normal_phrase(cell)
-            if entry not in number_by_entry:
-                expected = "one of the row's two phrases, 1, 2 or nothing"
-                raise _wrong(path, "something else", expected, row_number, name)
-            choices[name] = number_by_entry[entry]
-        choices_by_pair[first, second] = choices
-    if not any(choices_by_pair.values()):
+    cells = _filled_rows(path, PHRASE_COLUMNS)
+    experts = [
+        name
+        for name in cells.columns
+        if name.strip() not in _COLUMNS_OF_NOBODY and not name.startswith("example")
+    ]
+    if cells.empty or not experts:
         raise InputError(
             path.name,
-            "no expert's column" if choices_by_pair else "no row",
+            "no row" if cells.empty else "no expert's column",
             "the columns phrase_1, phrase_2 and one per expert, and a row per pair",
             "Fill in the file that `lunguage survey make` writes.",
         )
-    pairs = pd.MultiIndex.from_tuples(list(choices_by_pair), names=PHRASE_COLUMNS)
-    return pd.DataFrame(list(choices_by_pair.values()), pairs, dtype="float64")
+    entries = cells.map(normal_phrase)
+    phrases = entries[list(PHRASE_COLUMNS)]
+    first, second = phrases["phrase_1"], phrases["phrase_2"]
+    # Turned round, "likely or possible" is the same question.
+    is_repeated = phrases.apply(frozenset, axis=1).duplicated()
+    is_no_pair = (phrases == "").any(axis=1) | (first == second) | is_repeated
+    expected = "two different phrases, each pair once"
+    _require(path, is_no_pair, "another pair", expected, "phrase_1")
+    choices = {}
+    for name in experts:
+        # A spreadsheet may have made 1.0 of 1.
+        is_first = entries[name].isin(["1", "1.0"]) | (entries[name] == first)
+        is_second = entries[name].isin(["2", "2.0"]) | (entries[name] == second)
+        is_unknown = ~(is_first | is_second | (entries[name] == ""))
+        expected = "one of the row's two phrases, 1, 2 or nothing"
+        _require(path, is_unknown, "something else", expected, name)
+        choices[name] = np.select([is_first, is_second], [1.0, 2.0], np.nan)
+    return pd.DataFrame(choices, pd.MultiIndex.from_frame(phrases))
 
 
 def load_experts(path: Path | None) -> dict[str, Expert]:
@@ -122,37 +110,45 @@ def load_experts(path: Path | None) -> dict[str, Expert]:
         InputError: no such CSV, another role, or a row without a name or with that of
             an earlier row.
     """
-    experts: dict[str, Expert] = {}
     if path is None or not path.exists():
-        return experts
-    for row_number, cells in _filled_rows(path, DESCRIPTION_COLUMNS):
-        name = cells["expert"].strip()
-        role = cells["role"].strip().lower()
-        if not name or name in experts:
-            found = "the expert of an earlier row" if name else "no name"
-            raise _wrong(path, found, "every expert once", row_number, "expert")
-        if role not in ROLES:
-            expected = "writer, reader or nothing"
-            raise _wrong(path, "something else", expected, row_number, "role")
-        occupation = " ".join(cells["occupation"].lower().split())
-        experts[name] = Expert(role, occupation)
-    return experts
+        return {}
+    cells = _filled_rows(path, DESCRIPTION_COLUMNS)
+    names = cells["expert"].str.strip()
+    is_no_name = (names == "") | names.duplicated()
+    found = "no name, or the expert of an earlier row"
+    _require(path, is_no_name, found, "every expert once", "expert")
+    roles = cells["role"].str.strip().str.lower()
+    expected = "writer, reader or nothing"
+    _require(path, ~roles.isin(ROLES), "something else", expected, "role")
+    occupations = cells["occupation"].str.lower().str.split().str.join(" ")
+    return dict(zip(names, map(Expert, roles, occupations), strict=True))
 
 
-def _filled_rows(
-    path: Path, columns: Sequence[str]
-) -> list[tuple[int, dict[str, str]]]:
+def _filled_rows(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read the cells of a CSV, by row number."""
+    rows = dict(edited_rows(path, columns))
+    cells = pd.DataFrame.from_dict(rows, orient="index", dtype="str")
     # Spreadsheets keep rows of which somebody has deleted every cell.
-    return [
-        (row_number, cells)
-        for row_number, cells in edited_rows(path, columns)
-        if any(cell.strip() for cell in cells.values())
-    ]
+    is_filled = cells.map(str.strip).ne("").any(axis=1)
+    return cells[is_filled].reindex(columns=cells.columns.union(columns, sort=False))
 
 
-def _wrong(path: Path, found: str, expected: str, row: int, column: str) -> InputError:
-    remedy = "Fix the entry, or delete the row; nothing was imported."
-    return InputError(path.name, found, expected, remedy, row=row, column=column)
+def _require(
+    path: Path, is_wrong: pd.Series, found: str, expected: str, column: str
+) -> None:
+    """Refuse the first row that is wrong.
+
+    Args:
+        path: of the file.
+        is_wrong: by row number.
+        found: what is there.
+        expected: what should be.
+        column: where it stands.
+    """
+    if is_wrong.any():
+        remedy = "Fix the entry, or delete the row; nothing was imported."
+        row = int(is_wrong.idxmax())
+        raise InputError(path.name, found, expected, remedy, row=row, column=column)
 
 
 def expert_agreement(
@@ -161,7 +157,6 @@ def expert_agreement(
     ranker: str,
     ranking: pd.DataFrame,
     matches: Mapping[str, pd.DataFrame],
-    seed: int,
 ) -> pd.DataFrame:
     """Measure how far experts agree with the ranking, with judges and with each other.
 
@@ -175,40 +170,87 @@ def expert_agreement(
         ranker: whose ranking it is.
         ranking: `REFERENCE_RANKING` frame; its choice has the higher mu.
         matches: `COMPARISON_MATCHES` frame per judge; its choice has more valid wins.
-        seed: from which the coin between equal numbers of wins follows.
 
     Returns:
         An `EXPERT_AGREEMENT` frame, every agreement as one row.
     """
     # Who has answered nothing is no expert of this survey.
     answered = responses.dropna(axis="columns", how="all")
-    pairs: list[PhrasePair] = answered.index.tolist()
-    first = pd.Series([pair[0] for pair in pairs], answered.index)
-    second = pd.Series([pair[1] for pair in pairs], answered.index)
-    phrases = pd.DataFrame(
-        {
-            name: first.where(choices == 1, second.where(choices == 2))
-            for name, choices in answered.items()
-        },
-        answered.index,
-    )
-    groups = _groups(answered.columns.tolist(), experts)
-    mu_by_phrase = ranking.set_index("phrase")["mu"]
-    mu_of_second = mu_by_phrase.reindex(second).to_numpy()
-    lead = mu_by_phrase.reindex(first).to_numpy() - mu_of_second
-    ranked_higher = first.where(lead > 0, second.where(lead < 0))
-    rows = _rows_with("with ranking", ranker, ranked_higher, phrases, groups)
+    if answered.empty:
+        return EXPERT_AGREEMENT.frame()
+    # An answer 1 puts the first phrase ahead, 2 the second.
+    phrases = answered.rsub(1.5).apply(_leading_phrases)
+    pairs = answered.index.to_frame()
+    mu = ranking.set_index("phrase")["mu"]
+    lead = pairs["phrase_1"].map(mu) - pairs["phrase_2"].map(mu)
+    by_ranking = _leading_phrases(lead)
+    references = {("with ranking", ranker): by_ranking}
     for judge in sorted(matches):
-        winner_by_pair = _majorities(judge, matches[judge], seed)
-        choices = [winner_by_pair.get(frozenset(pair)) for pair in pairs]
-        of_judge = pd.Series(choices, answered.index, dtype=object)
-        rows += _rows_with("with judge", judge, of_judge, phrases, groups)
-    for group, members in groups.items():
+        wins = _lead_of_wins(matches[judge], pairs)
+        references["with judge", judge] = _leading_phrases(wins)
+    rows = []
+    for expert in phrases:
+        for (measure, name), choices in references.items():
+            share = pairwise_agreement(phrases[expert], choices)
+            rows.append(agreement_row(measure, share, first=expert, second=name))
+    for one, other in combinations(sorted(phrases), 2):
+        share = pairwise_agreement(phrases[one], phrases[other])
+        rows.append(agreement_row("with expert", share, first=one, second=other))
+    single = pd.DataFrame(rows, dtype=object).astype({"value": "float64"})
+    frames = [single.assign(group=ALL_EXPERTS, experts=answered.shape[1])]
+    for group, members in _groups(answered.columns.tolist(), experts).items():
+        averages = _averages(single[single["first"].isin(members)], members)
+        coefficients = []
         # One expert has nobody of the group to agree with.
         if group == ALL_EXPERTS or len(members) > 1:
-            rows += _rows_among_experts(phrases[members], answered[members], group)
-    with_sizes = [{**row, "experts": len(groups[row["group"]])} for row in rows]
-    return agreement_frame(EXPERT_AGREEMENT, with_sizes)
+            coefficients = coefficient_rows(phrases[members], answered[members])
+        for frame in (averages, pd.DataFrame(coefficients)):
+            frames.append(frame.assign(group=group, experts=len(members)))
+    return agreement_frame(EXPERT_AGREEMENT, pd.concat(frames).to_dict("records"))
+
+
+def _averages(shares: pd.DataFrame, members: Sequence[str]) -> pd.DataFrame:
+    """Average the agreement of the experts of a group, and that among them.
+
+    Every expert counts alike, however many pairs each has answered.
+
+    Args:
+        shares: agreement rows whose `first` is an expert of the group.
+        members: of the group.
+    """
+    is_of_two = shares["measure"] == "with expert"
+    is_among = ~is_of_two | shares["second"].isin(members)
+    shares = shares.assign(first="", second=shares["second"].mask(is_of_two, ""))
+    names = ["measure", "coding", "first", "second"]
+    by_reference = shares[is_among].groupby(names, as_index=False)
+    averages = by_reference.agg(value=("value", "mean"), n=("n", "sum"))
+    return averages.assign(low=None, high=None)
+
+
+def _leading_phrases(lead: pd.Series) -> pd.Series:
+    """Choose the more certain phrase of each pair; null where neither is.
+
+    Args:
+        lead: of phrase_1 over phrase_2, by pair.
+    """
+    pairs = lead.index.to_frame().astype(object)
+    second = pairs["phrase_2"].where(lead < 0, None)
+    return pairs["phrase_1"].where(lead > 0, second)
+
+
+def _lead_of_wins(matches: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
+    """Count how much more often a judge chose phrase_1 than phrase_2 of each pair.
+
+    Ten comparisons may end five to five: then the judge chooses neither.
+    """
+    valid = matches.dropna(subset="winner")
+    has_a_won = valid["winner"] == valid["phrase_a"]
+    loser = valid["phrase_b"].where(has_a_won, valid["phrase_a"])
+    wins = valid.groupby([valid["winner"], loser]).size()
+    won = wins.reindex(pd.MultiIndex.from_frame(pairs), fill_value=0)
+    swapped = pd.MultiIndex.from_frame(pairs[["phrase_2", "phrase_1"]])
+    lost = wins.reindex(swapped, fill_value=0)
+    return pd.Series(won.to_numpy() - lost.to_numpy(), pairs.index)
 
 
 def _groups(
@@ -225,57 +267,6 @@ def _groups(
     return groups
 
 
-def _rows_with(
-    measure: str,
-    reference: str,
-    choices: pd.Series,
-    phrases: pd.DataFrame,
-    groups: Mapping[str, Sequence[str]],
-) -> list[dict[str, Any]]:
-    """Measure the agreement with the ranking or a judge: of experts, then of groups.
-
-    Args:
-        measure: in the words of `EXPERT_AGREEMENT`.
-        reference: the ranker or judge.
-        choices: phrase of each pair that it finds more certain; null where neither.
-        phrases: those that the experts chose.
-        groups: members of each group.
-    """
-    shares = {name: pairwise_agreement(phrases[name], choices) for name in phrases}
-    rows = [
-        agreement_row(
-            measure, share, first=str(name), second=reference, group=ALL_EXPERTS
-        )
-        for name, share in shares.items()
-    ]
-    for group, members in groups.items():
-        # Every expert counts alike, however many pairs each has answered.
-        mean = mean_of(shares[expert].value for expert in members)
-        answers = sum(shares[expert].n for expert in members)
-        measured = MeasuredValue(mean.value, answers)
-        rows.append(agreement_row(measure, measured, second=reference, group=group))
-    return rows
-
-
-def _rows_among_experts(
-    phrases: pd.DataFrame, positions: pd.DataFrame, group: str
-) -> list[dict[str, Any]]:
-    """Measure the agreement of a group; single pairs only for the group of all."""
-    rows = []
-    shares = []
-    for first, second in combinations(sorted(phrases.columns), 2):
-        share = pairwise_agreement(phrases[first], phrases[second])
-        shares.append(share.value)
-        if group == ALL_EXPERTS:
-            rows.append(
-                agreement_row(
-                    "with expert", share, first=first, second=second, group=group
-                )
-            )
-    rows.append(agreement_row("with expert", mean_of(shares), group=group))
-    return rows + coefficient_rows(phrases, positions, group=group)
-
-
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     """Say what single experts agree on without their names, roles and occupations.
 
@@ -288,41 +279,20 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
         columns is not told. No rows for fewer than three experts.
     """
     is_all = agreement["group"] == ALL_EXPERTS
-    single = agreement[is_all & (agreement["first"] != "")]
+    columns = ["measure", "first", "second", "value"]
+    single = agreement.loc[is_all & (agreement["first"] != ""), columns]
     with_ranking = single[single["measure"] == "with ranking"]
     by_agreement = with_ranking.sort_values(["value", "first"], ascending=[False, True])
     names = by_agreement["first"].tolist()
-    columns = ["measure", "first", "second", "value"]
     if len(names) < _MIN_EXPERTS_SHOWN_SINGLY:
-        return single.loc[[], columns]
+        return single.head(0)
     # Padded, so that "expert 10" is not sorted before "expert 2".
     width = len(str(len(names)))
     label_by_name = {
         name: f"expert {number:0{width}d}" for number, name in enumerate(names, 1)
     }
-    is_with_expert = single["measure"] == "with expert"
-    second_labels = single["second"].map(label_by_name)
-    numbered = single.assign(
-        first=single["first"].map(label_by_name),
-        second=single["second"].where(~is_with_expert, second_labels),
-    )
-    return numbered[columns].reset_index(drop=True)
-
-
-def _majorities(
-    judge: str, frame: pd.DataFrame, seed: int
-) -> dict[frozenset[str], str]:
-    """Name the phrase of each pair with more valid wins over the repetitions."""
-    # Ten comparisons may end five to five: then a coin decides, which is hashed from
-    # judge and pair, so that it falls the same way in every run (section 4).
-    valid = frame.dropna(subset="winner")
-    votes = (valid["winner"] == valid["phrase_a"]).astype("int64") * 2 - 1
-    lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]]).sum()
-    pairs = lead.index.to_frame()
-    coin_seed = text_hash(seed, "majority", judge)
-    a = text_hashes(pairs["phrase_a"])
-    b = text_hashes(pairs["phrase_b"])
-    is_b = (lead < 0) | ((lead == 0) & random_bits(mix(coin_seed, a, b)))
-    winners = pairs["phrase_b"].where(is_b, pairs["phrase_a"])
-    columns = (pairs["phrase_a"], pairs["phrase_b"], winners)
-    return {frozenset((a, b)): winner for a, b, winner in zip(*columns, strict=True)}
+    is_of_two = single["measure"] == "with expert"
+    labels = single["second"].map(label_by_name)
+    second = single["second"].mask(is_of_two, labels)
+    first = single["first"].map(label_by_name)
+    return single.assign(first=first, second=second).reset_index(drop=True)

@@ -30,7 +30,7 @@ def pairs_template(
     Args:
         vocabulary: `HEDGE_VOCABULARY` frame.
         ranking: the `REFERENCE_RANKING` frame of it.
-        pairs: how many are drawn, at most: one of each stratum of rank distance.
+        pairs: how many are drawn, at most: evenly by their distance in rank.
         experts: empty columns.
         seed: of all draws.
 
@@ -39,49 +39,40 @@ def pairs_template(
         line) and one for each expert.
 
     Raises:
-        MethodError: fewer than two ranked phrases, or a ranking of another vocabulary.
+        MethodError: fewer than two ranked phrases.
     """
-    if set(ranking["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
-        raise MethodError(
-            "the ranking belongs to another version of the hedge vocabulary. Run again "
-            "with --rebuild-ranking, then make the survey."
-        )
-    sentences = _sentences_by_phrase(vocabulary[vocabulary["retained"].astype(bool)])
+    sentences = dict(
+        zip(vocabulary["phrase"], vocabulary["example_sentences"], strict=True)
+    )
     by_rank = ranking.sort_values("rank")["phrase"]
-    ranked = [phrase for phrase in by_rank if phrase in sentences]
+    ranked = by_rank[by_rank.isin(sentences)].tolist()
     if len(ranked) < 2:
         raise MethodError(
             f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a "
             'larger corpus, or reference_scale = "published".'
         )
     random = np.random.default_rng(seed)
-    numbers = np.array(list(combinations(range(len(ranked)), 2)))
-    numbers = numbers[np.argsort(numbers[:, 1] - numbers[:, 0], kind="stable")]
-    strata = np.array_split(numbers, min(pairs, len(numbers)))
-    drawn = [random.choice(stratum) for stratum in strata]
+    by_distance = sorted(
+        combinations(range(len(ranked)), 2), key=lambda pair: pair[1] - pair[0]
+    )
+    spread = np.linspace(0, len(by_distance) - 1, min(pairs, len(by_distance)))
     rows = []
     # Otherwise the questions would become easier from first to last, and the less
     # certain phrase would always stand first.
-    for pair in random.permutation(drawn):
-        first, second = (ranked[number] for number in random.permutation(pair))
+    for number in random.permutation(spread.astype(int)):
+        phrases = [ranked[rank] for rank in random.permutation(by_distance[number])]
         examples = [
             "\n".join(_draw(sentences[phrase], EXAMPLES_OF_PAIR, random))
-            for phrase in (first, second)
+            for phrase in phrases
         ]
-        rows.append([first, second, *examples, *[""] * experts])
+        rows.append([*phrases, *examples, *[""] * experts])
     names = [f"expert_{number}" for number in range(1, experts + 1)]
     columns = ["phrase_1", "phrase_2", "example_1", "example_2", *names]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _sentences_by_phrase(vocabulary: pd.DataFrame) -> dict[str, list[str]]:
-    """Collect distinct example sentences, in an order of their own."""
-    sentences = vocabulary.set_index("phrase")["example_sentences"]
-    return {str(phrase): sorted(set(texts)) for phrase, texts in sentences.items()}
-
-
 def _draw(
     sentences: Sequence[str], count: int, random: np.random.Generator
 ) -> list[str]:
-    drawn = random.permutation(len(sentences))[:count]
-    return [sentences[number] for number in drawn.tolist()]
+    distinct = sorted(set(sentences))
+    return [distinct[number] for number in random.permutation(len(distinct))[:count]]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit.distilled.scorer import Vectors, encode, write_scorer
-from lunguage_assets.explicit.fit.probability import Z95
+from lunguage_assets.explicit.probability import Z95
 from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.judges.progress import steps_of
 from lunguage_assets.tables.explicit import DISTILLED_SCORER

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.posterior import panel_posterior
-from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.fit import ReferenceScale
+from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
 from lunguage_assets.randomness import Floats
 
@@ -94,7 +94,8 @@ def _halves(
     sentence = keys.get_indexer(pd.Index(plays["sentence_key"]))
     phrase = pd.Index(reference.phrases).get_indexer(pd.Index(plays["opponent"]))
     has_won = (plays["answer"] == "won").astype(np.int64)
-    shape = (2, 2, len(keys), len(judges), len(reference.phrases))
+    shape = (2, len(keys), len(judges), len(reference.phrases), 2)
     counts = np.zeros(shape, dtype=np.int16)
-    np.add.at(counts, (half, has_won, sentence, judge, phrase), 1)
-    return [panel_posterior(won, lost, reference).mean for lost, won in counts]
+    np.add.at(counts, (half, sentence, judge, phrase, has_won), 1)
+    scale = (reference.mu, reference.variance, reference.reading_sd)
+    return [panel_posterior(answers, *scale).mean for answers in counts]

@@ -11,7 +11,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.explicit.analysis import agreement, experts, robustness, validation
+from lunguage_assets.explicit.analysis import agreement, experts, validation
 from lunguage_assets.orchestration.assets.explicit import (
     COMPARISON_OPTIONS,
     FIT_OPTIONS,
@@ -86,7 +86,6 @@ def analysis_assets(
                 ranker,
                 reference_ranking,
                 matches,
-                settings.seed,
             )
         correlations = agreement.ranking_correlations(
             matches, ranker, reference_ranking, settings
@@ -126,7 +125,7 @@ def analysis_assets(
         settings = configuration.settings.explicit
         members = configuration.judges.members(context.partition_key)
         matches = matches_by_judge(members, comparison_matches, reference_ranking)
-        robust = robustness.ranking_robustness(reference_ranking, matches, settings)
+        robust = validation.ranking_robustness(reference_ranking, matches, settings)
         validated = validation.fit_validation(reference_ranking, matches, settings)
         yield stored("ranking_robustness", robust)
         yield stored("fit_validation", validated)

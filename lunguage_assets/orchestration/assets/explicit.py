@@ -14,25 +14,23 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.distilled.scoring import score_sentences
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.phrases import (
+from lunguage_assets.explicit.fitted_findings import fit_pairs
+from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
 )
-from lunguage_assets.explicit.hedges.review import load_corrections, review_queue
-from lunguage_assets.explicit.hedges.vocabulary import (
+from lunguage_assets.explicit.hedges import load_corrections, review_queue
+from lunguage_assets.explicit.ranking import comparison_matches as play_matches
+from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
+from lunguage_assets.explicit.vocabulary import (
     hedge_vocabulary as collect_vocabulary,
 )
-from lunguage_assets.explicit.hedges.vocabulary import newest_only
-from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking as ranked_phrases
+from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     answers_usable,
     check_specs,
-    equals_trueskill_package,
     expectations,
     scored_as_tested,
 )
@@ -311,9 +309,7 @@ def _rating_assets(
         },
         deps=["panels"],
         partitions_def=by.ranker,
-        check_specs=check_specs(
-            "reference_ranking", by.ranker, expectations, equals_trueskill_package
-        ),
+        check_specs=check_specs("reference_ranking", by.ranker, expectations),
     )
     @redact_errors()
     def rank_phrases(
@@ -342,7 +338,6 @@ def _rating_assets(
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)
-        verification = verify_with_package(own_ranking, matches, settings)
         versions_shown = ("ranking_version", "vocabulary_version")
         metadata = {
             "judges": ", ".join(matches),
@@ -353,10 +348,7 @@ def _rating_assets(
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        checks = [
-            equals_trueskill_package(verification),
-            expectations(configuration, "reference_ranking", ranking),
-        ]
+        checks = [expectations(configuration, "reference_ranking", ranking)]
         return stored("reference_ranking", ranking, metadata, checks)
 
     return [compare_phrases, rank_phrases]

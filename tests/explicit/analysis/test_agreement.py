@@ -1,6 +1,5 @@
 """Agreement of judges: coefficients against textbooks and plain loops, both codings,
-position bias, correlations; and the check of a ranking by the package `trueskill`,
-which can fail.
+position bias, correlations.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from invented_answers import (
     noisy,
     plain_alpha,
     plain_kappa,
-    ranked,
     recorded,
     winners_frame,
 )
@@ -28,9 +26,7 @@ from lunguage_assets.explicit.analysis.agreement import (
     krippendorff_alpha,
     ranking_correlations,
 )
-from lunguage_assets.explicit.analysis.package_check import verify_with_package
-from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
@@ -172,35 +168,3 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     assert alone["spearman"].tolist() == [pytest.approx(expected)]
     nothing = {judge: rows.head(0) for judge, rows in panel.items()}
     assert ranking_correlations(nothing, "panel", published, SETTINGS).empty
-
-
-WHOLE = ExplicitSettings(bootstrap=0)
-RECORDED = recorded(8, ["one", "two"], noisy())
-VERIFIED = ranked(RECORDED, WHOLE)
-
-
-def test_a_sound_ranking_passes_and_of_the_published_nothing_is_compared() -> None:
-    verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
-    assert verification.passed
-    assert verification.matches == 28 * 10 * 2, "a small corpus is played whole"
-    assert verification.replay_difference == 0.0
-    verification = verify_with_package(VERIFIED.assign(ruler="published"), {}, WHOLE)
-    assert (verification.passed, verification.matches) == (True, 0)
-
-
-@pytest.mark.parametrize("column", ["mu", "sigma"])
-def test_a_changed_place_fails(column: str) -> None:
-    changed = VERIFIED.copy()
-    changed.loc[3, column] += 1e-6
-    verification = verify_with_package(changed, RECORDED, WHOLE)
-    assert not verification.passed
-    assert verification.replay_difference == pytest.approx(1e-6)
-
-
-def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = trueskill.truncated_normal_moments
-    wrong = lambda t: tuple(1.001 * value for value in right(t))  # noqa: E731
-    monkeypatch.setattr(trueskill, "truncated_normal_moments", wrong)
-    verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
-    assert verification.package_difference > 1e-5
-    assert not verification.passed

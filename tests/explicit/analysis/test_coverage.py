@@ -4,7 +4,6 @@ taken through the whole pipeline (docs/trust.md).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +12,9 @@ import pytest
 from profiles import scaled
 from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
 
-from lunguage_assets.explicit.fit.algorithm import Fits, fit_sentences
-from lunguage_assets.explicit.fit.posterior import panel_posterior
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.fit import Fits, ReferenceScale, fit_sentences
+from lunguage_assets.explicit.intervals import panel_posterior
+from lunguage_assets.explicit.probability import Anchor, calibrate, probability
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
@@ -65,9 +63,10 @@ def coverage(
     """
     inside = []
     for corpus, ranking, reference, fits in done:
-        if reading_sd is not None:
-            reference = replace(reference, reading_sd=reading_sd)
-        centre, mu_sd = panel_posterior(fits.won, fits.lost, reference)
+        sd = reference.reading_sd if reading_sd is None else reading_sd
+        centre, mu_sd = panel_posterior(
+            fits.answers, reference.mu, reference.variance, sd
+        )
         ranking_used = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:

@@ -10,24 +10,18 @@ import pytest
 from invented_answers import Decide, decided_by_pair, noisy, ranked, recorded
 from tentative_findings import ScriptedJudge
 
-from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis import validation
-from lunguage_assets.explicit.analysis.robustness import (
-    ranking_robustness,
-)
 from lunguage_assets.explicit.analysis.validation import (
     Configuration,
     fit_back,
     fit_validation,
     grid,
-    recorded_outcomes,
+    ranking_robustness,
 )
-from lunguage_assets.explicit.fit.algorithm import fit_sentences
-from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.fit import ReferenceScale, fit_sentences
+from lunguage_assets.explicit.ranking import Examples
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
-from lunguage_assets.randomness import text_hashes
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 SETTINGS = ExplicitSettings(bootstrap=0, orders=5)
@@ -52,12 +46,14 @@ def test_half_of_the_comparisons_change_more_than_the_order_of_play_alone() -> N
 def fitted_back(
     matches: dict[str, pd.DataFrame],
     configurations: list[Configuration],
-    settings: ExplicitSettings = SETTINGS,
     seeds: int = 2,
     ranking: pd.DataFrame = RANKING,
-) -> tuple[np.ndarray, np.ndarray]:
-    outcomes = recorded_outcomes(ranking, matches)
-    return fit_back(ranking, PANEL, outcomes, configurations, settings, seeds)
+) -> np.ndarray:
+    """Distances by configuration, phrase, seed and step."""
+    distance = fit_back(ranking, matches, configurations, SETTINGS.seed, seeds)
+    ordered = distance.reorder_levels([1, 0, 2]).sort_index()
+    shape = (len(configurations), len(ranking), seeds, -1)
+    return ordered.to_numpy().reshape(shape)
 
 
 def answering_as(decide: Decide, key: str) -> ScriptedJudge:
@@ -82,7 +78,7 @@ def test_a_fit_proceeds_as_the_product_s(
     judges: str, limit: int, panel_steps: int, patience: int
 ) -> None:
     """With answers that depend on the pair alone no draw matters, and the product's own
-    fit must give the same steps and rank.
+    fit must give the same rank.
     """
     decide = decided_by_pair()
     matches = recorded(6, PANEL, decide)
@@ -94,19 +90,17 @@ def test_a_fit_proceeds_as_the_product_s(
     settings = SETTINGS.model_copy(update=changed)
     ranking = ranked(matches, settings)
     configuration = Configuration("draw probability", judges, limit, panel_steps)
-    distance, ended = fitted_back(matches, [configuration], settings, 1, ranking)
+    distance = fitted_back(matches, [configuration], 1, ranking)
     keys = PANEL if judges == "all" else [judges]
     panel = [answering_as(decide, key) for key in keys]
     for row, phrase in enumerate(ranking["phrase"]):
         opponents = ranking[ranking["phrase"] != phrase]
-        sentences = tuple((f"{name} <finding>.",) for name in opponents["phrase"])
-        hashes = tuple(text_hashes(texts) for texts in sentences)
+        examples = Examples([[f"{name} <finding>."] for name in opponents["phrase"]])
         mu, sigma = opponents[["mu", "sigma"]].to_numpy().T
-        reference = ReferenceScale(mu, sigma**2, sentences, hashes)
+        reference = ReferenceScale(mu, sigma**2, examples)
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)
-        stopped = int(ended[0, row, 0])
-        assert stopped == fits.steps[0]
-        assert distance[0, row, 0, stopped - 1] == abs(int(fits.rank[0]) - row)
+        last_step = int(fits.steps[0]) - 1
+        assert distance[0, row, 0, last_step] == abs(int(fits.rank[0]) - row)
 
 
 def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
@@ -120,23 +114,17 @@ def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     frame = fit_validation(RANKING, matches, SETTINGS, seeds=2)
     FIT_VALIDATION.to_arrow(frame)
     rows = frame[frame["strategy"] == "draw probability"].set_index("step")
-    (distance, _), (stopped, _) = fitted_back(matches, [PRODUCT, AT_RANDOM])
-    fitted = stopped > 0
-    assert not fitted[0].any(), "the first phrase has no valid answer"
-    assert fitted[6:].all(), "those that come to rest before they meet it are fitted"
+    distance = fitted_back(matches, [PRODUCT, AT_RANDOM])[0]
+    assert np.isnan(distance[0]).all(), "the first phrase has no valid answer"
+    assert not np.isnan(distance[1:]).any()
     for step in (1, 33, 100):
-        at_step = distance[..., step - 1]
-        stops = np.minimum(stopped, step)[..., None] - 1
-        until = np.take_along_axis(distance, stops, axis=-1)[..., 0][fitted]
-        by_seed = [at_step[fitted[:, seed], seed].mean() for seed in range(2)]
+        at_step = distance[1:, :, step - 1]
         expected = {
-            "mean_distance": at_step[fitted].mean(),
-            "sd_distance": np.std(at_step[fitted], ddof=1),
-            "sd_between_seeds": np.std(by_seed, ddof=1),
-            "mean_distance_stopped": until.mean(),
+            "mean_distance": at_step.mean(),
+            "sd_distance": np.std(at_step, ddof=1),
+            "sd_between_seeds": np.std(at_step.mean(axis=0), ddof=1),
         }
         assert rows.loc[step, list(expected)].to_dict() == pytest.approx(expected)
-    assert set(rows["unfitted"]) == {(~fitted).sum()}
     assert (rows[["phrases", "seeds"]] == [10, 2]).all(axis=None)
 
 
@@ -151,20 +139,6 @@ def test_the_grid_is_the_paper_s_and_contains_the_product_s_options() -> None:
     settings = SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12})
     assert Configuration("draw probability", "all", 7, 12) in grid(PANEL, settings)
     assert {c.judges for c in grid(["one"], SETTINGS)} == {"one"}
-
-
-def test_matches_other_than_the_ranking_s_are_refused() -> None:
-    two = MATCHES["two"]
-    older = two.assign(vocabulary_version="older")
-    for broken, message in (
-        ({"one": MATCHES["one"]}, "'two': 450 are missing"),
-        ({**MATCHES, "two": two.iloc[1:]}, "1 are missing"),
-        ({**MATCHES, "two": older}, "another vocabulary"),
-        (recorded(11, PANEL, noisy()), "another vocabulary"),
-        ({**MATCHES, "one": COMPARISON_MATCHES.frame()}, "judge 'one'"),
-    ):
-        with pytest.raises(MethodError, match=message):
-            fit_validation(RANKING, broken, SETTINGS)
 
 
 def test_the_published_ruler_has_no_recorded_matches() -> None:

@@ -18,10 +18,13 @@ from profiles import examples
 
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.assertion.named import governing_cues
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.probability import (
+    calibrate,
+    probability,
+    published_anchors,
+)
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import (
     ComparisonQuestion,
     ExtractionQuestion,

@@ -17,7 +17,7 @@ from small_homes import SmallHome, contradicting_itself, said_of
 
 from lunguage_assets.cli.release_summary import summary_lines
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.explicit.fit.fitting import FitTables
+from lunguage_assets.explicit.fitted_findings import FitTables
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.tables import TABLES

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
+from trueskill_package import play_with_package
 
-from lunguage_assets.explicit.analysis.package_check import play_with_package
-from lunguage_assets.explicit.rating.trueskill import (
+from lunguage_assets.explicit.trueskill import (
     MU,
     SIGMA,
     play,
@@ -20,15 +21,18 @@ from lunguage_assets.explicit.rating.trueskill import (
 )
 
 
-def random_matches(
-    players: int, matches: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def random_matches(players: int, matches: int, seed: int) -> pd.DataFrame:
     """Matches of players whose strength grows with their number, with upsets."""
     rng = np.random.default_rng(seed)
     players_1 = rng.integers(players, size=matches)
     two = (players_1 + 1 + rng.integers(players - 1, size=matches)) % players
     first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(players_1 - two) * 0.5))
-    return np.where(first, players_1, two), np.where(first, two, players_1)
+    return pd.DataFrame(
+        {
+            "winner": np.where(first, players_1, two),
+            "loser": np.where(first, two, players_1),
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,13 +41,13 @@ def random_matches(
 def test_a_full_sequence_equals_the_package(
     backend: str | None, matches: int, tolerance: float
 ) -> None:
-    winners, losers = random_matches(players=12, matches=matches, seed=1)
+    played = random_matches(players=12, matches=matches, seed=1)
     orders = np.stack(
         [np.random.default_rng(seed).permutation(matches) for seed in (2, 3)]
     )
-    mu, sigma = play(winners, losers, 12, orders)
+    mu, sigma = play(played, 12, orders)
     for row, order in enumerate(orders):
-        expected = play_with_package(winners, losers, 12, order, backend)
+        expected = play_with_package(played, 12, order, backend)
         assert np.abs(np.stack([mu[row], sigma[row]]) - expected).max() < tolerance
 
 
@@ -52,17 +56,17 @@ def test_a_full_sequence_equals_the_package(
 def test_many_orders_side_by_side_are_exactly_sequential_play(
     players: int, matches: int, seed: int, n_orders: int
 ) -> None:
-    winners, losers = random_matches(players, matches, seed)
+    played = random_matches(players, matches, seed)
     rng = np.random.default_rng(seed + 1)
     orders = rng.integers(
         -1, matches, size=(n_orders, matches + 5)
     )  # repeats, and padding anywhere
-    mu, sigma = play(winners, losers, players, orders)
+    mu, sigma = play(played, players, orders)
     for row, order in enumerate(orders.tolist()):
         m = np.full(players, MU)
         v = np.full(players, SIGMA**2)
         for match in (match for match in order if match >= 0):
-            w, l = winners[match], losers[match]  # noqa: E741
+            w, l = played.loc[match]  # noqa: E741
             (m[w], v[w]), (m[l], v[l]) = (
                 update(m[w], v[w], m[l], v[l], True),
                 update(m[l], v[l], m[w], v[w], False),

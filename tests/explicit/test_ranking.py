@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
+from trueskill_package import play_with_package
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.package_check import play_with_package
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import (
+from lunguage_assets.explicit.ranking import (
     collect_answers,
+    comparison_matches,
     published_instead,
     random_orders,
     reference_ranking,
 )
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -73,7 +73,7 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
     frame = ranked(matches, settings).set_index("phrase")
     answers = collect_answers(sorted(ORDER), matches)
     packaged = [
-        play_with_package(answers.winner, answers.loser, 4, order, "scipy")
+        play_with_package(answers, 4, order, "scipy")
         for order in random_orders(answers, settings)
     ]
     ranking = frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy().T
@@ -171,19 +171,6 @@ def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> No
     assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
         "no panel passes for another"
     )
-
-
-def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:
-    matches = played(("one", noisy(0.9)), ("two", noisy(0.9)))
-    for lacking in (
-        COMPARISON_MATCHES.frame(),
-        matches["two"].iloc[1:],
-        matches["two"].assign(vocabulary_version="older"),
-    ):
-        with pytest.raises(MethodError, match="matches of judge 'two'"):
-            reference_ranking(SMALL, matches | {"two": lacking}, SETTINGS)
-    with pytest.raises(MethodError, match="outside the vocabulary"):
-        reference_ranking(SMALL.iloc[:2], matches, SETTINGS)
 
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:

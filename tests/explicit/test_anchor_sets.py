@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.explicit.fit.anchors import (
+from lunguage_assets.explicit.probability import (
+    Anchor,
+    calibrate,
     chosen_anchors,
     published_anchors,
 )
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -26,14 +27,6 @@ RULER = reference_ranking(
     ExplicitSettings(),
 )
 PHRASES = set(RULER["phrase"])
-SET = """
-[sets.mine]
-source = "invented"
-anchors = [
-  {{ phrase = "may be", probability = {p}, low = 0.4, high = 0.6 }},
-  {{ phrase = "likely", probability = 0.8, low = 0.75, high = 0.85 }},
-]
-"""
 
 
 def ratings(folder: Path, *rows: tuple[str, str, str, float]) -> Path:
@@ -71,25 +64,14 @@ def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> 
         ("a", "likely", "1", 80),
     ]
     path = ratings(tmp_path, *rows)
-    chosen = chosen_anchors("", path, tmp_path)
+    chosen = chosen_anchors("", path)
     assert (chosen.name, chosen.is_own) == ("ratings", True)
-    assert chosen_anchors("published", path, tmp_path).anchors == published_anchors()
-    assert chosen_anchors("anchor_ratings.csv", None, tmp_path) == chosen
+    assert chosen_anchors("published", path).anchors == published_anchors()
 
 
-def test_a_file_of_ones_own_is_a_set_a_wrong_one_named(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text(SET.format(p=0.5))
-    assert chosen_anchors("mine.toml", None, tmp_path).source == "invented"
-    for p, choice, problem in (
-        (1.5, "mine.toml", r"mine\.toml, field sets\.mine\.anchors\.0\.probability"),
-        (0.7, "mine.toml", "expected low <= probability <= high"),
-        (0.5, "elsewhere", "expected one of published, bwh"),
-        (0.5, "none.csv", r"found 'none\.csv'"),
-    ):
-        file.write_text(SET.format(p=p))
-        with pytest.raises(ConfigurationError, match=problem):
-            chosen_anchors(choice, None, tmp_path)
+def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="expected one of published, bwh"):
+        chosen_anchors("elsewhere")
 
 
 def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(

@@ -4,8 +4,6 @@ each judge's own (docs/trust.md).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,10 +12,10 @@ from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lunguage_assets.explicit.fit.posterior import panel_posterior
-from lunguage_assets.explicit.fit.reference import ReferenceScale
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fit import ReferenceScale
+from lunguage_assets.explicit.intervals import panel_posterior
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -31,10 +29,12 @@ def reference() -> ReferenceScale:
     )
 
 
-@pytest.fixture(scope="module")
-def alike(reference: ReferenceScale) -> ReferenceScale:
-    """Judges read a sentence alike, so that all answers are independent."""
-    return replace(reference, reading_sd=0.0)
+def posterior(
+    answers: np.ndarray, reference: ReferenceScale, reading_sd: float
+) -> np.ndarray:
+    return np.stack(
+        panel_posterior(answers, reference.mu, reference.variance, reading_sd)
+    )
 
 
 def integrated(
@@ -60,16 +60,17 @@ def integrated(
     return first / total, float(np.sqrt(second / total - (first / total) ** 2))
 
 
-@given(st.lists(st.tuples(st.integers(0, 41), st.booleans()), max_size=60))
+@given(st.lists(st.tuples(st.integers(0, 41), st.integers(0, 1)), max_size=60))
 @examples(12)
 def test_the_posterior_is_prior_times_likelihood(
-    alike: ReferenceScale, answers: list[tuple[int, bool]]
+    reference: ReferenceScale, answers: list[tuple[int, int]]
 ) -> None:
-    won, lost = np.zeros((2, 1, 1, len(alike.mu)), dtype=np.int16)
-    for phrase, is_won in answers:
-        (won if is_won else lost)[0, 0, phrase] += 1
-    mean, sd = panel_posterior(won, lost, alike)
-    expected = integrated(won[0, 0], lost[0, 0], alike)
+    counts = np.zeros((1, 1, len(reference.mu), 2), dtype=np.int16)
+    for phrase, outcome in answers:
+        counts[0, 0, phrase, outcome] += 1
+    # Judges read the sentence alike, so that all answers are independent.
+    mean, sd = posterior(counts, reference, 0.0)
+    expected = integrated(counts[0, 0, :, 1], counts[0, 0, :, 0], reference)
     assert (mean[0], sd[0]) == pytest.approx(expected, abs=1e-4)
 
 
@@ -77,13 +78,10 @@ def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
     reference: ReferenceScale,
 ) -> None:
     rng = np.random.default_rng(0)
-    won, lost = (
-        rng.poisson(0.2, (700, 3, len(reference.mu))).astype(np.int16) for _ in range(2)
-    )
-    together = np.stack(panel_posterior(won, lost, reference))
+    answers = rng.poisson(0.2, (700, 3, len(reference.mu), 2)).astype(np.int16)
+    sd = reference.reading_sd
+    together = posterior(answers, reference, sd)
     some = np.array([3, 511, 512, 699])
-    assert (
-        np.stack(panel_posterior(won[some], lost[some], reference)) == together[:, some]
-    ).all()
-    turned = panel_posterior(won[:, ::-1], lost[:, ::-1], reference)
-    assert np.stack(turned) == pytest.approx(together, abs=1e-9)
+    assert (posterior(answers[some], reference, sd) == together[:, some]).all()
+    turned = posterior(answers[:, ::-1], reference, sd)
+    assert turned == pytest.approx(together, abs=1e-9)

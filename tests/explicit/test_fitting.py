@@ -24,17 +24,16 @@ from tentative_findings import (
 )
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit import fitting
-from lunguage_assets.explicit.fit.algorithm import Round, fit_sentences
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs, log_table
-from lunguage_assets.explicit.fit.probability import Anchor
-from lunguage_assets.explicit.fit.reference import (
+from lunguage_assets.explicit import fitted_findings
+from lunguage_assets.explicit.fit import (
     ReferenceScale,
+    fit_sentences,
 )
-from lunguage_assets.explicit.hedges.phrases import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.fitted_findings import FitTables, fit_log, fit_pairs
+from lunguage_assets.explicit.hedges import hedge_phrases
+from lunguage_assets.explicit.probability import Anchor, published_anchors
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -110,8 +109,12 @@ class PlainFit:
     def ask(self, judge: Judge, opponent: int) -> bool | None:
         """Whether the sentence won in the eyes of a judge; None: an invalid answer."""
         key = self.hashes(judge, is_scorers=isinstance(judge, Scorer))
-        example = int(smallest(mix(key, 0), self.reference.hashes[opponent])[0])
-        shown = self.reference.sentences[opponent][example]
+        example = int(
+            smallest(
+                mix(key, 0), text_hashes(self.reference.examples.sentences[opponent])
+            )[0]
+        )
+        shown = self.reference.examples.sentences[opponent][example]
         coin = bool(random_bits(mix(key, 1))[0])
         if isinstance(judge, Scorer):
             (score, opponent_score), _ = judge.scores([self.sentence, shown])
@@ -232,10 +235,10 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[
         : max(6, scaled(25))
     ]
-    rounds: list[Round] = []
-    fits = fit_sentences(sentences, reference, panel, options, rounds)
-    log = log_table(rounds, sentences, np.arange(len(sentences)), panel, reference)
-    logged = log.to_pandas().groupby("sentence_key", sort=False)
+    fits = fit_sentences(sentences, reference, panel, options)
+    fit_of_sentence = pd.Series(range(len(sentences)), sentences)
+    log = fit_log(fits, fit_of_sentence, panel, reference)
+    logged = log.groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         numbers = {name: getattr(fits, name)[i] for name in expected}
@@ -306,26 +309,20 @@ def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> 
     assert {len(judge.compared), judge.calls, len(tables.log)} == set(fits["answers"])
 
 
-def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
-    stick: Stick, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_changes_no_fit_and_no_sentence_is_logged(stick: Stick) -> None:
     marked = findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")])
     findings = pd.concat([invented_findings(8), marked])
-    unchunked = fit(findings, stick)
-    monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", 3)
-    in_chunks = fit(findings, stick)
+    logged = fit(findings, stick)
     unlogged = PUBLISHED.model_copy(update={"fit_log": False})
     without_log = fit(findings, stick, options=unlogged)
-    keys = set(unchunked.probabilities["sentence_key"])
-    assert set(unchunked.log["sentence_key"]) == keys
-    assert not any("quokka" in str(value) for value in unchunked.log.to_numpy().ravel())
-    FIT_LOG.to_arrow(unchunked.log)
+    keys = set(logged.probabilities["sentence_key"])
+    assert set(logged.log["sentence_key"]) == keys
+    assert not any("quokka" in str(value) for value in logged.log.to_numpy().ravel())
+    FIT_LOG.to_arrow(logged.log)
     assert without_log.log.empty
-    for tables in (in_chunks, without_log):
-        pd.testing.assert_frame_equal(
-            tables.probabilities, unchunked.probabilities, check_exact=True
-        )
-    pd.testing.assert_frame_equal(in_chunks.log, unchunked.log, check_exact=True)
+    pd.testing.assert_frame_equal(
+        without_log.probabilities, logged.probabilities, check_exact=True
+    )
 
 
 def test_an_unmaskable_pair_takes_p_of_its_phrases(
@@ -374,7 +371,10 @@ def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
     scale = ReferenceScale.from_tables(
         stick[1], own_vocabulary({"likely": ["likely <finding>."]})
     )
-    assert scale.sentences == reference.sentences
+    for texts, expected in zip(
+        scale.examples.sentences, reference.examples.sentences, strict=True
+    ):
+        assert texts.tolist() == expected.tolist()
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> None:
@@ -397,8 +397,8 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
 def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
     stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = mock.Mock(wraps=fitting.fit_sentences)
-    monkeypatch.setattr(fitting, "fit_sentences", counted)
+    counted = mock.Mock(wraps=fitted_findings.fit_sentences)
+    monkeypatch.setattr(fitted_findings, "fit_sentences", counted)
     rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
     tables = fit(
         findings_frame(

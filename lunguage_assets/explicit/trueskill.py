@@ -1,7 +1,7 @@
 """TrueSkill for two players without draws, for many sequences of matches at once.
 
 Section 3 of docs/method/explicit.md. Every sequence is played match by match, all of
-them side by side. Who plays whom is decided in `ranking.py` and in `fit/`.
+them side by side. Who plays whom is decided in `ranking.py` and in `fit.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
 from scipy.special import erfcx
 
-from lunguage_assets.randomness import Floats
+from lunguage_assets.randomness import Floats, Integers
 
 MU = 25.0
 SIGMA = 8.333
@@ -28,6 +28,9 @@ DIFFERENCE_SD = math.sqrt(2.0) * BETA
 
 _INV_SQRT2 = 1.0 / math.sqrt(2.0)
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
+
+_SIGNS = np.array([[1.0], [-1.0]])
+"""A winner's score rises, a loser's falls."""
 
 
 class Moments(NamedTuple):
@@ -52,7 +55,7 @@ def truncated_normal_moments(t: Any) -> Moments:
     """
     with np.errstate(over="ignore"):
         v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
-    return Moments(v, np.clip(v * (v + t), 0.0, 1.0))
+    return Moments(v, np.minimum(np.maximum(v * (v + t), 0.0), 1.0))
 
 
 def update(
@@ -83,15 +86,12 @@ def update(
     return new_mu, new_variance
 
 
-def play(
-    winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLike
-) -> Ratings:
+def play(matches: pd.DataFrame, players: int, orders: Integers) -> Ratings:
     """Play the matches in each of many orders, every order from the prior on.
 
     Args:
-        winners: player numbers in 0..n_players-1, shape (matches,).
-        losers: the same, of the other side.
-        n_players: how many players there are.
+        matches: numbers of the players who are `winner` and `loser` of each.
+        players: how many there are.
         orders: match numbers in the order of play, shape (orders, length). A match may
             occur any number of times (a bootstrap resample); -1 is no match (padding).
 
@@ -99,31 +99,23 @@ def play(
         Exactly the ratings of sequential play, in each order.
     """
     # Padding is played between a player that nobody asks about and itself.
-    nobody = n_players
-    winner_of_match = np.append(np.asarray(winners, dtype=np.int64), nobody)
-    loser_of_match = np.append(np.asarray(losers, dtype=np.int64), nobody)
-    sequences = np.atleast_2d(np.asarray(orders, dtype=np.int64))
-    mu = np.full((len(sequences), n_players + 1), MU)
+    nobody = [[players], [players]]
+    sides = np.append(matches[["winner", "loser"]].to_numpy().T, nobody, axis=1)
+    mu = np.full((len(orders), players + 1), MU)
     variance = np.full(mu.shape, SIGMA**2)
     flat_mu = mu.reshape(-1)
     flat_variance = variance.reshape(-1)
-    start = np.arange(len(sequences)) * (n_players + 1)
+    start = np.arange(len(orders)) * (players + 1)
     # Match by match, because each changes what the next one finds; in all orders at
-    # once. Written out, not by `update`: it is by far the longest loop of the ranking.
-    for match in np.ascontiguousarray(sequences.T):
-        winner = start + winner_of_match[match]
-        loser = start + loser_of_match[match]
-        mu_w = flat_mu[winner]
-        mu_l = flat_mu[loser]
-        v_w = flat_variance[winner] + TAU**2
-        v_l = flat_variance[loser] + TAU**2
-        c2 = v_w + v_l + 2.0 * BETA**2
+    # once. Not by `update`, which would compute both moments twice: it is by far the
+    # longest loop of the ranking.
+    for match in np.ascontiguousarray(orders.T):
+        both = start + sides.take(match, axis=1)
+        mu_before = flat_mu.take(both)
+        grown = flat_variance.take(both) + TAU**2
+        c2 = grown[0] + grown[1] + 2.0 * BETA**2
         c = np.sqrt(c2)
-        v, w = truncated_normal_moments((mu_w - mu_l) / c)
-        v /= c
-        w /= c2
-        flat_mu[winner] = mu_w + v_w * v
-        flat_mu[loser] = mu_l - v_l * v
-        flat_variance[winner] = v_w * (1.0 - v_w * w)
-        flat_variance[loser] = v_l * (1.0 - v_l * w)
-    return Ratings(mu[:, :n_players], np.sqrt(variance[:, :n_players]))
+        v, w = truncated_normal_moments((mu_before[0] - mu_before[1]) / c)
+        flat_mu[both] = mu_before + _SIGNS * grown * (v / c)
+        flat_variance[both] = grown * (1.0 - grown * (w / c2))
+    return Ratings(mu[:, :players], np.sqrt(variance[:, :players]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulation import Noise, simulated_corpus
 
-from lunguage_assets.explicit.rating.intervals import (
+from lunguage_assets.explicit.intervals import (
     ASSUMED_DEVIATION,
 )
 from lunguage_assets.settings import ExplicitSettings

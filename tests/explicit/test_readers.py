@@ -5,32 +5,23 @@ reader's p would lie.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 from scipy.special import expit
 
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.readers import (
-    ReaderSpread,
-    people_numbers,
-    reader_range,
-    spread_of_numbers,
-)
-from lunguage_assets.packaged_data import resource
-
-NUMBERS = people_numbers(resource("people", "people_numbers.csv"))
-PACKAGED = chosen_anchors("published").spread
+from lunguage_assets.explicit.probability import reader_range
 
 
-def everywhere(sd: float) -> ReaderSpread:
-    return ReaderSpread((0.0,), (sd,), (sd,), "invented")
+def everywhere(sd: float) -> pd.DataFrame:
+    return pd.DataFrame({"logit_p": [0.0], "below": sd, "above": sd})
 
 
-def middle_80(p: float, spread: ReaderSpread) -> list[float]:
+def middle_80(p: float) -> list[float]:
     """The range of 80% of readers around a p that is known exactly, in hundredths."""
-    return [100.0 * float(end) for end in reader_range(p, p, p, spread, share=0.8)]
+    return [100.0 * float(end) for end in reader_range(p, p, p, share=0.8)]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +34,7 @@ def test_the_middle_80_percent_are_where_people_have_them(
     """Likely, probable, might, unlikely; neighbouring phrases are pooled, so not to the
     point.
     """
-    assert middle_80(p, PACKAGED) == pytest.approx(people, abs=5.5)
-
-
-def test_a_single_phrase_has_its_own_people_exactly() -> None:
-    likely = NUMBERS[NUMBERS["phrase"] == "likely"]
-    spread = spread_of_numbers(likely, (), "invented")
-    ends = 100.0 * likely[["p10", "p90"]].to_numpy()[0]
-    assert middle_80(likely["mean"].item(), spread) == pytest.approx(ends)
+    assert middle_80(p) == pytest.approx(people, abs=5.5)
 
 
 shares = st.floats(0.02, 0.98)
@@ -62,7 +46,7 @@ def test_the_range_of_another_reader_holds_the_interval_of_the_mean(
     a: float, b: float, c: float, sd: float
 ) -> None:
     low, p, high = sorted((a, b, c))
-    reader_low, reader_high = reader_range(p, low, high, everywhere(sd))
+    reader_low, reader_high = reader_range(p, low, high, spread=everywhere(sd))
     assert 0.0 <= reader_low <= low <= p <= high <= reader_high <= 1.0
 
 
@@ -73,6 +57,6 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
     error = 0.7 / 6**0.5
     mean = truth + draw.normal(0.0, error, 1000)
     p, p_low, p_high = (expit(mean + z * error) for z in (0.0, -1.96, 1.96))
-    low, high = reader_range(p, p_low, p_high, everywhere(0.7))
+    low, high = reader_range(p, p_low, p_high, spread=everywhere(0.7))
     further = expit(truth + draw.normal(0.0, 0.7, 1000))
     assert 0.93 < ((low <= further) & (further <= high)).mean() < 0.97

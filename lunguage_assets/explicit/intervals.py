@@ -1,24 +1,29 @@
-"""Intervals of the reference ranking, and how far judges differ in reading a sentence.
+"""How far the scale and a sentence's score are known: intervals of mu.
 
-Sections 3 and 6 of docs/method/explicit.md. All judges see the same sentence pair, so
-their answers to it are resampled together; resampling single answers would make the
-intervals too narrow. A judge that reads a sentence as more certain than the panel does
-so in every match of that sentence; what its judges share (its own wording), and what a
-single answer strays by, cancel out.
+Sections 3 and 6 of docs/method/explicit.md, and docs/trust.md. For the ranking answers
+are resampled; all judges see the same sentence pair, so their answers to it go
+together. For a sentence there is the posterior given all its answers: a judge that
+reads it as more certain than the panel does so in every answer about it. How far judges
+differ in this is estimated from the matches of the ranking.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
 
-from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit import trueskill
 from lunguage_assets.randomness import Floats, Integers, mix, random_below, text_hash
 from lunguage_assets.settings import ExplicitSettings
+
+# The ranking
 
 ORDERS_PER_RESAMPLE = 2
 """Random orders per resample: the fewest that show the spread between orders, which is
@@ -30,11 +35,6 @@ MAX_MATCHES = 100_000_000
 MIN_RESAMPLES = 50
 """With many phrases there are fewer resamples, down to this."""
 
-ASSUMED_DEVIATION = 3.0
-"""Deviation of judges' readings where none can be estimated, in units of mu: between
-what the published agreement leaves room for, 2.7, and the 5 of the one public log.
-"""
-
 _MATCHES_AT_ONCE = 10_000_000
 """Matches of resamples that are played side by side, for memory."""
 _LEVELS = (0.025, 0.975)
@@ -42,11 +42,7 @@ _PADDING = -1
 
 
 def bootstrap_intervals(
-    winner: Integers,
-    loser: Integers,
-    cluster: Integers,
-    mu: Floats,
-    settings: ExplicitSettings,
+    answers: pd.DataFrame, mu: Floats, settings: ExplicitSettings
 ) -> dict[str, Floats]:
     """Compute the deviation of mu, and 95% percentile intervals of mu and rank.
 
@@ -55,9 +51,7 @@ def bootstrap_intervals(
     by shrinking the deviations.
 
     Args:
-        winner: phrase number of each answer's winner, shape (answers,).
-        loser: that of its loser.
-        cluster: number of the sentence pair that it is about.
+        answers: as `ranking.collect_answers` returns them.
         mu: the ranking's mu, shape (phrases,); an interval always contains it.
         settings: seed, `orders`, and `bootstrap` resamples; with fewer than two,
             intervals are points. See `MAX_MATCHES` for very many answers.
@@ -68,10 +62,11 @@ def bootstrap_intervals(
     resampled_mu = mu[None, :]
     mu_sd = np.zeros(len(mu))
     if settings.bootstrap > 1:
-        count = resamples(len(winner), settings.bootstrap)
+        affordable = MAX_MATCHES // (ORDERS_PER_RESAMPLE * len(answers))
+        count = min(settings.bootstrap, max(affordable, MIN_RESAMPLES))
         played = [
-            trueskill.play(winner, loser, len(mu), orders).mu
-            for orders in _resampled_orders(cluster, count, settings.seed)
+            trueskill.play(answers, len(mu), orders).mu
+            for orders in _resampled_orders(answers["cluster"], count, settings.seed)
         ]
         by_resample = np.concatenate(played).reshape(count, -1, len(mu))
         resampled_mu, mu_sd = _without_excess_order_noise(by_resample, settings.orders)
@@ -82,12 +77,6 @@ def bootstrap_intervals(
         columns[f"{name}_low"] = np.minimum(low, estimate)
         columns[f"{name}_high"] = np.maximum(high, estimate)
     return columns
-
-
-def resamples(answers: int, maximum: int) -> int:
-    """Count the resamples: `maximum`, as far as `MAX_MATCHES` allows."""
-    affordable = MAX_MATCHES // (ORDERS_PER_RESAMPLE * max(answers, 1))
-    return min(maximum, max(affordable, MIN_RESAMPLES))
 
 
 def ranks(mu: Floats) -> Floats:
@@ -121,13 +110,13 @@ def _without_excess_order_noise(
     return centre + (means - centre) * np.sqrt(share), np.sqrt(variance)
 
 
-def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Integers]:
+def _resampled_orders(cluster: pd.Series, count: int, seed: int) -> Iterator[Integers]:
     """Draw orders of play for a few resamples at a time.
 
     Yields:
         Answer numbers, shape (resamples x orders, longest), padded with -1.
     """
-    answers_by_cluster = np.argsort(cluster, kind="stable").astype(np.int64)
+    answers_by_cluster = np.argsort(cluster.to_numpy(), kind="stable")
     size = np.bincount(cluster)
     start = np.cumsum(size) - size
     seed = text_hash(seed, "bootstrap")
@@ -144,13 +133,21 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
             answers = answers_by_cluster[np.repeat(start[clusters], sizes) + within]
             positions = np.arange(len(answers), dtype=np.uint64)
             # Every resample is played in orders of its own, as the ranking is.
-            for order in range(ORDERS_PER_RESAMPLE):
-                hashes = mix(seed, resample, order + 1, positions)
+            for order in range(1, ORDERS_PER_RESAMPLE + 1):
+                hashes = mix(seed, resample, order, positions)
                 orders.append(answers[np.argsort(hashes)])
         padded = np.full((len(orders), max(map(len, orders))), _PADDING)
         for row, answers in zip(padded, orders, strict=True):
             row[: len(answers)] = answers
         yield padded
+
+
+# How judges read a sentence
+
+ASSUMED_DEVIATION = 3.0
+"""Deviation of judges' readings where none can be estimated, in units of mu: between
+what the published agreement leaves room for, 2.7, and the 5 of the one public log.
+"""
 
 
 def judge_sentence_deviation(
@@ -176,24 +173,19 @@ def judge_sentence_deviation(
     judges = len(matches)
     if judges < 2:
         return ASSUMED_DEVIATION
-    answers = pd.concat(
-        {
-            judge: frame.set_index("match_id")["winner"]
-            for judge, frame in matches.items()
-        },
-        axis=1,
-    ).sort_index()
-    questions = next(iter(matches.values())).set_index("match_id").loc[answers.index]
+    frames = [frame.set_index("match_id") for frame in matches.values()]
+    winners = pd.concat([frame["winner"] for frame in frames], axis=1).sort_index()
+    questions = frames[0].loc[winners.index]
     # A sentence that meets itself says nothing of how it is read.
     is_different = questions["sentence_a"] != questions["sentence_b"]
-    counts = answers.notna().all(axis=1) & is_different
+    counts = winners.notna().all(axis=1) & is_different
     questions = questions[counts]
-    has_a_won = answers[counts].eq(questions["phrase_a"], axis=0).T.to_numpy(float)
+    has_a_won = winners[counts].eq(questions["phrase_a"], axis=0).T.to_numpy(float)
     departure = has_a_won - has_a_won.mean(axis=0)
 
     mu_by_phrase = pd.Series(mu, pd.Index(phrases))
-    mu_a = mu_by_phrase.reindex(questions["phrase_a"]).to_numpy()
-    mu_b = mu_by_phrase.reindex(questions["phrase_b"]).to_numpy()
+    mu_a = mu_by_phrase[questions["phrase_a"]].to_numpy()
+    mu_b = mu_by_phrase[questions["phrase_b"]].to_numpy()
     gap = (mu_a - mu_b) / trueskill.DIFFERENCE_SD
     # How steeply the probability of a win rises with mu, at this gap.
     slope = np.exp(-0.5 * gap**2) / (math.sqrt(2 * math.pi) * trueskill.DIFFERENCE_SD)
@@ -201,13 +193,9 @@ def judge_sentence_deviation(
     share = 1.0 - 1.0 / judges
     coin_variance = ndtr(gap) * ndtr(-gap) * share
 
-    # Every match is listed twice: for its sentence a against phrase b, and reversed.
-    sentence = pd.concat([questions["sentence_a"], questions["sentence_b"]])
-    against = pd.concat([questions["phrase_b"], questions["phrase_a"]])
-    departures = np.concatenate([departure, -departure], axis=1)
-    products = _products_of_matches(sentence, against, departures)
-    expected = np.tile([slope, coin_variance], 2)
-    slopes, coins = _products_of_matches(sentence, against, expected).sum(axis=1)
+    products = _products_of_matches(questions, departure, -departure)
+    expected = np.stack([slope, coin_variance])
+    slopes, coins = _products_of_matches(questions, expected, expected).sum(axis=1)
     information = slopes * judges * share
     if information <= 0.0:
         return ASSUMED_DEVIATION
@@ -223,22 +211,130 @@ def judge_sentence_deviation(
 
 
 def _products_of_matches(
-    sentence: pd.Series, against: pd.Series, values: Floats
+    questions: pd.DataFrame, of_sentence_a: Floats, of_sentence_b: Floats
 ) -> Floats:
     """Sum the products of two different matches of a sentence, against other phrases.
 
     Args:
-        sentence: of each match, shape (matches,).
-        against: its opponent's phrase, shape (matches,).
-        values: what is multiplied, shape (rows, matches).
+        questions: the matches; each is one of sentence a against phrase b, and one of
+            sentence b against phrase a.
+        of_sentence_a: what is multiplied, shape (rows, matches).
+        of_sentence_b: the same for the other side.
 
     Returns:
         Shape (rows, sentences); every pair of matches counts twice.
     """
+    values = pd.DataFrame(np.concatenate([of_sentence_a, of_sentence_b], axis=1).T)
+    sentence = np.concatenate([questions["sentence_a"], questions["sentence_b"]])
+    against = np.concatenate([questions["phrase_b"], questions["phrase_a"]])
     # Matches of a sentence against one phrase are a block, within which no pair counts:
     # the square of the total, less the squares of the blocks, is what remains.
-    keys = [sentence.to_numpy(), against.to_numpy()]
-    by_block = pd.DataFrame(values.T).groupby(keys).sum()
+    by_block = values.groupby([sentence, against]).sum()
     total = by_block.groupby(level=0).sum()
     squares = (by_block**2).groupby(level=0).sum()
     return (total**2 - squares).T.to_numpy()
+
+
+# A sentence
+
+_GRID_STEP = 0.5
+_GRID = np.arange(-25.0, 75.0 + _GRID_STEP / 2, _GRID_STEP)
+"""Scores that are looked at: six prior deviations to either side of the prior. Exact to
+1e-8 for posteriors of deviation 0.5 and more.
+"""
+_LOG_PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
+
+_SPREADS = np.array([0.5, 1.0, 1.5, 2.0])
+_SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
+"""How far judges lie apart about one sentence, in units of `reading_sd`, and how often;
+the mean square is close to 1.
+"""
+
+_SENTENCES_AT_ONCE = 512
+"""For memory; a result depends on no other sentence."""
+_SMALLEST_LIKELIHOOD = 1e-300
+
+
+class Posterior(NamedTuple):
+    """Mean and standard deviation of each score, both of shape (sentences,)."""
+
+    mean: Floats
+    sd: Floats
+
+
+def panel_posterior(
+    answers: NDArray[np.int16], mu: Floats, variance: Floats, reading_sd: float
+) -> Posterior:
+    """Estimate each sentence's score given all its answers at once.
+
+    TrueSkill's filter, from which p is read, depends on the order of answers and slowly
+    forgets; so the interval of p is made from the posterior on a grid. The prior is
+    TrueSkill's; an answer against a phrase is a probit with TrueSkill's noise. All
+    answers of one judge about a sentence share its reading of it. Readings are normal
+    around the score. How far they lie apart is `reading_sd` on average, differs between
+    sentences (`_SPREADS`), and is summed out for each sentence alone.
+
+    Args:
+        answers: valid answers that the sentence lost and won, shape (sentences, judges,
+            phrases, 2).
+        mu: scores of the phrases, which are fixed.
+        variance: squares of their sigma.
+        reading_sd: how far judges differ in reading one sentence, in units of mu.
+
+    Returns:
+        The posterior; without an answer it is the prior.
+    """
+    # Given how a judge reads the sentence, its answers stray less: the deviation of
+    # readings is a part of TrueSkill's noise, and is taken out of it.
+    noise = np.sqrt(2.0 * trueskill.BETA**2 - reading_sd**2 + variance)[:, None]
+    margin = (_GRID - mu[:, None]) / noise
+    mean = np.empty(len(answers))
+    sd = np.empty(len(answers))
+    for start in range(0, len(answers), _SENTENCES_AT_ONCE):
+        block = slice(start, start + _SENTENCES_AT_ONCE)
+        lost, won = np.moveaxis(answers[block].astype(np.float64), -1, 0)
+        log_likelihood = won @ log_ndtr(margin) + lost @ log_ndtr(-margin)
+        density = _density(log_likelihood, reading_sd)
+        mean[block] = (density * _GRID).sum(axis=-1)
+        squares = (_GRID - mean[block, None]) ** 2
+        sd[block] = np.sqrt((density * squares).sum(axis=-1))
+    return Posterior(mean, sd)
+
+
+def _density(log_likelihood: Floats, reading_sd: float) -> Floats:
+    """Compute the density of each sentence's score on the grid, (sentences, grid).
+
+    Args:
+        log_likelihood: of each judge's reading, shape (sentences, judges, grid).
+        reading_sd: as for `panel_posterior`.
+    """
+    # Relative to the likeliest reading of each judge: where many answers are surprising
+    # the likelihood itself would be 0 in doubles.
+    highest = log_likelihood.max(axis=-1, keepdims=True)
+    likelihood = np.exp(log_likelihood - highest)
+    log_density_by_spread = []
+    for weights, log_weight_of_spread in zip(
+        _reading_weights(reading_sd), np.log(_SPREAD_WEIGHTS), strict=True
+    ):
+        # Each judge has a reading of its own, so each is summed out alone.
+        by_judge = np.log(np.maximum(likelihood @ weights, _SMALLEST_LIKELIHOOD))
+        log_density_by_spread.append(
+            by_judge.sum(axis=1) + _LOG_PRIOR + log_weight_of_spread
+        )
+    log_density = np.logaddexp.reduce(log_density_by_spread, axis=0)
+    density: Floats = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
+    density /= density.sum(axis=-1, keepdims=True)
+    return density
+
+
+@lru_cache(maxsize=8)
+def _reading_weights(reading_sd: float) -> list[Floats]:
+    """Normal weights of readings (rows) around a score (columns), for each spread."""
+    weights_by_spread = []
+    for deviation in (_SPREADS * reading_sd).tolist():
+        weights = np.eye(len(_GRID))
+        # Narrower than the grid can show is no spread: the reading is the score.
+        if deviation >= _GRID_STEP / 4.0:
+            weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
+        weights_by_spread.append(weights / weights.sum(axis=0))
+    return weights_by_spread

@@ -12,13 +12,13 @@ import pytest
 from tentative_findings import ScriptedJudge, finding, findings_frame
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.phrases import hedge_phrases
-from lunguage_assets.explicit.hedges.review import (
+from lunguage_assets.explicit.hedges import (
+    hedge_phrases,
     load_corrections,
     review_queue,
 )
-from lunguage_assets.explicit.hedges.vocabulary import (
+from lunguage_assets.explicit.probability import chosen_anchors
+from lunguage_assets.explicit.vocabulary import (
     CHOSEN,
     NO_EXAMPLE,
     PUBLISHED_SCALE,

@@ -1,0 +1,450 @@
+"""From a score on the reference scale to a probability, by way of anchors.
+
+Section 6 of docs/method/explicit.md. `calibrate` draws the line through the anchors,
+`probability` reads a score off it: the line of code that decides p is there. How far
+another reader of the same words would be from p: `reader_range`.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit, ndtri
+
+from lunguage_assets.corpus.whole_tables import edited_rows
+from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.randomness import Floats
+from lunguage_assets.wording import shown_phrase
+
+Z95 = 1.959963984540054
+"""Standard deviations to either side that hold 95% of a normal distribution."""
+RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
+
+_SAME_SCORE = 1e-12
+"""Squares below which the anchors have one and the same score."""
+_DEFAULT_SET = "published"
+_ERROR_OF_ONE_RATING = 0.5
+"""Standard error of a phrase with a single rating: that of the widest binomial."""
+
+
+class CalibrationError(MethodError):
+    """Anchors that give no probabilities on a ranking.
+
+    Attributes:
+        reason: why, without a remedy.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"no probabilities can be read off the ranking: {reason}. Set "
+            'reference_scale = "auto", or choose other anchors, under [explicit] in '
+            "settings.toml of the home, or rate ranked phrases in anchor_ratings.csv; "
+            "then run with --rebuild-ranking."
+        )
+
+
+# Anchors
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A phrase of known probability.
+
+    Attributes:
+        phrase: its wording.
+        probability: that a finding is there which a report speaks of in this way.
+        low: lower end of the 95% confidence interval.
+        high: its upper end.
+        optional: the anchor is left out where the ranking does not have the phrase.
+    """
+
+    phrase: str
+    probability: float
+    low: float
+    high: float
+    optional: bool = False
+
+    @property
+    def logit(self) -> float:
+        return _logit(self.probability)
+
+    @property
+    def logit_variance(self) -> float:
+        return ((_logit(self.high) - _logit(self.low)) / (2.0 * Z95)) ** 2
+
+
+def _logit(p: float) -> float:
+    return math.log(p / (1.0 - p))
+
+
+@dataclass(frozen=True)
+class AnchorSet:
+    """The anchors in use.
+
+    Attributes:
+        name: of the set; "ratings" for ratings of one's own.
+        source: where their numbers come from.
+        anchors: phrases of known probability.
+        file: from which they were read.
+    """
+
+    name: str
+    source: str
+    anchors: tuple[Anchor, ...]
+    file: Path
+
+    @property
+    def is_own(self) -> bool:
+        """Whether they are the home's, not the package's."""
+        return self.file != resource("anchors.toml")
+
+    def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
+        """Take the anchors that count for a ranking of these phrases.
+
+        Optional ones count only where their phrase is ranked.
+        """
+        return tuple(
+            anchor
+            for anchor in self.anchors
+            if anchor.phrase in phrases or not anchor.optional
+        )
+
+
+def chosen_anchors(choice: str, ratings: Path | None = None) -> AnchorSet:
+    """Read the anchors that a home uses.
+
+    Args:
+        choice: `[explicit] anchors` of the settings: the name of a packaged set; empty,
+            for the home's ratings and without any for `published`.
+        ratings: the home's `anchor_ratings.csv`, there or not.
+
+    Raises:
+        ConfigurationError: no such set.
+        InputError: ratings that cannot be used.
+    """
+    # A rating file in the home is there to be used, and needs no setting.
+    if not choice and ratings is not None and ratings.exists():
+        return _rated_anchors(ratings)
+    file = resource("anchors.toml")
+    sets = tomllib.loads(file.read_text(encoding="utf-8"))["sets"]
+    name = choice or _DEFAULT_SET
+    if name not in sets:
+        raise ConfigurationError(
+            f"option explicit.anchors: found {choice!r}; expected one of "
+            f"{', '.join(sets)}, or nothing, for anchor_ratings.csv of the home. Fix "
+            "the option."
+        )
+    anchors = tuple(Anchor(**entry) for entry in sets[name]["anchors"])
+    return AnchorSet(name, sets[name]["source"], anchors, file)
+
+
+def published_anchors() -> tuple[Anchor, ...]:
+    """Read the two anchors of the paper."""
+    return chosen_anchors(_DEFAULT_SET).anchors
+
+
+def _rated_anchors(file: Path) -> AnchorSet:
+    """Make an anchor of each phrase of a ratings file, sorted by phrase.
+
+    An empty rating is no answer. Ratings are the unit, as published: neither raters nor
+    sentences.
+
+    Raises:
+        InputError: missing columns, a row with too few or too many values, no rating,
+            one that is no number from 0 to 100, or a phrase always rated 0 or 100.
+    """
+    shares_by_phrase: dict[str, list[float]] = {}
+    for row_number, cells in edited_rows(file, RATING_COLUMNS):
+        rating = cells["rating"].strip().removesuffix("%")
+        if not rating:
+            continue
+        share = pd.to_numeric(rating, errors="coerce") / 100.0
+        if not 0.0 <= share <= 1.0:
+            raise InputError(
+                file.name,
+                "no number",
+                "a number from 0 to 100",
+                "Fix the rating.",
+                row=row_number,
+                column="rating",
+            )
+        phrase = " ".join(cells["phrase"].lower().split())
+        shares_by_phrase.setdefault(phrase, []).append(share)
+    if not shares_by_phrase:
+        remedy = "Add ratings or remove the file."
+        raise InputError(file.name, "no ratings", "two phrases rated", remedy)
+    anchors = [
+        _rated_anchor(phrase, pd.Series(shares_by_phrase[phrase]), file)
+        for phrase in sorted(shares_by_phrase)
+    ]
+    return AnchorSet("ratings", f"ratings in {file.name}", tuple(anchors), file)
+
+
+def _rated_anchor(phrase: str, shares: pd.Series, file: Path) -> Anchor:
+    """Take the mean rating with a 95% interval, which is kept inside (0, 1)."""
+    mean = float(shares.mean())
+    if not 0.0 < mean < 1.0:
+        # The logit of 0 or 1 is infinite: no line goes through it.
+        raise InputError(
+            file.name,
+            f"a mean rating of {mean:.0%} for one phrase",
+            "a mean between 0 and 100",
+            "Leave that phrase out.",
+            column="rating",
+        )
+    error = _ERROR_OF_ONE_RATING
+    if len(shares) > 1:
+        error = float(shares.std()) / math.sqrt(len(shares))
+    # Few ratings near an end have an interval beyond it, whose logit there is not.
+    low = max(mean - Z95 * error, mean * 0.01)
+    high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
+    return Anchor(phrase, mean, low, high)
+
+
+# The line through the anchors
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The line logit p = alpha (mu - mu_half), and how uncertain it is.
+
+    Attributes:
+        alpha: slope, in logits per unit of mu.
+        mu_half: score at which p is one half.
+        anchor_mu: score of each anchor, shape (anchors,).
+        anchor_logit: logit of its probability.
+        anchor_mu_variance: of its score, by the bootstrap of the ranking.
+        anchor_logit_variance: of its probability, by the ratings.
+        phrase_mu: score of each ranked phrase, ascending, shape (phrases,).
+        phrase_mu_sd: deviation of that score, by the bootstrap of the ranking.
+    """
+
+    alpha: float
+    mu_half: float
+    anchor_mu: Floats
+    anchor_logit: Floats
+    anchor_mu_variance: Floats
+    anchor_logit_variance: Floats
+    phrase_mu: Floats
+    phrase_mu_sd: Floats
+
+
+class Probabilities(NamedTuple):
+    """Probabilities with their 95% intervals, each of the shape of the scores."""
+
+    p: Floats
+    low: Floats
+    high: Floats
+
+
+def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
+    """Refuse anchors that cannot work, before any comparison is paid for.
+
+    Raises:
+        CalibrationError: fewer than two anchors, or a phrase that is not ranked.
+    """
+    missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
+    if missing:
+        raise CalibrationError(f"no anchor phrase {_names(missing)}")
+    if len(anchors) < 2:
+        raise CalibrationError(f"{len(anchors)} anchor given; two are the least")
+
+
+def ranked_phrases(ranking: pd.DataFrame) -> pd.DataFrame:
+    """Select the phrases whose score is known: published, or with a valid match.
+
+    Any other phrase of a `REFERENCE_RANKING` frame is still at the prior, which says
+    nothing about it.
+    """
+    is_known = (ranking["ruler"] == "published") | (ranking["n_matches"] > 0)
+    ranked: pd.DataFrame = ranking[is_known.to_numpy(dtype=bool)]
+    return ranked
+
+
+def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
+    """Say why a `REFERENCE_RANKING` frame gives no probabilities; empty: it does."""
+    try:
+        line = calibrate(ranked_phrases(ranking), anchors)
+    except CalibrationError as error:
+        return error.reason
+    # Whether the lowest and the highest anchor lie apart by more than chance.
+    outermost = [int(line.anchor_mu.argmin()), int(line.anchor_mu.argmax())]
+    distance = float(np.ptp(line.anchor_mu))
+    variance = float(line.anchor_mu_variance[outermost].sum())
+    uncertainty = Z95 * math.sqrt(variance)
+    if distance > uncertainty:
+        return ""
+    outer = ", ".join(
+        f"{shown_phrase(anchors[anchor].phrase)!r} {line.anchor_mu[anchor]:.2f}"
+        for anchor in outermost
+    )
+    return (
+        f"the anchors lie closer than their uncertainty ({outer}: "
+        f"{distance:.2f} apart, expected more than {uncertainty:.2f})"
+    )
+
+
+def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
+    """Draw the line through the anchors on the logit scale.
+
+    It is exact for two anchors and a least-squares fit for more.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame of phrases whose score is known.
+        anchors: two or more, all of them ranked.
+
+    Raises:
+        CalibrationError: fewer than two anchors, an anchor phrase that is not ranked,
+            anchors of the same score, or a line that falls.
+    """
+    require_anchors(set(ranking["phrase"]), anchors)
+    phrases = [anchor.phrase for anchor in anchors]
+    known = ranking.set_index("phrase")[["mu", "mu_sd"]].astype("float64")
+    of_anchors = known.loc[phrases]
+    mu = of_anchors["mu"].to_numpy()
+    logits = np.array([anchor.logit for anchor in anchors])
+    # Least squares, which for two anchors is the line through both.
+    deviation = mu - mu.mean()
+    squares = float((deviation**2).sum())
+    if squares < _SAME_SCORE:
+        raise CalibrationError(
+            f"the anchors {_names(phrases)} have the same place in the ranking"
+        )
+    alpha = float((deviation * logits).sum()) / squares
+    if alpha <= 0.0:
+        raise CalibrationError(
+            f"the anchors {_names(phrases)} are inverted: the more probable one is not "
+            "ranked as more certain"
+        )
+    ascending = known.sort_values("mu", kind="stable")
+    return Calibration(
+        alpha=alpha,
+        mu_half=float(mu.mean() - logits.mean() / alpha),
+        anchor_mu=mu,
+        anchor_logit=logits,
+        anchor_mu_variance=of_anchors["mu_sd"].to_numpy() ** 2,
+        anchor_logit_variance=np.array([anchor.logit_variance for anchor in anchors]),
+        phrase_mu=ascending["mu"].to_numpy(),
+        phrase_mu_sd=ascending["mu_sd"].to_numpy(),
+    )
+
+
+def probability(
+    mu: ArrayLike,
+    mu_sd: ArrayLike,
+    calibration: Calibration,
+    centre: ArrayLike | None = None,
+) -> Probabilities:
+    """Read probabilities off scores, with 95% intervals.
+
+    The interval is made on the logit scale, so it stays inside (0, 1), and always
+    contains p. It adds, as if independent, the variances of the score, of the ranking
+    there, and of the anchors (docs/trust.md).
+
+    Args:
+        mu: scores, from which p follows; arrays of any shape.
+        mu_sd: standard error of each score, from its own comparisons.
+        calibration: the line through the anchors.
+        centre: scores around which the intervals are made, when they are not `mu`.
+    """
+    scores = np.asarray(mu, dtype=np.float64)
+    # This decides a probability: p = 1 / (1 + exp(-alpha (mu - mu_half))).
+    logit_p = calibration.alpha * (scores - calibration.mu_half)
+    p = expit(logit_p)
+
+    centres = scores if centre is None else np.asarray(centre, dtype=np.float64)
+    errors = np.asarray(mu_sd, dtype=np.float64)
+    middle = calibration.alpha * (centres - calibration.mu_half)
+    margin = Z95 * np.sqrt(_logit_variance(centres, errors, calibration))
+    return Probabilities(
+        p=p,
+        low=expit(np.minimum(middle - margin, logit_p)),
+        high=expit(np.maximum(middle + margin, logit_p)),
+    )
+
+
+def _logit_variance(scores: Floats, errors: Floats, line: Calibration) -> Floats:
+    """Variance of logit p by the delta method: of score, ranking and anchors."""
+    # How well the ranking is known there: interpolated between neighbouring phrases.
+    ranking_sd = np.interp(scores, line.phrase_mu, line.phrase_mu_sd)
+    variance: Floats = line.alpha**2 * (errors**2 + ranking_sd**2)
+    deviation = line.anchor_mu - line.anchor_mu.mean()
+    distance = (scores - line.anchor_mu.mean()) / float((deviation**2).sum())
+    residual = line.anchor_logit - line.anchor_logit.mean() - line.alpha * deviation
+    for anchor in range(len(deviation)):
+        # d logit p / d anchor_logit, then d logit p / d anchor_mu.
+        by_logit = 1.0 / len(deviation) + deviation[anchor] * distance
+        by_mu = residual[anchor] * distance - line.alpha * by_logit
+        variance = (
+            variance
+            + by_logit**2 * line.anchor_logit_variance[anchor]
+            + by_mu**2 * line.anchor_mu_variance[anchor]
+        )
+    return variance
+
+
+def _names(phrases: Sequence[str]) -> str:
+    return ", ".join(repr(shown_phrase(phrase)) for phrase in phrases)
+
+
+# Other readers
+
+
+@cache
+def reader_spread() -> pd.DataFrame:
+    """Read how far readers differ in what words mean to them, by position on the scale.
+
+    Readers agree about "likely" and differ about "may". The deviations are those of the
+    middle 80% of 5,174 people (resources/people/README.md).
+
+    Returns:
+        Logits: the position `logit_p`, and the deviation of readers `below` and `above`
+        p there.
+    """
+    return pd.read_csv(resource("people", "reader_spread.csv"))
+
+
+def reader_range(
+    p: ArrayLike,
+    p_low: ArrayLike,
+    p_high: ArrayLike,
+    share: float = 0.95,
+    spread: pd.DataFrame | None = None,
+) -> tuple[Floats, Floats]:
+    """Compute the range in which another reader's p would lie, in the shape of `p`.
+
+    The variances of our p and between readers are added on the logit scale.
+
+    Args:
+        p: ours, strictly between 0 and 1.
+        p_low: lower end of its own 95% interval, which the range always contains.
+        p_high: upper end.
+        share: of readers within the range.
+        spread: between readers; None: that of `reader_spread`.
+
+    Returns:
+        Its lower and its upper end.
+    """
+    by_position = reader_spread() if spread is None else spread
+    positions = by_position["logit_p"]
+    centre = logit(np.asarray(p, dtype=np.float64))
+    width = logit(np.asarray(p_high, np.float64)) - logit(np.asarray(p_low, np.float64))
+    # An interval of 95% is 2 * 1.96 deviations wide.
+    own_variance = (width / (2.0 * Z95)) ** 2
+    below = np.interp(centre, positions, by_position["below"])
+    above = np.interp(centre, positions, by_position["above"])
+    reach = float(ndtri(0.5 + share / 2.0))
+    range_low = expit(centre - reach * np.sqrt(below**2 + own_variance))
+    range_high = expit(centre + reach * np.sqrt(above**2 + own_variance))
+    return np.minimum(range_low, p_low), np.maximum(range_high, p_high)
