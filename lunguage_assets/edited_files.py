@@ -60,7 +60,7 @@ EDITED_FILES: Mapping[str, EditedFile] = {
     ),
     "experts_file": EditedFile(
         "The answers of a survey of experts",
-        lambda home: [home.expert_responses, home.expert_descriptions],
+        lambda home: [home.expert_responses],
     ),
 }
 """Asset -> the file that it stands for. Cues of a person's own (assertion.yaml) are in

@@ -94,7 +94,7 @@ def _print_analyses(home: Home, ranker: str) -> None:
     # Rows without a name are averages over experts; each expert's are in the table.
     experts = stored_table(home, "expert_agreement", ranker)
     is_of_all = (experts["measure"] == "with ranking") & (experts["first"] == "")
-    print_table(experts.loc[is_of_all, ["measure", "group", *_INTERVAL]])
+    print_table(experts.loc[is_of_all, ["measure", *_INTERVAL]])
 
 
 def _print_rows_by_cue(home: Home) -> None:

@@ -79,21 +79,10 @@ def make_pairs(
     type=EXISTING_FILE,
     help="The CSV with a column per expert, filled in.",
 )
-@click.option(
-    "--experts",
-    default=None,
-    type=EXISTING_FILE,
-    help="The CSV that describes the experts.",
-)
 @configured()
-def import_responses(
-    configuration: Configuration, responses: Path, experts: Path | None
-) -> None:
+def import_responses(configuration: Configuration, responses: Path) -> None:
     """Validate the experts' answers and put them into the home, for the analyses."""
-    from lunguage_assets.explicit.analysis.experts import (
-        load_experts,
-        load_responses,
-    )
+    from lunguage_assets.explicit.analysis.experts import load_responses
     from lunguage_assets.files import write_private
 
     home = configuration.home
@@ -107,12 +96,8 @@ def import_responses(
             "at least one answer",
             "Fill in a column; nothing was imported.",
         )
-    load_experts(experts or home.expert_descriptions)
-    # Both files were read before one is replaced: a mistake in either imports nothing.
     home.create()
     write_private(home.expert_responses, responses.read_bytes())
-    if experts is not None:
-        write_private(home.expert_descriptions, experts.read_bytes())
     click.echo(
         f"{len(answering)} experts, {len(answers)} phrase pairs, "
         f"{answers.notna().sum().sum()} answers imported into {home.root}; `lunguage "

@@ -166,7 +166,7 @@ def fit_sentences(
         sentences: masked sentences.
         reference: the phrases that they play.
         panel: judges, in the order in which their answers are used.
-        settings: the `Rules`.
+        settings: the `Rules`, and whether there is a log.
 
     Returns:
         The fits, all ended.
@@ -179,7 +179,8 @@ def fit_sentences(
         outcomes = judges.ask(active, opponent, fits)
         fits.play(active, opponent, outcomes)
         fits.end(active)
-        fits.note(active, opponent, outcomes, draw)
+        if settings.fit_log:
+            fits.note(active, opponent, outcomes, draw)
         rounds = int(fits.tried[active].max())
         announce(Fitting(len(fits.running()), len(sentences), rounds))
     return fits
@@ -227,14 +228,15 @@ class Fits:
 
     def eligible(self, active: Integers) -> NDArray[np.bool_]:
         """Find the phrases that were played less than N times, (plays, phrases)."""
-        return self.counts[active] < self.rules.opponent_limit[active, None]
+        counts = self.counts[active]
+        return np.less(counts, self.rules.opponent_limit[active, None])
 
     def is_whole_panel(self, active: Integers) -> NDArray[np.bool_]:
         """Whether all judges play the next step of each; else one of them does.
 
         Steps without a valid answer do not use up the whole panel's share of K steps.
         """
-        return self.steps[active] < self.rules.panel_steps[active]
+        return np.less(self.steps[active], self.rules.panel_steps[active])
 
     def opponents(self, active: Integers) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.
@@ -414,8 +416,8 @@ class FitPanel:
             is_second &= self._is_coin
             shown_first = np.where(is_second, examples, sentences)
             shown_second = np.where(is_second, sentences, examples)
-            shown = zip(shown_first, shown_second, step[rows].tolist(), strict=True)
-            questions[number] = [ComparisonQuestion(*question) for question in shown]
+            columns = (shown_first, shown_second, step[rows].tolist())
+            questions[number] = list(map(ComparisonQuestion, *columns))
         for number, choices in enumerate(ask_panel(self._panel, questions)):
             if choices:
                 rows = np.flatnonzero(is_asked[:, number])

@@ -89,15 +89,7 @@ def _phrases_of(
     if correction is not None:
         kept = correction
         dropped = []
-    is_readable = answer.valid or is_corrected
-    applies_by_reason = {
-        INVALID: not is_readable,
-        SEVERAL: len(kept) > 1,
-        NONE_FOUND: not kept and is_readable,
-        SAME_NAME: pair["same_name_in_sentence"],
-        NOT_LOCATED: pair["masked_sentence"] is None,
-    }
-    reasons = [reason for reason, applies in applies_by_reason.items() if applies]
+    reasons = _review_reasons(pair, kept, is_readable=answer.valid or is_corrected)
     return {
         "phrases": kept,
         "dropped": dropped,
@@ -106,6 +98,19 @@ def _phrases_of(
         "needs_review": bool(reasons) and not is_corrected,
         "review_reason": REASON_SEPARATOR.join(reasons),
     }
+
+
+def _review_reasons(
+    pair: Mapping[Any, Any], phrases: list[str], *, is_readable: bool
+) -> list[str]:
+    applies_by_reason = {
+        INVALID: not is_readable,
+        SEVERAL: len(phrases) > 1,
+        NONE_FOUND: not phrases and is_readable,
+        SAME_NAME: pair["same_name_in_sentence"],
+        NOT_LOCATED: pair["masked_sentence"] is None,
+    }
+    return [reason for reason, applies in applies_by_reason.items() if applies]
 
 
 def _is_hedge(phrase: str, pair: Mapping[Any, Any]) -> bool:

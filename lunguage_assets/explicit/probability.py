@@ -310,8 +310,8 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """
     require_anchors(set(ranking["phrase"]), anchors)
     phrases = [anchor.phrase for anchor in anchors]
-    known = ranking.set_index("phrase")[["mu", "mu_sd"]].astype("float64")
-    of_anchors = known.loc[phrases]
+    scores = ranking.set_index("phrase")[["mu", "mu_sd"]].astype("float64")
+    of_anchors = scores.loc[phrases]
     mu = of_anchors["mu"].to_numpy()
     logits = np.array([anchor.logit for anchor in anchors])
     # Least squares, which for two anchors is the line through both.
@@ -327,7 +327,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
             f"the anchors {_names(phrases)} are inverted: the more probable one is not "
             "ranked as more certain"
         )
-    ascending = known.sort_values("mu", kind="stable")
+    ascending = scores.sort_values("mu", kind="stable")
     return Calibration(
         alpha=alpha,
         mu_half=float(mu.mean() - logits.mean() / alpha),

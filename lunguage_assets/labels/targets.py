@@ -104,14 +104,6 @@ class Targets:
     policy: str
     implied: bool
 
-    def __repr__(self) -> str:
-        """Shape, labels and policy: the arrays are long."""
-        studies, labels = self.p.shape
-        return (
-            f"Targets({studies} ids x {labels} labels: {', '.join(self.labels)}; "
-            f"{int(self.mask.sum())} targets, policy {self.policy!r})"
-        )
-
     def frame(self) -> pd.DataFrame:
         """Make a row per id: `id`, and per label its target, `_low` and `_high`."""
         # The ends stand beside their target, as in LABELS.
@@ -215,63 +207,44 @@ def _labels_of(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
 ) -> pd.DataFrame:
     """Read LABELS of a release, or check those that are in memory."""
-    labels = release
-    if not isinstance(release, pd.DataFrame):
-        labels = getattr(release, "labels", release)
-    if isinstance(labels, str | PathLike):
-        return _released(Path(labels))
-    return _checked_labels(labels)
-
-
-def _checked_labels(labels: object) -> pd.DataFrame:
-    """Check that a frame is one of LABELS, and copy it."""
+    if isinstance(release, str | PathLike):
+        return _released(Path(release))
+    labels = getattr(release, "labels", release)
+    remedy = "Give the folder of a release, or the frame `labels` of `annotate`."
     if not isinstance(labels, pd.DataFrame):
-        raise InputError(
-            "release",
-            f"a {type(labels).__name__}",
-            "the folder of a release, or what `annotate` returns",
-            "Give such as 'release/panel', or lunguage_assets.annotate(frame).",
-        )
-    missing = [name for name in ("study_id", *_COLUMNS) if name not in labels]
-    if missing:
-        raise InputError(
-            "labels",
-            f"no column {missing[0]!r}",
-            f"the columns of {LABELS.name}",
-            "Give the frame `labels` as `annotate` returns it.",
-            column=missing[0],
-        )
-    for column in ("p", "p_low", "p_high"):
-        _require_probabilities(labels[column])
+        type_name = f"a {type(labels).__name__}"
+        raise InputError("release", type_name, "the folder of a release", remedy)
+    for column in ("study_id", *_COLUMNS):
+        if column not in labels:
+            expected = f"the columns of {LABELS.name}"
+            raise InputError("labels", "no column", expected, remedy, column=column)
     # Of two reports of one id the last would win unseen.
     key = [name for name in ("study_id", "source_id", "label") if name in labels]
-    is_repeated = labels.duplicated(key)
-    if is_repeated.any():
-        raise InputError(
-            "labels",
-            "a label of one report twice",
-            "each label of a report once",
-            "Give every report an id of its own before frames are joined.",
-            row=int(np.flatnonzero(is_repeated.to_numpy())[0]),
-            column="label",
-        )
+    is_repeated = labels.duplicated(key).to_numpy()
+    expected = "each label of a report once"
+    _refuse(is_repeated, "a label of one report twice", expected, "label")
+    for column in ("p", "p_low", "p_high"):
+        p = pd.to_numeric(labels[column], errors="coerce")
+        is_wrong = (labels[column].notna() & ~p.between(0.0, 1.0)).to_numpy()
+        _refuse(is_wrong, "no probability", "0 to 1, or nothing", column)
     return labels
 
 
-def _require_probabilities(values: pd.Series) -> None:
-    """Refuse a column with something that is neither missing nor a probability."""
-    numbers = pd.to_numeric(values, errors="coerce")
-    is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
+def _refuse(
+    is_wrong: NDArray[np.bool_], entry: str, expected: str, column: str
+) -> None:
+    """Refuse labels in memory by the first wrong row.
+
+    Args:
+        is_wrong: of each row.
+        entry: what is there.
+        expected: what should be.
+        column: where it stands.
+    """
     if is_wrong.any():
-        row = int(np.flatnonzero(is_wrong)[0])
-        raise InputError(
-            "labels",
-            f"{numbers.iloc[row]}",
-            "a probability between 0 and 1, or nothing",
-            "Give the frame `labels` as `annotate` returns it.",
-            row=row,
-            column=str(values.name),
-        )
+        row = int(is_wrong.argmax())
+        remedy = "Give the frame `labels` as `annotate` returns it."
+        raise InputError("labels", entry, expected, remedy, row=row, column=column)
 
 
 def _targets_under(policy: str, labels: pd.DataFrame) -> pd.Series:

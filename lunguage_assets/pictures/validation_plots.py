@@ -49,8 +49,7 @@ def validation_curves(
     is_k = validation["panel_steps"] == panel_steps
     for strategy in _STYLE_BY_STRATEGY:
         drawn = validation[is_n & is_k & (validation["strategy"] == strategy)]
-        for judges, curve in drawn.groupby("judges", sort=True):
-            _draw_curve(by_judges, curve, strategy, is_pooled=judges == "all")
+        _draw_strategy(by_judges, drawn, strategy)
     # K and N are varied for the product's own strategy, with all judges (explicit.md
     # section 7).
     is_draw_probability = validation["strategy"] == "draw probability"
@@ -67,27 +66,31 @@ def validation_curves(
         axes.set_title(title, fontsize=9, loc="left")
         axes.set(xlabel="step", xlim=(0, 100))
         axes.set_ylim(bottom=0)
-        _draw_legend_once(axes)
+        if axes.lines:
+            axes.legend(fontsize=SMALL)
         plain(axes)
     by_judges.set_ylabel("mean distance to the known rank (ranks)")
     return png(figure)
 
 
-def _draw_curve(
-    axes: Any, curve: pd.DataFrame, strategy: str, *, is_pooled: bool
-) -> None:
+def _draw_strategy(axes: Any, curves: pd.DataFrame, strategy: str) -> None:
     """Draw a strategy's curve: of all judges with its spread, of one judge dashed."""
-    step = curve["step"]
-    mean = curve["mean_distance"]
     colour = _STYLE_BY_STRATEGY[strategy].colour
+    means = curves.pivot(index="step", columns="judges", values="mean_distance")
+    single = means.drop(columns="all", errors="ignore")
     # What is shown is the panel's curve; single judges say how much they differ.
-    if not is_pooled:
-        label = f"{strategy}, one judge"
-        axes.plot(step, mean, color=colour, label=label, lw=1.0, ls="--", alpha=0.8)
+    lines = axes.plot(single, color=colour, lw=1.0, ls="--", alpha=0.8)
+    for line in lines[:1]:
+        line.set_label(f"{strategy}, one judge")
+    pooled = curves[curves["judges"] == "all"]
+    if pooled.empty:
         return
-    sd = curve["sd_between_seeds"]
-    axes.plot(step, mean, color=colour, label=f"{strategy}, all judges", lw=2.0)
-    axes.fill_between(step, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
+    mean = pooled["mean_distance"]
+    sd = pooled["sd_between_seeds"]
+    axes.plot(pooled["step"], mean, color=colour, label=f"{strategy}, all judges", lw=2)
+    axes.fill_between(
+        pooled["step"], mean - sd, mean + sd, color=colour, alpha=0.2, lw=0
+    )
 
 
 def _draw_ordered_curves(
@@ -109,14 +112,6 @@ def _draw_ordered_curves(
             lw=1.5,
             label=f"{letter} = {value}",
         )
-
-
-def _draw_legend_once(axes: Any) -> None:
-    """Draw a legend with each label once: single judges share one."""
-    lines, labels = axes.get_legend_handles_labels()
-    # Lines of one label look alike, so it does not matter which of them is shown.
-    line_by_label = dict(zip(labels, lines, strict=True))
-    axes.legend(line_by_label.values(), line_by_label.keys(), fontsize=SMALL)
 
 
 def validation_spread(

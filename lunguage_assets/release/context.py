@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    MIN_EXPERTS_OF_GROUP,
-    OCCUPATION_PREFIX,
     numbered_experts,
 )
 from lunguage_assets.pictures.scale_plots import P_EDGES, POINTS
@@ -294,7 +292,7 @@ class ShownAnalyses(NamedTuple):
 def shown_analyses(
     analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
 ) -> ShownAnalyses:
-    """Choose the analyses that a release shows; of experts groups, no named person.
+    """Choose the analyses that a release shows; of experts averages, no named person.
 
     Args:
         analyses: those of `ANALYSES` that there are.
@@ -315,18 +313,10 @@ def shown_analyses(
         return ShownAnalyses({}, are_stale=True)
     experts = frames.get(EXPERT_AGREEMENT.name)
     if experts is not None:
-        frames[EXPERT_AGREEMENT.name] = _of_groups(experts)
+        is_average = (experts["first"] == "") & (experts["measure"] != "with expert")
+        averages = experts[is_average].reset_index(drop=True)
+        frames[EXPERT_AGREEMENT.name] = averages
     return ShownAnalyses(frames, are_stale=False)
-
-
-def _of_groups(experts: pd.DataFrame) -> pd.DataFrame:
-    """Take the agreement of groups: an occupation of one expert would name a person."""
-    is_average = (experts["first"] == "") & (experts["measure"] != "with expert")
-    is_occupation = experts["group"].str.startswith(OCCUPATION_PREFIX)
-    is_large_enough = experts["experts"] >= MIN_EXPERTS_OF_GROUP
-    return experts[is_average & (~is_occupation | is_large_enough)].reset_index(
-        drop=True
-    )
 
 
 def _single_experts(

@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.experts import OCCUPATION_PREFIX
 from lunguage_assets.packaged_data import resource
 
 _KEY_OF_AGREEMENT = ["measure", "coding", "first", "second"]
@@ -74,31 +73,3 @@ def published_agreement(frame: pd.DataFrame, raters: str) -> pd.Series:
         published[tuple(key)] = value
     keys = frame[_KEY_OF_AGREEMENT].itertuples(index=False, name=None)
     return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
-
-
-def published_agreement_of_groups(frame: pd.DataFrame) -> pd.Series:
-    """Look up the published agreement of every row of an `EXPERT_AGREEMENT` frame.
-
-    The averages of all experts are printed. Those of a role or an occupation are means
-    of the printed shares of its experts, to the digits that these have; NaN where the
-    paper has no such expert.
-    """
-    of_all = published_agreement(frame, "experts").where(frame["group"] == "all")
-    of_groups = []
-    for row in frame.to_dict("records"):
-        # Shares alone average; a kappa of a group is no mean of its members' kappas.
-        is_share = row["measure"] in ("with ranking", "with judge")
-        mean = _mean_published_share(row["group"], row["second"]) if is_share else None
-        of_groups.append(mean)
-    return of_all.fillna(pd.Series(of_groups, index=frame.index, dtype="float64"))
-
-
-def _mean_published_share(group: str, reference: str) -> float | None:
-    """Average the shares of the paper's experts of a role or an occupation."""
-    experts = published_experts()
-    is_of_role = experts["role"] == group
-    is_of_occupation = experts["occupation"] == group.removeprefix(OCCUPATION_PREFIX)
-    members = experts[is_of_role | is_of_occupation]
-    if members.empty or reference not in experts.columns:
-        return None
-    return round(float(members[reference].mean()), 2)

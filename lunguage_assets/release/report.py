@@ -36,7 +36,6 @@ from lunguage_assets.release.context import ReportContext
 from lunguage_assets.release.page_tables import page_table
 from lunguage_assets.release.published_values import (
     published_agreement,
-    published_agreement_of_groups,
     published_averages,
     published_experts,
     published_values,
@@ -238,10 +237,8 @@ def _expert_agreement_table(context: ReportContext) -> pd.DataFrame | None:
     agreement = context.analyses.get("expert_agreement")
     if agreement is None or agreement.empty:
         return None
-    published = published_agreement_of_groups(agreement)
-    return agreement.assign(published=published)[
-        ["group", "experts", *_AGREEMENT_COLUMNS]
-    ]
+    published = published_agreement(agreement, "experts")
+    return agreement.assign(published=published)[_AGREEMENT_COLUMNS]
 
 
 def _robustness_table(context: ReportContext) -> pd.DataFrame | None:

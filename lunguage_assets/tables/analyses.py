@@ -181,7 +181,7 @@ EXPERT_AGREEMENT = Table(
     ),
     partitioned_by=("ranker",),
     released="analysis",
-    key=("measure", "coding", "group", "first", "second"),
+    key=("measure", "coding", "first", "second"),
     columns=(
         code(
             "measure",
@@ -195,16 +195,7 @@ EXPERT_AGREEMENT = Table(
             ),
         ),
         _CODING,
-        text(
-            "group",
-            "Experts averaged or compared: all; writer or reader of reports; "
-            "'occupation: ' and which",
-            pattern=r"all|writer|reader|occupation: .+",
-        ),
-        integer("experts", "Experts of the group"),
-        text(
-            "first", "Expert; empty for the average, or the coefficient, of the group"
-        ),
+        text("first", "Expert; empty for the average, or the coefficient, of all"),
         text("second", "Ranker, judge or other expert; empty where there is none"),
         *_VALUE,
         _CASES,

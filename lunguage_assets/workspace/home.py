@@ -180,10 +180,6 @@ class Home:
         return self.root / "expert_responses.csv"
 
     @property
-    def expert_descriptions(self) -> Path:
-        return self.root / "experts.csv"
-
-    @property
     def pathways_file(self) -> Path | None:
         """The person's own pathways, in the place of the packaged ones, or None."""
         return self._existing("pathways.yaml")

@@ -183,11 +183,11 @@ def with_p(labels: pd.DataFrame, p: float) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("wrong", "message"), [
-    (lambda _: {}, "release: found a dict; expected the folder of a release"),
+    (lambda _: {}, "release: found a dict; expected the folder"),
     (lambda labels: labels.drop(columns="p_low"), "column 'p_low': found no column"),
     (lambda labels: pd.concat([labels, labels]), "column 'label': found a label of"),
-    (lambda labels: with_p(labels, 7.0), "row 3, column 'p': found 7.0; expected"),
-    (lambda labels: with_p(labels, -0.1), "row 3, column 'p': found -0.1; expected"),
+    (lambda labels: with_p(labels, 7.0), "row 3, column 'p': found no probability"),
+    (lambda labels: with_p(labels, -0.1), "row 3, column 'p': found no probability"),
 ])  # fmt: skip
 def test_labels_that_are_none_are_refused_by_row_and_column(
     labels: pd.DataFrame, wrong: Callable[[pd.DataFrame], Any], message: str

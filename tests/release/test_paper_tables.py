@@ -19,10 +19,8 @@ from small_release import paper_tables
 
 from lunguage_assets.release import paper_tables as counting
 from lunguage_assets.release.published_values import (
-    published_agreement_of_groups,
     published_values,
 )
-from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PAPER_TABLES
 
 
@@ -268,23 +266,6 @@ def test_published_values_stand_beside_the_published_corpus_only(
         line(paper.figures, measure="rows that resolution took away")["published"]
         == 406
     )
-
-
-def test_published_shares_stand_beside_groups_of_experts() -> None:
-    groups = (
-        "all",
-        "writer",
-        "occupation: general practitioner",
-        "occupation: dentist",
-    )
-    rows = [
-        {"measure": "with ranking", "coding": "none", "group": group, "experts": 2, "first": "",
-         "second": "panel", "value": 0.5, "low": None, "high": None, "n": 9}
-        for group in groups
-    ]  # fmt: skip
-    printed = published_agreement_of_groups(EXPERT_AGREEMENT.frame(rows))
-    assert printed.dropna().tolist() == [0.78, 0.80, 0.74]
-    assert np.isnan(printed.iloc[3])
 
 
 def test_the_published_figures_agree_with_each_other() -> None:

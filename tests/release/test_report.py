@@ -72,7 +72,7 @@ SAID: dict[str, list[dict[str, Any]]] = {
         for step in (1, 2)
     ],
     "expert_agreement": [
-        {"group": "all", "first": who, "second": "panel", "value": 0.75, "n": 9}
+        {"first": who, "second": "panel", "value": 0.75, "n": 9}
         for who in ("", "dr-nameless")
     ],
     "distilled_scorer": [
@@ -233,8 +233,6 @@ def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]
     row = {
         "measure": measure,
         "coding": "none",
-        "group": "all",
-        "experts": 3,
         "first": first,
     }
     return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}

@@ -155,7 +155,7 @@ def coefficient_rows(
     return rows
 
 
-def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
+def agreement_frame(table: Table, rows: list[dict[Any, Any]]) -> pd.DataFrame:
     """Order the rows by the table's measures, then by its key."""
     frame = table.frame(rows)
     measures = pd.Categorical(frame["measure"], table.column("measure").choices)

@@ -7,10 +7,9 @@ never quoted: it may be a sentence of a report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping
+from itertools import combinations, product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,30 +26,11 @@ from lunguage_assets.explicit.hedges import normal_phrase
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
-DESCRIPTION_COLUMNS = ("expert", "role", "occupation")
-ROLES = ("writer", "reader", "")
-ALL_EXPERTS = "all"
-OCCUPATION_PREFIX = "occupation: "
-"""How the group of an occupation begins."""
-MIN_EXPERTS_OF_GROUP = 2
-"""Experts of a group that may be shown beside other groups: one would be a person."""
 _MIN_EXPERTS_SHOWN_SINGLY = 3
 """Experts from which single ones are shown under numbers: of two, each would know the
 other's.
 """
 _COLUMNS_OF_NOBODY = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
-
-
-class Expert(NamedTuple):
-    """Who an expert is, in lower case.
-
-    Attributes:
-        role: writer or reader of reports, or empty.
-        occupation: such as radiologist, or empty.
-    """
-
-    role: str = ""
-    occupation: str = ""
 
 
 def load_responses(path: Path) -> pd.DataFrame:
@@ -67,7 +47,13 @@ def load_responses(path: Path) -> pd.DataFrame:
     Raises:
         InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
-    cells = _filled_rows(path, PHRASE_COLUMNS)
+    # Spreadsheets keep rows of which somebody has deleted every cell.
+    rows = {
+        row_number: cells
+        for row_number, cells in edited_rows(path, PHRASE_COLUMNS)
+        if any(cell.strip() for cell in cells.values())
+    }
+    cells = pd.DataFrame.from_dict(rows, orient="index", dtype="str")
     experts = [
         name
         for name in cells.columns
@@ -82,10 +68,13 @@ def load_responses(path: Path) -> pd.DataFrame:
         )
     entries = cells.map(normal_phrase)
     phrases = entries[list(PHRASE_COLUMNS)]
-    first, second = phrases["phrase_1"], phrases["phrase_2"]
+    first = phrases["phrase_1"]
+    second = phrases["phrase_2"]
     # Turned round, "likely or possible" is the same question.
-    is_repeated = phrases.apply(frozenset, axis=1).duplicated()
-    is_no_pair = (phrases == "").any(axis=1) | (first == second) | is_repeated
+    questions = pd.Series(map(frozenset, phrases.to_numpy()), phrases.index)
+    is_no_pair = (
+        (phrases == "").any(axis=1) | (first == second) | questions.duplicated()
+    )
     expected = "two different phrases, each pair once"
     _require(path, is_no_pair, "another pair", expected, "phrase_1")
     choices = {}
@@ -100,73 +89,38 @@ def load_responses(path: Path) -> pd.DataFrame:
     return pd.DataFrame(choices, pd.MultiIndex.from_frame(phrases))
 
 
-def load_experts(path: Path | None) -> dict[str, Expert]:
-    """Read who the experts are, by name; without a file nobody is described.
-
-    Args:
-        path: CSV with `DESCRIPTION_COLUMNS`.
-
-    Raises:
-        InputError: no such CSV, another role, or a row without a name or with that of
-            an earlier row.
-    """
-    if path is None or not path.exists():
-        return {}
-    cells = _filled_rows(path, DESCRIPTION_COLUMNS)
-    names = cells["expert"].str.strip()
-    is_no_name = (names == "") | names.duplicated()
-    found = "no name, or the expert of an earlier row"
-    _require(path, is_no_name, found, "every expert once", "expert")
-    roles = cells["role"].str.strip().str.lower()
-    expected = "writer, reader or nothing"
-    _require(path, ~roles.isin(ROLES), "something else", expected, "role")
-    occupations = cells["occupation"].str.lower().str.split().str.join(" ")
-    return dict(zip(names, map(Expert, roles, occupations), strict=True))
-
-
-def _filled_rows(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read the cells of a CSV, by row number."""
-    rows = dict(edited_rows(path, columns))
-    cells = pd.DataFrame.from_dict(rows, orient="index", dtype="str")
-    # Spreadsheets keep rows of which somebody has deleted every cell.
-    is_filled = cells.map(str.strip).ne("").any(axis=1)
-    return cells[is_filled].reindex(columns=cells.columns.union(columns, sort=False))
-
-
 def _require(
-    path: Path, is_wrong: pd.Series, found: str, expected: str, column: str
+    path: Path, is_wrong: pd.Series, entry: str, expected: str, column: str
 ) -> None:
     """Refuse the first row that is wrong.
 
     Args:
         path: of the file.
         is_wrong: by row number.
-        found: what is there.
+        entry: what is there.
         expected: what should be.
         column: where it stands.
     """
     if is_wrong.any():
         remedy = "Fix the entry, or delete the row; nothing was imported."
-        row = int(is_wrong.idxmax())
-        raise InputError(path.name, found, expected, remedy, row=row, column=column)
+        row, *_ = is_wrong.index[is_wrong].tolist()
+        raise InputError(path.name, entry, expected, remedy, row=row, column=column)
 
 
 def expert_agreement(
     responses: pd.DataFrame,
-    experts: Mapping[str, Expert],
     ranker: str,
     ranking: pd.DataFrame,
     matches: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     """Measure how far experts agree with the ranking, with judges and with each other.
 
-    A share has Wilson's interval over pairs. Kappa takes the pairs that every expert of
-    the group answered. In the coding `position` first and second are phrase_1 and
-    phrase_2, as the survey showed them.
+    A share has Wilson's interval over pairs. Kappa takes the pairs that every expert
+    answered. In the coding `position` first and second are phrase_1 and phrase_2, as
+    the survey showed them.
 
     Args:
         responses: as `load_responses` returns them.
-        experts: as `load_experts` returns them.
         ranker: whose ranking it is.
         ranking: `REFERENCE_RANKING` frame; its choice has the higher mu.
         matches: `COMPARISON_MATCHES` frame per judge; its choice has more valid wins.
@@ -183,48 +137,30 @@ def expert_agreement(
     pairs = answered.index.to_frame()
     mu = ranking.set_index("phrase")["mu"]
     lead = pairs["phrase_1"].map(mu) - pairs["phrase_2"].map(mu)
-    by_ranking = _leading_phrases(lead)
-    references = {("with ranking", ranker): by_ranking}
+    references = {("with ranking", ranker): _leading_phrases(lead)}
     for judge in sorted(matches):
         wins = _lead_of_wins(matches[judge], pairs)
         references["with judge", judge] = _leading_phrases(wins)
     rows = []
-    for expert in phrases:
-        for (measure, name), choices in references.items():
-            share = pairwise_agreement(phrases[expert], choices)
-            rows.append(agreement_row(measure, share, first=expert, second=name))
-    for one, other in combinations(sorted(phrases), 2):
-        share = pairwise_agreement(phrases[one], phrases[other])
-        rows.append(agreement_row("with expert", share, first=one, second=other))
+    experts: list[str] = answered.columns.tolist()
+    for expert, ((measure, name), choices) in product(experts, references.items()):
+        share = pairwise_agreement(phrases[expert], choices)
+        rows.append(agreement_row(measure, share, first=expert, second=name))
+    for first, second in combinations(sorted(experts), 2):
+        share = pairwise_agreement(phrases[first], phrases[second])
+        rows.append(agreement_row("with expert", share, first=first, second=second))
     single = pd.DataFrame(rows, dtype=object).astype({"value": "float64"})
-    frames = [single.assign(group=ALL_EXPERTS, experts=answered.shape[1])]
-    for group, members in _groups(answered.columns.tolist(), experts).items():
-        averages = _averages(single[single["first"].isin(members)], members)
-        coefficients = []
-        # One expert has nobody of the group to agree with.
-        if group == ALL_EXPERTS or len(members) > 1:
-            coefficients = coefficient_rows(phrases[members], answered[members])
-        for frame in (averages, pd.DataFrame(coefficients)):
-            frames.append(frame.assign(group=group, experts=len(members)))
-    return agreement_frame(EXPERT_AGREEMENT, pd.concat(frames).to_dict("records"))
-
-
-def _averages(shares: pd.DataFrame, members: Sequence[str]) -> pd.DataFrame:
-    """Average the agreement of the experts of a group, and that among them.
-
-    Every expert counts alike, however many pairs each has answered.
-
-    Args:
-        shares: agreement rows whose `first` is an expert of the group.
-        members: of the group.
-    """
-    is_of_two = shares["measure"] == "with expert"
-    is_among = ~is_of_two | shares["second"].isin(members)
-    shares = shares.assign(first="", second=shares["second"].mask(is_of_two, ""))
-    names = ["measure", "coding", "first", "second"]
-    by_reference = shares[is_among].groupby(names, as_index=False)
-    averages = by_reference.agg(value=("value", "mean"), n=("n", "sum"))
-    return averages.assign(low=None, high=None)
+    # Every expert counts alike, however many pairs each has answered.
+    is_of_two = single["measure"] == "with expert"
+    averages = (
+        single.assign(first="", second=single["second"].mask(is_of_two, ""))
+        .groupby(["measure", "coding", "first", "second"], as_index=False)
+        .agg(value=("value", "mean"), n=("n", "sum"))
+        .assign(low=None, high=None)
+    )
+    coefficients = pd.DataFrame(coefficient_rows(phrases, answered))
+    frames = pd.concat([single, averages, coefficients])
+    return agreement_frame(EXPERT_AGREEMENT, frames.to_dict("records"))
 
 
 def _leading_phrases(lead: pd.Series) -> pd.Series:
@@ -253,22 +189,8 @@ def _lead_of_wins(matches: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     return pd.Series(won.to_numpy() - lost.to_numpy(), pairs.index)
 
 
-def _groups(
-    names: Sequence[str], experts: Mapping[str, Expert]
-) -> dict[str, list[str]]:
-    """List the members of each group: all, and those of a role or an occupation."""
-    groups: dict[str, list[str]] = {ALL_EXPERTS: list(names)}
-    for name in names:
-        role, occupation = experts.get(name, Expert())
-        if role:
-            groups.setdefault(role, []).append(name)
-        if occupation:
-            groups.setdefault(f"{OCCUPATION_PREFIX}{occupation}", []).append(name)
-    return groups
-
-
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Say what single experts agree on without their names, roles and occupations.
+    """Say what single experts agree on without their names.
 
     Args:
         agreement: an `EXPERT_AGREEMENT` frame.
@@ -278,9 +200,8 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
         each name: 1 agrees most often with the ranking. The order of the survey's
         columns is not told. No rows for fewer than three experts.
     """
-    is_all = agreement["group"] == ALL_EXPERTS
     columns = ["measure", "first", "second", "value"]
-    single = agreement.loc[is_all & (agreement["first"] != ""), columns]
+    single = agreement.loc[agreement["first"] != "", columns]
     with_ranking = single[single["measure"] == "with ranking"]
     by_agreement = with_ranking.sort_values(["value", "first"], ascending=[False, True])
     names = by_agreement["first"].tolist()

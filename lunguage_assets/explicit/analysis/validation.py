@@ -226,11 +226,11 @@ def fit_back(
     plan["judge"] = pd.Index(judges).get_indexer(pd.Index(plan["judges"]))
     distances = {}
     for phrase in range(len(mu)):
-        others = np.arange(len(mu)) != phrase
-        reference = ReferenceScale(mu[others], variance[others], Examples([]))
+        is_opponent = np.arange(len(mu)) != phrase
+        reference = ReferenceScale(mu[is_opponent], variance[is_opponent], Examples([]))
         random = np.random.default_rng([seed, phrase])
-        rank = _refit(plan, reference, outcomes[phrase, others], random)
-        known_rank = int((mu[others] > mu[phrase]).sum())
+        rank = _refit(plan, reference, outcomes[phrase, is_opponent], random)
+        known_rank = int((mu[is_opponent] > mu[phrase]).sum())
         distances[phrase] = (rank - known_rank).abs()
     return pd.concat(distances, names=["phrase"])
 
@@ -265,17 +265,17 @@ def _refit(
     fits = Fits(len(plan), judges, reference, rules)
     rank_by_step = np.full((len(plan), STEPS + 1), np.nan)
     while len(active := fits.running()):
-        now = seed[active], fits.tried[active]
+        draw = (seed[active], fits.tried[active])
         most_even, _ = fits.opponents(active)
-        any_other = np.where(fits.eligible(active), chance[now], -1.0).argmax(axis=1)
+        any_other = np.where(fits.eligible(active), chance[draw], -1.0).argmax(axis=1)
         opponent = np.where(is_random[active], any_other, most_even)
         # Every judge draws a comparison of its own, as it plays its own sentence of the
         # opponent in the product. One judge answers all steps, or after K steps one
         # that is drawn each time.
         numbers = np.arange(judges)
-        drawn = outcomes[opponent[:, None], numbers, repetition[now]]
+        drawn = outcomes[opponent[:, None], numbers, repetition[draw]]
         only = only_judge[active]
-        lone_judge = np.where(only >= 0, only, drawn_judge[now])
+        lone_judge = np.where(only >= 0, only, drawn_judge[draw])
         is_lone = (only >= 0) | ~fits.is_whole_panel(active)
         is_silent = is_lone[:, None] & (numbers != lone_judge[:, None])
         fits.play(active, opponent, np.where(is_silent, Outcome.NOT_ASKED, drawn))

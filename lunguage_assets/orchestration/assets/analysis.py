@@ -82,7 +82,6 @@ def analysis_assets(
         if home.expert_responses.exists():
             with_experts = experts.expert_agreement(
                 experts.load_responses(home.expert_responses),
-                experts.load_experts(home.expert_descriptions),
                 ranker,
                 reference_ranking,
                 matches,

@@ -13,9 +13,7 @@ from invented_answers import measured, winners_frame
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts import (
-    Expert,
     expert_agreement,
-    load_experts,
     load_responses,
 )
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
@@ -54,18 +52,15 @@ JUDGES = {
 
 def study(
     answers: pd.DataFrame = STUDY,
-    experts: dict[str, Expert] | None = None,
     ranking: pd.DataFrame = PLACES,
 ) -> pd.DataFrame:
-    frame = expert_agreement(answers, experts or {}, "panel", ranking, JUDGES)
+    frame = expert_agreement(answers, "panel", ranking, JUDGES)
     EXPERT_AGREEMENT.to_arrow(frame)
     return frame
 
 
-def found(
-    frame: pd.DataFrame, *wanted: str, group: str = "all", coding: str = "none"
-) -> dict[str, Any]:
-    return measured(frame, *wanted, coding=coding, group=group)
+def found(frame: pd.DataFrame, *wanted: str, coding: str = "none") -> dict[str, Any]:
+    return measured(frame, *wanted, coding=coding)
 
 
 def test_agreement_with_ranking_and_judges_by_hand() -> None:
@@ -90,7 +85,7 @@ def test_a_judge_with_as_many_wins_of_both_chooses_neither() -> None:
     answers = [("likely", "may", "likely"), ("likely", "may", "may")]
     tied = {"even": winners_frame(answers)}
     ann = responses("ann", {("likely", "may"): [1]})
-    frame = expert_agreement(ann, {}, "panel", PLACES, tied)
+    frame = expert_agreement(ann, "panel", PLACES, tied)
     assert found(frame, "with judge", "ann", "even")["n"] == 0
 
 
@@ -162,32 +157,13 @@ def test_answers_are_phrases_or_numbers_or_nothing(
         ("phrase_1,phrase_2,ann\na,b,1\nb,A,1\n", "row 2, column 'phrase_1'"),
         ("phrase_1,phrase_2,ann\na,b,1,,,\n", "row 1"),
         ("phrase_1,phrase_2,ann,ward\na,b,1,east wing\n", "row 1, column 'ward'"),
-        ("expert,occupation\nann,radiologist\n", "role"),
-        ("expert,role,occupation\nann,wing,\n", "row 1, column 'role'"),
-        ("expert,role,occupation\nann,,\nann,reader,\n", "row 2, column 'expert'"),
-        ("expert,role,occupation\n,reader,\n", "row 1, column 'expert'"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_place_and_remedy(
     tmp_path: Path, text: str, message: str
 ) -> None:
-    loader = load_experts if text.startswith("expert") else load_responses
     with pytest.raises(InputError, match=r"filled\.csv") as refused:
-        loader(write(tmp_path / "filled.csv", text))
+        load_responses(write(tmp_path / "filled.csv", text))
     assert message in str(refused.value)
     assert refused.value.remedy
     assert "wing" not in str(refused.value)
-
-
-def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(
-    tmp_path: Path,
-) -> None:
-    people = "ann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
-    path = write(tmp_path / "e.csv", f"expert,role,occupation\n{people}")
-    assert load_experts(None) == {}
-    frame = study(experts=load_experts(path))
-    assert found(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
-    assert found(frame, "with expert", group="reader")["value"] == 2 / 4
-    assert "writer" not in set(frame.loc[frame["measure"] == "fleiss kappa", "group"])
-    both = found(frame, "with ranking", "", "panel", group="occupation: radiologist")
-    assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)

@@ -20,7 +20,6 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    load_experts,
     load_responses,
 )
 from lunguage_assets.explicit.analysis.surveys import pairs_template
@@ -130,16 +129,12 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
 ) -> None:
     workspace.claim(Corpus("invented", "credentialed"))
     filled = tmp_path / "filled.csv"
-    described = tmp_path / "who.csv"
     filled.write_text(
         "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n"
     )
-    described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
-    files = ("--responses", filled, "--experts", described)
-    output = lunguage("survey", "import", *files)
+    output = lunguage("survey", "import", "--responses", filled)
     assert output.startswith("2 experts, 2 phrase pairs, 3 answers imported into")
     assert workspace.expert_responses.read_bytes() == filled.read_bytes()
-    assert load_experts(workspace.expert_descriptions)["ann"] == ("writer", "")
     assert stat.S_IMODE(workspace.expert_responses.stat().st_mode) == 0o600
     empty = tmp_path / "empty.csv"
     empty.write_text("phrase_1,phrase_2,ann\nlikely,may,\n")
