@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.probability import ranked_phrases
 from lunguage_assets.explicit.ranking import Examples, is_published_scale
@@ -97,18 +96,10 @@ class ReferenceScale:
         Args:
             ranking: `REFERENCE_RANKING` frame.
             vocabulary: `HEDGE_VOCABULARY` frame that was ranked.
-
-        Raises:
-            MethodError: a phrase has no example sentence.
         """
         ordered = ranked_phrases(ranking).sort_values("rank", kind="stable")
         phrases = ordered["phrase"].tolist()
         examples = _examples_by_phrase(ordered, vocabulary)
-        if not phrases or not examples.keys() >= set(phrases):
-            raise MethodError(
-                "the ranking has phrases without examples in the vocabulary. "
-                "Materialise reference_ranking again."
-            )
         return cls(
             mu=ordered["mu"].to_numpy(dtype=np.float64),
             variance=ordered["sigma"].to_numpy(dtype=np.float64) ** 2,
@@ -228,15 +219,16 @@ class Fits:
 
     def eligible(self, active: Integers) -> NDArray[np.bool_]:
         """Find the phrases that were played less than N times, (plays, phrases)."""
-        counts = self.counts[active]
-        return np.less(counts, self.rules.opponent_limit[active, None])
+        limit: Integers = self.rules.opponent_limit[active, None]
+        return self.counts[active] < limit
 
     def is_whole_panel(self, active: Integers) -> NDArray[np.bool_]:
         """Whether all judges play the next step of each; else one of them does.
 
         Steps without a valid answer do not use up the whole panel's share of K steps.
         """
-        return np.less(self.steps[active], self.rules.panel_steps[active])
+        panel_steps: Integers = self.rules.panel_steps[active]
+        return self.steps[active] < panel_steps
 
     def opponents(self, active: Integers) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.
@@ -399,7 +391,8 @@ class FitPanel:
         is_lone_judge = np.arange(len(self._panel)) == lone_judge[:, None]
         is_asked = fits.is_whole_panel(active)[:, None] | is_lone_judge
         draws = np.where(self._is_scorer, by_step, by_sentence)
-        coin = random_bits(mix(draws, _COIN))
+        # Who is shown second; of a scorer it decides between equal scores.
+        coin = random_bits(mix(draws, _COIN)) & (self._is_coin | self._is_scorer)
         outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
         questions: list[list[ComparisonQuestion]] = [[] for _ in self._panel]
         for number, judge in enumerate(self._panel):
@@ -413,17 +406,15 @@ class FitPanel:
                     judge, sentences.tolist(), examples.tolist(), is_second
                 )
                 continue
-            is_second &= self._is_coin
-            shown_first = np.where(is_second, examples, sentences)
-            shown_second = np.where(is_second, sentences, examples)
-            columns = (shown_first, shown_second, step[rows].tolist())
-            questions[number] = list(map(ComparisonQuestion, *columns))
+            pairs = np.where(is_second, [examples, sentences], [sentences, examples])
+            questions[number] = list(
+                map(ComparisonQuestion, *pairs.tolist(), step[rows].tolist())
+            )
         for number, choices in enumerate(ask_panel(self._panel, questions)):
             if choices:
                 rows = np.flatnonzero(is_asked[:, number])
                 choice = np.array(choices)
-                is_second = coin[rows, number] & self._is_coin
-                has_won = (choice == "sentence_1") != is_second
+                has_won = (choice == "sentence_1") != coin[rows, number]
                 outcomes[rows, number] = _outcomes(has_won, choice != "invalid")
         return outcomes
 

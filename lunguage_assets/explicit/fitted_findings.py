@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.fit import (
     NO_ANSWERS,
@@ -83,20 +82,9 @@ def fit_pairs(
         is empty when `settings.fit_log` is off.
 
     Raises:
-        MethodError: no judge; tables that do not belong together; unusable anchors.
+        CalibrationError: unusable anchors.
     """
     rows = tentative_rows(findings)
-    phrases_by_finding = dict(zip(hedges["finding_id"], hedges["phrases"], strict=True))
-    if set(rows["finding_id"]) != set(phrases_by_finding):
-        raise MethodError(
-            f"hedge_phrases is about {len(phrases_by_finding)} pairs, findings has "
-            f"{len(rows)}, and they are not the same ones. Materialise hedge_phrases "
-            "again."
-        )
-    if not panel:
-        raise MethodError(
-            "the panel has no judge. Name its members in the judges file."
-        )
     if rows.empty:
         return FitTables(FITTED_PROBABILITIES.frame(), FIT_LOG.frame())
     ranking = ranked_phrases(ranking)
@@ -121,7 +109,8 @@ def fit_pairs(
         _scores(fits, reference).loc[fit_of_sentence].set_axis(sentences.index)
     )
     pairs = rows[["finding_id", "study_id", "same_name_in_sentence"]].assign(
-        phrases=rows["finding_id"].map(phrases_by_finding), sentence_key=keys.fillna("")
+        phrases=rows["finding_id"].map(hedges.set_index("finding_id")["phrases"]),
+        sentence_key=keys.fillna(""),
     )
     pairs = pairs.join(pd.concat(scores), on="sentence_key")
     log = fit_log(fits, fit_of_sentence, panel, reference)

@@ -21,12 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.whole_tables import read_table
-from lunguage_assets.errors import (
-    ConfigurationError,
-    InputError,
-    damaged,
-    did_you_mean,
-)
+from lunguage_assets.errors import ConfigurationError, InputError, did_you_mean
 from lunguage_assets.files import replace_file
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
@@ -309,16 +304,10 @@ def _released(folder: Path) -> pd.DataFrame:
             f"{folder}: found no labels; expected the folder of a version or of a "
             "ranker, such as release/panel. `lunguage run` writes one."
         )
-    wanted = ["study_id", "source_id", *_COLUMNS]
-    try:
-        # Words by number: an archive has millions of rows, and few different words.
-        with pq.ParquetFile(path, read_dictionary=wanted, pre_buffer=False) as file:
-            rows: pd.DataFrame = file.read(wanted, use_threads=False).to_pandas()
-    except pa.ArrowInvalid as error:
-        remedy = "Restore the release from a backup, or run again with another --out."
-        raise damaged(
-            str(path), "damaged data", error, f"the columns of {LABELS.name}", remedy
-        ) from None
+    columns = ["study_id", "source_id", *_COLUMNS]
+    # Words by number: an archive has millions of rows, and few different words.
+    with pq.ParquetFile(path, read_dictionary=columns, pre_buffer=False) as file:
+        rows: pd.DataFrame = file.read(columns, use_threads=False).to_pandas()
     return rows
 
 

@@ -357,14 +357,6 @@ def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) 
     assert frame[["mu", "sigma", "rank", "mu_centre", "mu_sd"]].isna().all(axis=None)
 
 
-def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
-    findings = findings_frame([finding(0)])
-    other = findings_frame([finding(1, study_id="s59999999")])
-    of_others = hedge_phrases(other, PANEL[0])
-    with pytest.raises(MethodError, match="not the same"):
-        fit_pairs(findings, of_others, *stick, PANEL, published_anchors(), PUBLISHED)
-
-
 def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
     stick: Stick, reference: ReferenceScale
 ) -> None:

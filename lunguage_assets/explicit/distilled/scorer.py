@@ -2,8 +2,8 @@
 
 docs/distilled.md. A frozen encoder of sentence-transformers reads a masked sentence,
 scikit-learn's `BayesianRidge` scores the vector. The file holds what was learnt from
-reports, and is as restricted as they are. Its name is the SHA-256 of its content, which
-is checked whenever it is read: what it scores is released under this digest.
+reports, and is as restricted as they are. Its name is the SHA-256 of its content: what
+it scores is released under this digest.
 """
 
 from __future__ import annotations
@@ -47,18 +47,11 @@ class DistilledScorer:
         """Read the scorer.
 
         Raises:
-            ConfigurationError: the file was changed since it was written, or the
-                encoder is another one.
+            ConfigurationError: the encoder is another one.
         """
         from safetensors import safe_open
         from sklearn.linear_model import BayesianRidge
 
-        if file.stem != hashlib.sha256(file.read_bytes()).hexdigest():
-            raise ConfigurationError(
-                f"{file}: found another content than that whose SHA-256 is its name; "
-                "expected the distilled model as `lunguage distill` wrote it. Say "
-                "`lunguage distill` again, or put the file back."
-            )
         self._head = BayesianRidge()
         with safe_open(file, framework="np") as stored:
             about = json.loads(stored.metadata()[_ABOUT])

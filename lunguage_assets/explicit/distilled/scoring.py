@@ -41,19 +41,15 @@ def score_sentences(
     """
     rows = tentative_rows(findings)
     pairs = rows.loc[rows["mask_state"] == "masked", ["finding_id", "masked_sentence"]]
-    sentence_by_key = {
-        sentence_key(sentence): sentence
-        for sentence in pairs["masked_sentence"].unique()
-    }
-    sentences = list(sentence_by_key.values())
-    mu, mu_sd = scorer.scores(sentences, steps_of("reading sentences", len(sentences)))
+    sentences = pairs["masked_sentence"].drop_duplicates()
+    progress = steps_of("reading sentences", len(sentences))
+    mu, mu_sd = scorer.scores(sentences.tolist(), progress)
     phrases = pairs.merge(hedges[["finding_id", "phrases"]], on="finding_id")
     phrases = phrases.explode("phrases").dropna(subset="phrases")
     is_new = ~phrases["phrases"].isin(scorer.phrases)
-    with_new_phrase = set(phrases["masked_sentence"][is_new])
-    has_new_phrase = [sentence in with_new_phrase for sentence in sentences]
     # A vector may lie near what was learnt, though its hedge was never seen.
-    is_unlike = (mu_sd > scorer.largest_sd) | np.array(has_new_phrase, dtype=bool)
+    has_new_phrase = sentences.isin(phrases["masked_sentence"][is_new])
+    is_unlike = has_new_phrase.to_numpy(dtype=bool) | (mu_sd > scorer.largest_sd)
     # As a fit counts it: 0 is more certain than every phrase.
     phrase_mu = ranking["mu"].to_numpy(dtype=np.float64)
     rank = (phrase_mu > mu[:, None]).sum(axis=1)
@@ -63,14 +59,13 @@ def score_sentences(
             "sigma": mu_sd,
             "mu_centre": mu,
             "mu_sd": mu_sd,
+            "rank": pd.array(rank, dtype="Int64"),
+            "steps": 0,
+            "answers": 0,
+            "invalid_answers": 0,
+            "stop": np.where(is_unlike, OUT_OF_DISTRIBUTION, SCORED),
         },
-        pd.Index(list(sentence_by_key), dtype="str"),
-    ).assign(
-        rank=pd.array(rank, dtype="Int64"),
-        steps=0,
-        answers=0,
-        invalid_answers=0,
-        stop=np.where(is_unlike, OUT_OF_DISTRIBUTION, SCORED),
+        pd.Index(sentences.map(sentence_key), dtype="str"),
     )
     scored.loc[is_unlike, ["mu", "sigma", "mu_centre", "mu_sd", "rank"]] = None
     return scored[~is_unlike] if ask_panel else scored
