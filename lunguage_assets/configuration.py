@@ -15,7 +15,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    NonNegativeFloat,
+    PositiveInt,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from lunguage_assets.errors import ConfigurationError
@@ -23,7 +29,7 @@ from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.permissions import require_private
-from lunguage_assets.settings import Count, DataClass, Settings, load_settings
+from lunguage_assets.settings import DataClass, Settings, load_settings
 from lunguage_assets.workspace.home import Home
 
 # The ledger's SQLAlchemy and what opens judges are imported when they are needed:
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.opening import JudgeContext
     from lunguage_assets.judges.protocol import Judge
     from lunguage_assets.structuring.contract import Structurer
-
-Dollars = Annotated[float, Field(ge=0)]
 
 
 def _home_at(folder: Home | Path | str) -> Home:
@@ -80,10 +84,10 @@ class Configuration(BaseSettings):
     prompts: Path | None = None
     # Its URL may hold a password.
     ledger: str | None = Field(default=None, repr=False)
-    budget: Dollars | None = None
-    daily_budget: Dollars | None = None
+    budget: NonNegativeFloat | None = None
+    daily_budget: NonNegativeFloat | None = None
     strict: bool = False
-    processes: Count | None = None
+    processes: PositiveInt | None = None
     release_to: Path | None = None
     fit: Literal["panel", "distilled"] | None = None
     encoder: str | None = None

@@ -63,17 +63,15 @@ def map_studies(
     Returns:
         The results of the chunks, sorted by study; one where the studies are few.
     """
-    distinct_studies: set[str] = set()
-    for frame in frames:
-        distinct_studies.update(frame["study_id"].unique())
     # Sorted: the chunks do not depend on the order of the rows.
-    studies = sorted(distinct_studies)
-    if _processes_for(len(studies), processes) < 2:
-        return [function(*frames, *make_tools(*tool_arguments))]
-    frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
+    studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
+    chunks = [tuple(frames)]
+    if _processes_for(len(studies), processes) > 1:
+        frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
+        chunks = list(zip(*frames_by_chunk, strict=True))
     results = map_chunks(
         function,
-        zip(*frames_by_chunk, strict=True),
+        chunks,
         make_tools,
         *tool_arguments,
         studies=len(studies),

@@ -14,14 +14,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    StrictBool,
+    model_validator,
+)
 
 from lunguage_assets.packaged_data import read_as, resource
 
-Count = Annotated[int, Field(ge=1)]
-CountOrNone = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Seconds = Annotated[float, Field(ge=0.0)]
 Name = Annotated[str, Field(min_length=1)]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
@@ -37,23 +43,23 @@ class CorpusSettings(_Options):
     """Reading a corpus (implicit.md section 1)."""
 
     default_view: str = ""
-    batch_reports: Count = 20_000
+    batch_reports: PositiveInt = 20_000
 
 
 class ExplicitSettings(_Options):
     """Hedging phrases to probabilities (explicit.md)."""
 
-    seed: CountOrNone = 0
+    seed: NonNegativeInt = 0
     reference_scale: Literal["auto", "own", "published"] = "auto"
     reference_scale_minimum: Annotated[int, Field(ge=2)] = 20
-    minimum_examples: Count = 10
-    repetitions: Count = 10
+    minimum_examples: PositiveInt = 10
+    repetitions: PositiveInt = 10
     position: Literal["coin", "fixed"] = "coin"
-    orders: Count = 10
-    bootstrap: CountOrNone = 200
-    opponent_limit: Count = 5
-    panel_steps: CountOrNone = 10
-    patience: Count = 10
+    orders: PositiveInt = 10
+    bootstrap: NonNegativeInt = 200
+    opponent_limit: PositiveInt = 5
+    panel_steps: NonNegativeInt = 10
+    patience: PositiveInt = 10
     step_limit: Annotated[int, Field(ge=1, le=100)] = 100
     fit_log: bool = True
     fit: Literal["panel", "distilled"] = "panel"
@@ -77,7 +83,7 @@ class ImplicitSettings(_Options):
     encoder_model: Name = "FremyCompany/BioLORD-2023"
     encoder_revision: str = ""
     encoder_device: Name = "auto"
-    encoder_batch_size: Count = 64
+    encoder_batch_size: PositiveInt = 64
     merge_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
     history: Literal["exclude", "keep"] = "exclude"
 
@@ -88,21 +94,21 @@ class AutomationSettings(_Options):
     enabled: bool = False
     nightly: str = "0 2 * * *"
     time_zone: ZoneInfo = ZoneInfo("UTC")
-    interval_s: Count = 30
+    interval_s: PositiveInt = 30
 
 
 class LandingSettings(_Options):
     """The folder in which new reports land (docs/dagster.md)."""
 
     url: str = ""
-    stable_s: Seconds = 30.0
-    interval_s: Count = 30
+    stable_s: NonNegativeFloat = 30.0
+    interval_s: PositiveInt = 30
 
 
 class ReleaseSettings(_Options):
     """The bundle (docs/reports.md)."""
 
-    keep: CountOrNone = 0
+    keep: NonNegativeInt = 0
 
 
 class CheckSettings(_Options):

@@ -12,7 +12,6 @@ Not here: what people expect of a table (`suites.py`), which only warns.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -36,10 +35,8 @@ MAX_QUARANTINED_SHARE = 0.01
 TOLERANCE = 1e-9
 """Difference at which two probabilities are the same."""
 
-_ALWAYS_SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
-_MAX_ROWS_SHOWN = 3
+_SHOWN_NUMBERS = ("p", "prob", "p_low", "p_high", "support")
 _MAX_KEYS_SHOWN = 5
-_NUMBERS = ("int", "float", "bool")
 
 
 class Rule(NamedTuple):
@@ -58,7 +55,7 @@ class InvalidStudy(NamedTuple):
         table: whose rule it is.
         rule: in words.
         finding_ids: of the rows that break it.
-        found: numbers and codes of the first of these rows, never a text.
+        found: probabilities of the first of these rows, never a text.
     """
 
     study_id: str
@@ -69,116 +66,81 @@ class InvalidStudy(NamedTuple):
     found: str
 
 
-def fit_rules(fitted: pd.DataFrame) -> list[Rule]:
-    """Hold the probabilities of FITTED_PROBABILITIES against their rules."""
-    p = _floats(fitted, "p")
+_FIT_RULES = {
     # Where no judge's answer and no phrase says anything, a narrower interval would
     # claim what nobody said.
-    knows_nothing = (
-        _is_near(p, 0.5)
-        & _is_near(_floats(fitted, "p_low"), 0.0)
-        & _is_near(_floats(fitted, "p_high"), 1.0)
-    )
-    return [
-        Rule(
-            "a pair without information has p 0.5, from 0 to 1",
-            _is_one_of(fitted, "p_source", "none") & ~knows_nothing,
-        ),
-        Rule(
-            "a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)
-        ),
-    ]
+    "a pair without information has p 0.5, from 0 to 1": (
+        "p_source == 'none' and "
+        "not (p - 0.5).abs() + p_low.abs() + (p_high - 1).abs() <= @TOLERANCE"
+    ),
+    "a tentative finding is never certain: 0 < p < 1": "p <= 0 or p >= 1",
+}
+"""Rule in words -> which rows of FITTED_PROBABILITIES break it, as pandas queries."""
+
+_TENTATIVE_SOURCES = ["fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"]
+"""Where p of a tentative finding may come from: a fit; ranked phrases; alternatives
+("atelectasis or scarring") that share one; a qualifier; or no information.
+"""
+_BELIEF_RULES = {
+    # "No effusion" and "effusion" are not hedged, so nothing is estimated (explicit.md
+    # section 6).
+    "a definite finding is certain: 1 if present, 0 if absent": (
+        "is_definite and not (prob - is_positive).abs() + (p_low - is_positive).abs()"
+        " + (p_high - is_positive).abs() <= @TOLERANCE"
+    ),
+    "a definite finding has p by its status": (
+        "is_definite and p_source != 'definitive'"
+    ),
+    "a tentative finding has p by its fit, its phrases or nothing": (
+        f"is_tentative and p_source not in {_TENTATIVE_SOURCES}"
+    ),
+    "a tentative finding is never certain: 0 < p < 1": (
+        "is_tentative and (prob <= 0 or prob >= 1)"
+    ),
+    # "Effusion is unlikely" with p 0.1 supports its denial by 0.9 (implicit.md section
+    # 4).
+    "the support of a stated finding is p, or 1 - p of a denied one": (
+        "source == 'original' and not (support - claimed).abs() <= @TOLERANCE"
+    ),
+    # Nobody estimated an implied finding: its p follows from its parent's, and is a
+    # bound (implicit.md section 4).
+    "a generated row has p by its pathway, and says that it is a bound": (
+        "source == 'expansion' and not (p_source == 'pathway' and prob_is_bound)"
+    ),
+    # Without its parent, which may be merged away, a row is compared with nothing.
+    "an implied finding is not more probable than its parent": (
+        "source == 'expansion' and is_positive == 1 and prob > p_of_parent + @TOLERANCE"
+    ),
+}
+"""The same of LUNGUAGE_PLUS_PLUS, with columns that `belief_rules` adds."""
+
+
+def fit_rules(fitted: pd.DataFrame) -> list[Rule]:
+    """Hold the probabilities of FITTED_PROBABILITIES against their rules."""
+    return _held_against(_FIT_RULES, fitted)
 
 
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
     """Hold the probabilities of LUNGUAGE_PLUS_PLUS against their rules."""
-    is_positive = _is_one_of(rows, "status", "dp", "tp")
+    is_stated = rows["source"] == "original"
+    is_positive = rows["status"].isin(["dp", "tp"])
+    has_definite_status = rows["status"].isin(["dp", "dn"])
+    p_by_id = dict(zip(rows["finding_id"], rows["prob"], strict=True))
+    extended = rows.assign(
+        is_positive=is_positive.astype("float64"),
+        claimed=rows["prob"].where(is_positive, 1.0 - rows["prob"]),
+        is_definite=is_stated & has_definite_status,
+        is_tentative=is_stated & ~has_definite_status,
+        p_of_parent=rows["parent_id"].map(p_by_id).astype("float64"),
+    )
+    return _held_against(_BELIEF_RULES, extended)
+
+
+def _held_against(rules: Mapping[str, str], rows: pd.DataFrame) -> list[Rule]:
     return [
-        *_rules_of_definite(rows, is_positive),
-        *_rules_of_tentative(rows),
-        *_rules_of_support(rows, is_positive),
-        *_rules_of_generated(rows, is_positive),
+        Rule(words, np.asarray(rows.eval(broken, engine="python"), bool))
+        for words, broken in rules.items()
     ]
-
-
-def _rules_of_definite(
-    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
-) -> Iterator[Rule]:
-    is_stated = _is_one_of(rows, "source", "original")
-    is_definite = is_stated & _is_one_of(rows, "status", "dp", "dn")
-    # "No effusion" and "effusion" are not hedged, so nothing is estimated (explicit.md
-    # section 6).
-    certain = np.where(is_positive, 1.0, 0.0)
-    is_certain = (
-        _is_near(_floats(rows, "prob"), certain)
-        & _is_near(_floats(rows, "p_low"), certain)
-        & _is_near(_floats(rows, "p_high"), certain)
-    )
-    yield Rule(
-        "a definite finding is certain: 1 if present, 0 if absent",
-        is_definite & ~is_certain,
-    )
-    yield Rule(
-        "a definite finding has p by its status",
-        is_definite & ~_is_one_of(rows, "p_source", "definitive"),
-    )
-
-
-def _rules_of_tentative(rows: pd.DataFrame) -> Iterator[Rule]:
-    is_stated = _is_one_of(rows, "source", "original")
-    is_tentative = is_stated & ~_is_one_of(rows, "status", "dp", "dn")
-    # Fitted; read off ranked phrases; shared between alternatives ("atelectasis or
-    # scarring"); of a qualifier; or without any information.
-    has_own_source = _is_one_of(
-        rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"
-    )
-    p = _floats(rows, "prob")
-    yield Rule(
-        "a tentative finding has p by its fit, its phrases or nothing",
-        is_tentative & ~has_own_source,
-    )
-    yield Rule(
-        "a tentative finding is never certain: 0 < p < 1",
-        is_tentative & ((p <= 0.0) | (p >= 1.0)),
-    )
-
-
-def _rules_of_support(
-    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
-) -> Iterator[Rule]:
-    p = _floats(rows, "prob")
-    # "Effusion is unlikely" with p 0.1 supports its denial by 0.9 (implicit.md section
-    # 4).
-    claimed = np.where(is_positive, p, 1.0 - p)
-    yield Rule(
-        "the support of a stated finding is p, or 1 - p of a denied one",
-        _is_one_of(rows, "source", "original")
-        & ~_is_near(_floats(rows, "support"), claimed),
-    )
-
-
-def _rules_of_generated(
-    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
-) -> Iterator[Rule]:
-    is_generated = _is_one_of(rows, "source", "expansion")
-    says_bound = rows["prob_is_bound"].to_numpy(dtype=bool)
-    # Nobody estimated an implied finding: its p follows from its parent's, and is a
-    # bound (implicit.md section 4).
-    is_bound = _is_one_of(rows, "p_source", "pathway") & says_bound
-    p = _floats(rows, "prob")
-    p_by_id = dict(zip(rows["finding_id"], p, strict=True))
-    # Without its parent, which may be merged away, a row is compared with nothing.
-    p_of_parent = np.array(
-        [p_by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64
-    )
-    yield Rule(
-        "a generated row has p by its pathway, and says that it is a bound",
-        is_generated & ~is_bound,
-    )
-    yield Rule(
-        "an implied finding is not more probable than its parent",
-        is_generated & is_positive & (p > p_of_parent + TOLERANCE),
-    )
 
 
 def _account_rules(accounts: pd.DataFrame) -> list[Rule]:
@@ -193,20 +155,6 @@ RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
     "accounting": _account_rules,
 }
 """Table -> rules besides those of its schema."""
-
-
-def _floats(rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    return rows[column].to_numpy(dtype=np.float64)
-
-
-def _is_one_of(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
-    return rows[column].isin(values).to_numpy(dtype=bool)
-
-
-def _is_near(
-    values: NDArray[np.float64], expected: NDArray[np.float64] | float
-) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
 def broken_studies(
@@ -291,7 +239,7 @@ def _invalid_study(
     rows: pd.DataFrame,
     finding_ids: Iterable[str],
 ) -> InvalidStudy:
-    """Tell a broken rule with the numbers that it speaks of, never with a text.
+    """Tell a broken rule with the probabilities of a row, never with a text.
 
     Args:
         study_id: the study; empty where the rows have none.
@@ -306,30 +254,19 @@ def _invalid_study(
             f"{table.name}: rows without a study break '{rule}', nothing stored. "
             "Report it."
         )
-    # A rule names the columns that it is about; other numbers would explain nothing.
-    spoken_of = _ALWAYS_SHOWN | set(re.findall(r"\w+", rule))
-    columns = [
-        column.name
-        for column in table.columns
-        if column.type in _NUMBERS and column.name in spoken_of
+    numbers = [
+        f"{name} {rows[name].iloc[0]:.12g}"
+        for name in _SHOWN_NUMBERS
+        if name in rows and len(rows)
     ]
-    shown_rows: list[str] = []
-    for values in rows.head(_MAX_ROWS_SHOWN)[columns].itertuples(index=False):
-        numbers = map(_shown_number, columns, values)
-        shown_rows.append(", ".join(numbers))
     return InvalidStudy(
         study_id=study_id,
         step=step,
         table=table.name,
         rule=rule,
         finding_ids=tuple(map(str, finding_ids)),
-        found="; ".join(shown_rows),
+        found=", ".join(numbers),
     )
-
-
-def _shown_number(column: str, value: Any) -> str:
-    number = f"{value:.12g}" if isinstance(value, float) else value
-    return f"{column} {number}"
 
 
 def set_aside_frame(

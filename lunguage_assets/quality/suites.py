@@ -110,11 +110,9 @@ def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
     rules = load_suite(file).expectations
     if frame.empty or not rules:
         return []
-    results = _run(rules, frame[columns_named(rules, table)].reset_index(drop=True))
-    return [
-        _examined(rule, result, table, frame, file)
-        for rule, result in zip(rules, results, strict=True)
-    ]
+    named = frame[columns_named(rules, table)].reset_index(drop=True)
+    batch = _batch_definition().get_batch(batch_parameters={"dataframe": named})
+    return [_examined(rule, _result(rule, batch), table, frame, file) for rule in rules]
 
 
 def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
@@ -129,38 +127,8 @@ def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
     return [name for name in table.names if name in words]
 
 
-def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
-    """Run all rules, and give their results in order.
-
-    Returns:
-        For each rule what Great Expectations says; None where it cannot run it.
-    """
-    import great_expectations as gx
-
-    expectations = []
-    for position, rule in enumerate(rules):
-        expectation_of_rule = _expectation_of(rule, position)
-        if expectation_of_rule is not None:
-            expectations.append(expectation_of_rule)
-    # Given at once: `add_expectation_configuration` keeps one of several for a column.
-    suite = gx.ExpectationSuite(name="rules", expectations=expectations)
-    batch = _batch_definition().get_batch(batch_parameters={"dataframe": frame})
-    result_format = {
-        "result_format": "COMPLETE",
-        "return_unexpected_index_query": False,
-    }
-    results: list[Any] = [None] * len(rules)
-    # They come in another order.
-    for result in batch.validate(suite, result_format=result_format).results:
-        # Where it raised, `exception_info` names measures, each with an error of its
-        # own.
-        if result.exception_info.get("raised_exception") is False:
-            results[result.expectation_config.meta["position"]] = result
-    return results
-
-
-def _expectation_of(rule: Rule, position: int) -> Any:
-    """Make the expectation of a rule; None where there is no such type or argument."""
+def _result(rule: Rule, batch: Any) -> Any:
+    """Ask Great Expectations about a rule; None where it cannot run what is written."""
     from great_expectations.exceptions import GreatExpectationsError
     from great_expectations.expectations.expectation_configuration import (
         ExpectationConfiguration,
@@ -169,12 +137,20 @@ def _expectation_of(rule: Rule, position: int) -> Any:
     arguments = dict(rule.model_extra or {})
     if rule.where:
         arguments |= {"row_condition": rule.where, "condition_parser": "pandas"}
-    configuration = ExpectationConfiguration(
-        rule.type, arguments, meta={"position": position}
-    )
+    result_format = {
+        "result_format": "COMPLETE",
+        "return_unexpected_index_query": False,
+    }
     # A mistyped expectation is shown as one that was not run; it ends no run.
     with suppress(GreatExpectationsError, TypeError, ValueError):
-        return configuration.to_domain_obj()
+        expectation_of_rule = ExpectationConfiguration(
+            rule.type, arguments
+        ).to_domain_obj()
+        result = batch.validate(expectation_of_rule, result_format=result_format)
+        # Where it raised, `exception_info` names measures, each with an error of its
+        # own.
+        if result.exception_info.get("raised_exception") is False:
+            return result
     return None
 
 
