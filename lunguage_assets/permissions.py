@@ -9,25 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 from lunguage_assets.errors import ConfigurationError
 
-
-class _AccountClass(NamedTuple):
-    """Permission bits of a class of other accounts."""
-
-    any_access: int
-    """Bits of the folder itself: to read, write or enter it."""
-    passage: int
-    """Bit of each folder above, without which nobody gets to it."""
-
-
-_OTHER_ACCOUNTS = (
-    _AccountClass(stat.S_IRGRP | stat.S_IWGRP | stat.S_IXGRP, stat.S_IXGRP),
-    _AccountClass(stat.S_IRWXO, stat.S_IXOTH),
-)
-"""The group, and everybody."""
+_ANY_ACCESS = stat.S_IRWXG | stat.S_IRWXO
+"""Bits of a folder itself: a group or everybody may read, write or enter it."""
+_PASSAGE = stat.S_IXGRP | stat.S_IXOTH
+"""Bits of each folder above, without which nobody gets to it."""
 
 
 def set_private_umask() -> None:
@@ -40,14 +28,9 @@ def open_to_others(folder: Path) -> bool:
     if os.name != "posix" or not folder.exists():
         return False
     resolved = folder.resolve()
-    mode = resolved.stat().st_mode
-    modes_above = [parent.stat().st_mode for parent in resolved.parents]
-    for accounts in _OTHER_ACCOUNTS:
-        # A folder above may bar the way.
-        is_reached = all(above & accounts.passage for above in modes_above)
-        if mode & accounts.any_access and is_reached:
-            return True
-    return False
+    # A folder above may bar the way.
+    is_reached = all(above.stat().st_mode & _PASSAGE for above in resolved.parents)
+    return is_reached and bool(resolved.stat().st_mode & _ANY_ACCESS)
 
 
 def require_private(folder: Path, description: str) -> None:

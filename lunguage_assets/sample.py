@@ -174,15 +174,8 @@ def write_sample(
     (out / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
     _write_csv(findings, out / FINDINGS_FILE)
     _write_csv(images, out / METADATA_FILE)
-    is_history = findings["section"] == "hist"
-    is_tentative = findings["dx_certainty"].str.lower().str.startswith("tentative")
     patients = studies["subject_id"].nunique()
-    tentative = (is_tentative & ~is_history).sum()
-    return (
-        f"{reports} reports of {patients} patients: {(~is_history).sum()} findings "
-        f"({tentative} tentative) and {is_history.sum()} history rows, "
-        f"{len(images)} images"
-    )
+    return f"{reports} reports of {patients} patients with {len(findings)} rows"
 
 
 def write_raw_sample(

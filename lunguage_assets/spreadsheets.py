@@ -33,14 +33,9 @@ def _would_be_formula(text: str) -> bool:
 
 def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Write the texts of a frame as cells; numbers stay."""
-    columns = {}
-    for name, values in frame.items():
-        if pd.api.types.is_numeric_dtype(values.dtype):
-            continue
-        # A column of texts may have gaps, which are no texts.
-        cells = [_cell(value) for value in values]
-        columns[str(name)] = pd.Series(cells, values.index, values.dtype)
-    return frame.assign(**columns)
+    texts = frame.select_dtypes(exclude="number")
+    # A column of texts may have gaps, which are no texts.
+    return frame.assign(**texts.map(_cell))
 
 
 def _cell(value: Any) -> Any:

@@ -111,13 +111,6 @@ class _HomeRecord(NamedTuple):
     version: str = "before 1.0"
 
 
-class _StagedBatch(NamedTuple):
-    """A new batch, and the hidden folder in which its files are put together."""
-
-    folder: Path
-    registration: Registration
-
-
 @dataclass(frozen=True)
 class Home:
     """Paths under `$LUNGUAGE_HOME` and the batches registered there."""
@@ -453,17 +446,30 @@ class Home:
 
     def _store_new(self, registrations: Sequence[Registration]) -> None:
         """Store the new batches; each appears with all its files at once."""
-        staged = [
-            _StagedBatch(self._hidden_folder(registration.batch.key), registration)
-            for registration in registrations
-            if registration.is_new
-        ]
         is_in_parts = len(registrations) > 1
-        for batch in staged:
-            _copy_files(batch, with_metadata=not is_in_parts)
-        if is_in_parts:
-            _split_image_metadata(staged)
-        for folder, registration in staged:
+        staged: dict[Path, Registration] = {}
+        studies_by_metadata: dict[Path, set[str]] = {}
+        for registration in registrations:
+            if not registration.is_new:
+                continue
+            folder = self._hidden_folder(registration.batch.key)
+            folder.mkdir(parents=True)
+            staged[folder] = registration
+            delivery = registration.delivery
+            if delivery.loaded_reports is not None:
+                write_packed(delivery.loaded_reports, folder / PACKED)
+            for path in (*delivery.tables, delivery.folder / DECLARATION):
+                # Each part gets the image metadata of its own studies.
+                if is_in_parts and path == delivery.metadata:
+                    studies = delivery.raw_reports()["study"]
+                    studies_of_part = {study_of(study) for study in studies if study}
+                    studies_by_metadata[folder / METADATA] = studies_of_part
+                elif path.is_file():
+                    shutil.copyfile(path, folder / path.name)
+        metadata = registrations[0].delivery.metadata
+        if metadata is not None and studies_by_metadata:
+            split_metadata(metadata, studies_by_metadata)
+        for folder, registration in staged.items():
             manifest = f"batches/{folder.name}/{_MANIFEST}"
             self._write_json(manifest, asdict(registration.batch))
             folder.rename(self.batches / registration.batch.key)
@@ -518,31 +524,3 @@ def _read_batch(manifest: Path) -> Batch:
         "Restore it from a backup, or delete the batch's folder and register its files "
         "again under the same key.",
     )
-
-
-def _copy_files(batch: _StagedBatch, *, with_metadata: bool) -> None:
-    """Copy the files of findings as they are, and pack raw reports."""
-    delivery = batch.registration.delivery
-    batch.folder.mkdir(parents=True)
-    if delivery.loaded_reports is not None:
-        write_packed(delivery.loaded_reports, batch.folder / PACKED)
-    for path in (*delivery.tables, delivery.folder / DECLARATION):
-        is_left_out = path == delivery.metadata and not with_metadata
-        if path.is_file() and not is_left_out:
-            shutil.copyfile(path, batch.folder / path.name)
-
-
-def _split_image_metadata(staged: Sequence[_StagedBatch]) -> None:
-    """Give each part of a delivery the image metadata of its own studies."""
-    if not staged:
-        return
-    metadata = staged[0].registration.delivery.metadata
-    if metadata is None:
-        return
-    studies_by_file: dict[Path, set[str]] = {}
-    for folder, registration in staged:
-        reports = registration.delivery.raw_reports()
-        studies_by_file[folder / METADATA] = {
-            study_of(study) for study in reports["study"] if study
-        }
-    split_metadata(metadata, studies_by_file)
