@@ -1,7 +1,7 @@
 """The judges file: which judges there are, and how they are pooled.
 
-One judge's table is `judge_config.py`. The environment is not read here: whoever loads
-the file says which variables its path and names came from.
+One judge's table is `judge_config.py`. The environment is not read here, but in
+`lunguage_assets.configuration`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ correction corrects nothing.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pandas as pd
 
@@ -42,8 +41,20 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
         if study not in studies or finding_id in known_ids:
             continue
         # An amended report may have fewer rows than the version that was corrected.
-        if not _is_stored(home, study, finding_id):
-            raise _no_such_row(home.corrections_file, finding_id, number)
+        if _is_stored(home, study, finding_id):
+            continue
+        # Any other text may be words of a report, and is not repeated.
+        is_id = re.fullmatch(A_STATED_ROW, finding_id, re.ASCII)
+        raise InputError(
+            home.corrections_file.name,
+            f"{finding_id if is_id else 'an id'} that no row of the study has",
+            "the finding id of a row, as the review queue has it "
+            "(review/<judge>/<batch>.csv)",
+            "Ids of raw reports number the rows of a study, from 0001. Copy the id "
+            "anew, or delete the row.",
+            row=number,
+            column="finding_id",
+        )
 
 
 def _is_stored(home: Home, study: str, finding_id: str) -> bool:
@@ -57,22 +68,3 @@ def _is_stored(home: Home, study: str, finding_id: str) -> bool:
         if finding_id in rows.column("finding_id").to_pylist():
             return True
     return False
-
-
-def _no_such_row(file: Path, finding_id: str, number: int) -> InputError:
-    # Any other text may be words of a report, and is not repeated.
-    is_id = re.fullmatch(A_STATED_ROW, finding_id, re.ASCII)
-    return InputError(
-        file.name,
-        found=f"{finding_id if is_id else 'an id'} that no row of the study has",
-        expected=(
-            "the finding id of a row, as the review queue has it "
-            "(review/<judge>/<batch>.csv)"
-        ),
-        remedy=(
-            "Ids of raw reports number the rows of a study, from 0001. Copy the id "
-            "anew, or delete the row."
-        ),
-        row=number,
-        column="finding_id",
-    )

@@ -332,14 +332,10 @@ def require_few(
     reason = f"more than {MAX_QUARANTINED_SHARE:.0%}"
     if strict:
         reason = "and the option strict is set"
-    examples: dict[str, None] = {}
-    for study in of_step[:5]:
-        numbers = study.found or "no row"
-        example = f"{study.rule} ({study.table}, {study.study_id}: {numbers})"
-        examples[example] = None
+    first = of_step[0]
     raise InvalidTable(
-        f"{of_step[0].table}: {len(studies_of(of_step))} of {of} studies break a rule, "
-        f"{reason}; nothing stored: {'; '.join(examples)}. Run it "
-        "again with the newest version; if the rows still break the rule, report it "
-        "with this message."
+        f"{first.table}: {len(studies_of(of_step))} of {of} studies break a rule, "
+        f"{reason}; nothing stored: {first.rule} ({first.table}, {first.study_id}: "
+        f"{first.found or 'no row'}). Run it again with the newest version; if rows "
+        "still break the rule, report it with this message."
     )
