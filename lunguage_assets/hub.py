@@ -57,7 +57,9 @@ def named_path(name: str) -> Path | None:
     module, _, path_in_package = name.removeprefix(PACKAGED).partition("/")
     # Looked up and not imported: a package of weights may depend on libraries that
     # are not installed, and none of its code need run.
-    spec = find_spec(module) if module.isidentifier() else None
+    spec = None
+    if module.isidentifier():
+        spec = find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError(
             f"model {name!r}: found no installed package {module!r}; expected "
@@ -85,7 +87,9 @@ def packaged_copy(name: str, revision: str) -> str | None:
 
     is_cached = isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
     is_installed = find_spec(copy.removeprefix(PACKAGED).partition("/")[0]) is not None
-    return copy if is_installed and not is_cached else None
+    if is_cached or not is_installed:
+        return None
+    return copy
 
 
 def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
@@ -200,8 +204,8 @@ class SentenceEmbedder:
         self._batch_size = batch_size
         folder = named_path(name)
         if folder is None:
-            pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
-            folder = _fetched_encoder(name, pinned, option)
+            pinned = {BIOLORD: BIOLORD_REVISION}.get(name, "main")
+            folder = _fetched_encoder(name, revision or pinned, option)
             self.identity = f"{name}@{folder.name}"
         else:
             # Where a folder lies differs between machines: only its own name counts.
@@ -238,11 +242,14 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
 
         quiet_transformers()
+        # None: a GPU if there is one.
+        device = None
+        if self._device != "auto":
+            device = self._device
         try:
             return SentenceTransformer(
                 str(self._folder),
-                # None: a GPU if there is one.
-                device=None if self._device == "auto" else self._device,
+                device=device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},

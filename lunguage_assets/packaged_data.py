@@ -6,6 +6,7 @@ They lie inside an installed wheel, and beside the package in a checkout.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,7 +29,9 @@ _MOST_LEVELS = 50
 
 def _data(name: str) -> Path:
     in_wheel = _PACKAGE / "_data" / name
-    return in_wheel if in_wheel.exists() else _PACKAGE.parent / name
+    if in_wheel.exists():
+        return in_wheel
+    return _PACKAGE.parent / name
 
 
 def resource(*parts: str) -> Path:
@@ -62,7 +65,9 @@ def read_as(
     """
     from pydantic import ValidationError
 
-    parse = tomllib.loads if path.suffix == ".toml" else _parse_yaml
+    parse: Callable[[str], Any] = _parse_yaml
+    if path.suffix == ".toml":
+        parse = tomllib.loads
     try:
         content = parse(path.read_text(encoding="utf-8"))
     # ValueError: also a number of thousands of digits, or a day that no calendar has.
@@ -86,7 +91,9 @@ def read_as(
         if problem["type"] == "extra_forbidden":
             key = location.pop()
             # Whoever pastes the wrong thing into a file may paste a report.
-            shown_key = f"key {key!r}" if key.isidentifier() else "a key"
+            shown_key = "a key"
+            if key.isidentifier():
+                shown_key = f"key {key!r}"
             message = f"{shown_key} is not known.{did_you_mean(key, _keys_of(form))}"
         field = ".".join(location) or "the whole file"
         raise ConfigurationError(f"{path}, field {field}: {message} {remedy}") from None

@@ -8,6 +8,7 @@ looked at of a judge is `judges.examination.examine_judges`, of Dagster's instan
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
@@ -61,14 +62,7 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         *(Diagnosis("refusal", problem) for problem in broken_files(home)),
     ]
     if is_empty:
-        # Nobody knows yet whose text the home will hold.
-        for_patients = examine_judges(judges, "credentialed", today, os.environ)
-        refusals = [found for found in for_patients if found.severity == "refusal"]
-        examined += [
-            Diagnosis("warning", f"of patients' text: {refusal.message}")
-            for refusal in refusals
-            if refusal not in examined
-        ]
+        examined += _refusals_for_patients(configuration, today, examined)
     if data_class == "credentialed" and open_to_others(home.root):
         message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
         examined.append(Diagnosis("refusal", message))
@@ -82,6 +76,24 @@ def doctor(configuration: Configuration, ask: bool) -> None:
             f"{count} of the checks above refuse a run with preset {judges.preset!r} "
             f"on {data_class} text"
         )
+
+
+def _refusals_for_patients(
+    configuration: Configuration, today: date, examined: Sequence[Diagnosis]
+) -> list[Diagnosis]:
+    """Warn of what would be refused for patients' text, beside what is already."""
+    from lunguage_assets.judges.data_policy import Diagnosis
+    from lunguage_assets.judges.examination import examine_judges
+
+    # Nobody knows yet whose text an empty home will hold.
+    for_patients = examine_judges(
+        configuration.judges, "credentialed", today, os.environ
+    )
+    return [
+        Diagnosis("warning", f"of patients' text: {diagnosis.message}")
+        for diagnosis in for_patients
+        if diagnosis.severity == "refusal" and diagnosis not in examined
+    ]
 
 
 def _asked_judges(

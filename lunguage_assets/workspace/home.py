@@ -447,29 +447,22 @@ class Home:
     def _store_new(self, registrations: Sequence[Registration]) -> None:
         """Store the new batches; each appears with all its files at once."""
         is_in_parts = len(registrations) > 1
-        staged: dict[Path, Registration] = {}
-        studies_by_metadata: dict[Path, set[str]] = {}
-        for registration in registrations:
-            if not registration.is_new:
-                continue
-            folder = self._hidden_folder(registration.batch.key)
-            folder.mkdir(parents=True)
-            staged[folder] = registration
-            delivery = registration.delivery
-            if delivery.loaded_reports is not None:
-                write_packed(delivery.loaded_reports, folder / PACKED)
-            for path in (*delivery.tables, delivery.folder / DECLARATION):
-                # Each part gets the image metadata of its own studies.
-                if is_in_parts and path == delivery.metadata:
-                    studies = delivery.raw_reports()["study"]
-                    studies_of_part = {study_of(study) for study in studies if study}
-                    studies_by_metadata[folder / METADATA] = studies_of_part
-                elif path.is_file():
-                    shutil.copyfile(path, folder / path.name)
+        folders = {
+            self._hidden_folder(registration.batch.key): registration
+            for registration in registrations
+            if registration.is_new
+        }
+        for folder, registration in folders.items():
+            _copy_files(registration.delivery, folder, with_metadata=not is_in_parts)
         metadata = registrations[0].delivery.metadata
-        if metadata is not None and studies_by_metadata:
-            split_metadata(metadata, studies_by_metadata)
-        for folder, registration in staged.items():
+        if folders and is_in_parts and metadata is not None:
+            # Each part gets the image metadata of its own studies.
+            studies_by_file = {
+                folder / METADATA: _studies_of(registration.delivery)
+                for folder, registration in folders.items()
+            }
+            split_metadata(metadata, studies_by_file)
+        for folder, registration in folders.items():
             manifest = f"batches/{folder.name}/{_MANIFEST}"
             self._write_json(manifest, asdict(registration.batch))
             folder.rename(self.batches / registration.batch.key)
@@ -524,3 +517,19 @@ def _read_batch(manifest: Path) -> Batch:
         "Restore it from a backup, or delete the batch's folder and register its files "
         "again under the same key.",
     )
+
+
+def _copy_files(delivery: Delivery, folder: Path, *, with_metadata: bool) -> None:
+    """Copy the files of findings as they are, and pack raw reports."""
+    folder.mkdir(parents=True)
+    if delivery.loaded_reports is not None:
+        write_packed(delivery.loaded_reports, folder / PACKED)
+    for path in (*delivery.tables, delivery.folder / DECLARATION):
+        is_left_out = path == delivery.metadata and not with_metadata
+        if path.is_file() and not is_left_out:
+            shutil.copyfile(path, folder / path.name)
+
+
+def _studies_of(delivery: Delivery) -> set[str]:
+    studies = delivery.raw_reports()["study"]
+    return {study_of(study) for study in studies if study}
