@@ -61,21 +61,6 @@ class DeliveryOptions(NamedTuple):
             raise click.UsageError("Missing option '--data'.")
         return self.data
 
-    @property
-    def key(self) -> str:
-        """The key of the batch: of --batch, else made of the name of the files."""
-        from lunguage_assets.workspace.batch_keys import batch_key
-
-        return self.batch or batch_key(self.path)
-
-    @property
-    def columns(self) -> tuple[str, str] | None:
-        """Columns of the ids and of the reports, where the options name any."""
-        # Without a named column, files of every known layout are looked for.
-        if not self.id_column and not self.text_column:
-            return None
-        return (self.id_column or "study_id", self.text_column or "report")
-
     def registrations(
         self,
         configuration: Configuration,
@@ -96,26 +81,36 @@ class DeliveryOptions(NamedTuple):
 
     def register(self, configuration: Configuration) -> list[Registration]:
         """Register the files; say where their content is another batch already."""
-        home = configuration.home
-        registrations = home.take_in(self.path, self.key, **self._how(configuration))
+        delivery = self._delivery(configuration)
+        registrations = configuration.home.take_in(**delivery)
         # The same content is registered once, under its first key.
         for registration in registrations:
             present_key = registration.batch.key
-            if not present_key.startswith(self.key):
+            if not present_key.startswith(delivery["key"]):
                 click.echo(
-                    f"the content of {self.key} is registered as batch {present_key}, "
-                    "which is used"
+                    f"the content of {delivery['key']} is registered as batch "
+                    f"{present_key}, which is used"
                 )
         return registrations
 
     def examine(self, configuration: Configuration) -> list[Registration]:
         """Preview what `register` would do."""
-        home = configuration.home
-        return home.examine(self.path, self.key, **self._how(configuration))
+        return configuration.home.examine(**self._delivery(configuration))
 
-    def _how(self, configuration: Configuration) -> dict[str, Any]:
-        batch_reports = configuration.settings.corpus.batch_reports
-        return {"batch_reports": batch_reports, "columns": self.columns}
+    def _delivery(self, configuration: Configuration) -> dict[str, Any]:
+        """Collect what the home is told of the files."""
+        from lunguage_assets.workspace.batch_keys import batch_key
+
+        columns = None
+        # Without a named column, files of every known layout are looked for.
+        if self.id_column or self.text_column:
+            columns = (self.id_column or "study_id", self.text_column or "report")
+        return {
+            "path": self.path,
+            "key": self.batch or batch_key(self.path),
+            "batch_reports": configuration.settings.corpus.batch_reports,
+            "columns": columns,
+        }
 
 
 def takes_delivery(command: Command) -> Command:

@@ -48,6 +48,16 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     assert contents(home) == before
 
 
+def test_status_of_a_home_that_cannot_be_written_to_says_the_rest(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    status = lunguage(home, "status")
+    assert status.returncode == 0, status.stderr
+    assert "stale     can't be told" in status.stdout
+    assert "second  5 studies" in status.stdout
+
+
 def test_a_ranker_whose_judges_were_paid_for_has_begun(
     home: Path, tmp_path: Path
 ) -> None:
