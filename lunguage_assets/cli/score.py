@@ -105,5 +105,5 @@ def _score_rows(
             error.expected,
             error.remedy,
             row=None if error.row is None else error.row + 1,
-            column=column_by_list.get(error.file),
+            column=column_by_list.get(error.column or ""),
         ) from None

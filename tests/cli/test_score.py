@@ -21,7 +21,7 @@ REFERENCE = (
     [
         (
             "id,reference,generated\na,Mass.,Mass.,\n",
-            "row 1: found too few or too many",
+            "row 1: found an unreadable row",
         ),
         ("reference,reference,generated\nMass.,No mass.,Mass.\n", "repeated columns"),
         ('reference,generated\nMass.,"Mass.\n', "row 1: found an unreadable row"),
