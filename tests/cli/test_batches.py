@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import re
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
 def test_status_of_a_home_that_cannot_be_written_to_says_the_rest(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
     status = lunguage(home, "status")
     assert status.returncode == 0, status.stderr
     assert "stale     can't be told" in status.stdout
