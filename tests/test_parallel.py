@@ -123,7 +123,7 @@ def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     )
     options = load_settings().corpus
     delivery = take_in_structured(texts, structured.structured_findings, options)
-    return stored({**vars(reports), **structured._asdict(), **vars(delivery)})
+    return stored({**reports._asdict(), **structured._asdict(), **vars(delivery)})
 
 
 def test_reading_and_structuring_in_processes_stores_the_same_bytes(

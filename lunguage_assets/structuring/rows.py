@@ -91,14 +91,16 @@ def _cut(texts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         Views and notes of each report, and `tables.REPORT_SENTENCES` of all.
     """
     reports: list[tuple[str, str, tuple[str, ...]]] = []
-    sentences: list[tuple[object, ...]] = []
+    rows: list[dict[str, Any]] = []
     for study_id, text in zip(texts["study_id"], texts["report"], strict=True):
         report = cut_report(study_id, text)
         reports.append((study_id, report.views, report.notes))
         for sentence in report.sentences:
-            place = (sentence.section, sentence.number, sentence.heading)
-            sentences.append((study_id, *place, *sentence.span, sentence.text))
-    rows = [dict(zip(REPORT_SENTENCES.names, row, strict=True)) for row in sentences]
+            rows.append(
+                _key_of(report, sentence)
+                | {"heading": sentence.heading, "sent": sentence.text}
+                | sentence.span._asdict()
+            )
     cut = pd.DataFrame(reports, columns=["study_id", "named_views", "notes"])
     return cut, REPORT_SENTENCES.frame(rows)
 
@@ -192,38 +194,35 @@ def _rows_of_mentions(
 ) -> Iterator[dict[str, object]]:
     """Write the mentions of a report, numbered by section."""
     # All keys first: a mention may refer to one that stands behind it.
-    keys: list[tuple[str, int]] = []
+    keys: list[str] = []
     counts: Counter[str] = Counter()
     for mention in answer.mentions:
         section = report.sentences[mention.sentence].section
         counts[section] += 1
-        keys.append((section, counts[section]))
-    written_keys = [f"{section}:{number}" for section, number in keys]
-    for mention, (_, number) in zip(answer.mentions, keys, strict=True):
+        keys.append(f"{section}:{counts[section]}")
+    for key, mention in zip(keys, answer.mentions, strict=True):
         sentence = report.sentences[mention.sentence]
         spans_by_column = {"ent": (mention.ent,), "location": mention.location}
-        for column in ATTRIBUTES:
-            spans_by_column[column] = mention.attributes.get(column, ())
-        ranges = {
-            column: " ".join([column, *map(_written, spans)])
-            for column, spans in spans_by_column.items()
-            if spans
-        }
+        spans_by_column |= mention.attributes
+        ranges: list[str] = []
+        cells: dict[str, str] = {}
+        for column in ("ent", "location", *ATTRIBUTES):
+            spans = spans_by_column.get(column, ())
+            cells[column] = _cell(report.text, spans)
+            if spans:
+                ranges.append(" ".join([column, *map(_written, spans)]))
         cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
         yield _key_of(report, sentence) | {
             "sent": sentence.text,
-            "ent_idx": number,
+            "ent_idx": int(key.partition(":")[2]),
             "normed_ent": mention.normed_ent,
             "cat": mention.cat,
             "status": mention.status,
-            "evidence": [written_keys[position] for position in mention.evidence],
-            "associate": [written_keys[position] for position in mention.associate],
-            "spans": "; ".join(ranges.values()),
+            "evidence": [keys[position] for position in mention.evidence],
+            "associate": [keys[position] for position in mention.associate],
+            "spans": "; ".join(ranges),
             "cues": "; ".join(cues),
-            **{
-                column: _cell(report.text, spans)
-                for column, spans in spans_by_column.items()
-            },
+            **cells,
         }
 
 
@@ -240,8 +239,8 @@ def _written(span: Span) -> str:
     return f"{span.begin}-{span.end}"
 
 
-def _read_span(written: str) -> Span:
-    begin, end = written.split("-")
+def _read_span(range_text: str) -> Span:
+    begin, end = range_text.split("-")
     return Span(int(begin), int(end))
 
 
@@ -261,7 +260,7 @@ def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
 def read_cues(cell: str) -> list[CueUse]:
     """Read a cell of the column `cues`: cues with their characters in the report."""
     entries = [entry.split(" ") for entry in cell.split("; ") if entry]
-    return [CueUse(cue, _read_span(written)) for cue, written in entries]
+    return [CueUse(cue, _read_span(range_text)) for cue, range_text in entries]
 
 
 def is_unresolved(cell: str) -> bool:

@@ -115,11 +115,11 @@ class _Grounding:
         if position is None:
             self._refuse(None, "", claim.sentence, "no-such-sentence")
             return
-        taken = {kept.mention.ent for kept in self._kept}
+        used_spans = {kept.mention.ent for kept in self._kept}
         # Words that stand twice may be two findings: each takes a place of its own.
         ent = min(
             self._spans_of(claim.words, position),
-            key=lambda span: (span in taken, span),
+            key=lambda span: (span in used_spans, span),
             default=None,
         )
         if ent is None:
@@ -282,5 +282,5 @@ class _Grounding:
             number = self._report.sentences[position].number
         if not isinstance(claimed, str):
             claimed = json.dumps(claimed, ensure_ascii=False)
-        shown = claimed[:_SHOWN_LENGTH]
-        self.refused.append(RefusedValue(section, number, column, shown, reason))
+        excerpt = claimed[:_SHOWN_LENGTH]
+        self.refused.append(RefusedValue(section, number, column, excerpt, reason))

@@ -55,14 +55,14 @@ class SecondReader:
         """
         answers = self._rules.structure(reports)
         open_sentences: list[set[int]] = []
-        asked: list[SectionedReport] = []
+        questions: list[SectionedReport] = []
         for report, answer in zip(reports, answers, strict=True):
             positions = {
                 mention.sentence for mention in answer.mentions if mention.is_unresolved
             }
             open_sentences.append(positions)
-            asked.append(_with_these_alone(report, positions))
-        second_answers = self._model.structure(asked)
+            questions.append(_with_these_alone(report, positions))
+        second_answers = self._model.structure(questions)
         merged = [
             _merged(*both)
             for both in zip(answers, second_answers, open_sentences, strict=True)
@@ -108,8 +108,8 @@ def _replaced(
     rows: pd.DataFrame, again: pd.DataFrame, studies: Collection[str]
 ) -> pd.DataFrame:
     """Put the rows of some studies in the place of their former ones."""
-    others = rows[~rows["study_id"].isin(studies)]
-    together = pd.concat([others, again], ignore_index=True)
+    untouched = rows[~rows["study_id"].isin(studies)]
+    together = pd.concat([untouched, again], ignore_index=True)
     return together.sort_values("study_id", kind="stable", ignore_index=True)
 
 
@@ -167,8 +167,8 @@ def _places(
         kept: readings and numbers in them.
     """
     return tuple(
-        place
-        for place, (other_reader, number) in enumerate(kept)
+        position
+        for position, (other_reader, number) in enumerate(kept)
         if other_reader is reader and number in references
     )
 

@@ -52,7 +52,7 @@ def mark_pointer(tokens: Sequence[TaggedToken]) -> None:
     Args:
         tokens: of the sentence; the first one may be changed.
     """
-    if tokens[0].form not in WORDS["points_back"]:
+    if not tokens or tokens[0].form not in WORDS["points_back"]:
         return
     for token in tokens[1:]:
         # "The findings also suggest", "This appearance is".
@@ -98,17 +98,19 @@ def put_together(
         # "Nodule. It is unchanged. It is large.": both speak of the nodule. After a
         # sentence that is about something else "it" would not.
         if reading.mentions or reading.pointer is None:
-            antecedents = [
-                number
-                for number in range(first, len(mentions))
-                if _may_be_pointed_at(mentions[number])
-            ]
+            antecedents = _antecedents(mentions, first)
     return StructuredReport(report.study_id, tuple(accounts), tuple(mentions))
 
 
-def _may_be_pointed_at(mention: Mention) -> bool:
-    """Whether "it" may be this mention: a finding that is there, and no device."""
-    return mention.cat in ("PF", "CF") and mention.status.endswith("p")
+def _antecedents(mentions: list[Mention], first: int) -> list[int]:
+    """Find what "it" may be from a number on: findings that are there, no device."""
+    return [
+        number
+        for number, mention in enumerate(mentions)
+        if number >= first
+        and mention.cat in ("PF", "CF")
+        and mention.status.endswith("p")
+    ]
 
 
 def _referents(

@@ -51,7 +51,26 @@ def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     has_parts = bool(clause.open_parts or clause.described_parts)
     if has_parts and clause.role in ("part", "words"):
         _describe_parts(clause, words, locations)
-    elif clause.findings and "copula" in phrase.lead_kinds:
+    else:
+        _describe_findings(clause, phrase, words, locations)
+    return begun
+
+
+def _describe_findings(
+    clause: Clause,
+    phrase: Phrase,
+    words: list[TaggedToken],
+    locations: list[TaggedToken],
+) -> None:
+    """Say words of the findings named last; of the next one, if there are none.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: of the words.
+        words: that describe.
+        locations: that stand among them.
+    """
+    if clause.findings and "copula" in phrase.lead_kinds:
         # "Effusion and atelectasis are unchanged" is said of both.
         for finding in clause.findings:
             finding.describe(words, locations)
@@ -61,7 +80,6 @@ def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
         clause.findings[-1].describe(words, locations)
     else:
         clause.pending = clause.pending + words
-    return begun
 
 
 def _describe_parts(

@@ -15,7 +15,6 @@ from lunguage_assets.structuring.rules.body_parts import take_parts
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import (
     MentionDraft,
-    read_as_course,
     says_state,
 )
 from lunguage_assets.structuring.rules.phrases import Phrase
@@ -50,13 +49,12 @@ def take_location(
         The drafts that it begins: parts of the body, or a finding at a second side.
     """
     # "Nodule above the diaphragm": the preposition is a part of the location.
-    levels = [word for word in phrase.lead_in if word.form in WORDS["levels"]]
-    tokens = [*levels, *phrase.tokens]
-    locations = [token for token in tokens if token.kind in _LOCATION_WORDS]
-    words = [token for token in tokens if token.kind not in _LOCATION_WORDS]
-    if clause.findings and tokens[-1] in words:
-        # "Effusion on the left increased".
-        read_as_course(tokens[-1])
+    locations = [word for word in phrase.lead_in if word.form in WORDS["levels"]]
+    words: list[TaggedToken] = []
+    for token in phrase.tokens:
+        is_location_word = token.kind in ("anatomy", "place")
+        group = locations if is_location_word else words
+        group.append(token)
     is_behind_finding = clause.role in ("finding", "place", "words")
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)

@@ -163,15 +163,17 @@ def _status_as_read(draft: MentionDraft) -> str:
     is_structure = head.name in WORDS["structures"] and is_present
     if not draft.is_finding or (is_structure and judgements):
         # What is abnormal wins over what is normal: "normal but tortuous aorta".
-        wrong = [word for word in judgements if is_wrong(word)]
+        wrong = list(filter(is_wrong, judgements))
         decisive = wrong or judgements
         # "The heart has worsened" judges by its course alone.
         is_worse = not judgements and draft.has_modifier_of("worsened")
         is_present = bool(wrong) or is_worse
-    is_tentative = any(
-        word.is_hedged or word.negation == "doubtful" for word in decisive
-    )
-    return ("t" if is_tentative else "d") + ("p" if is_present else "n")
+    certainty = "t" if any(map(_is_doubted, decisive)) else "d"
+    return certainty + ("p" if is_present else "n")
+
+
+def _is_doubted(word: TaggedToken) -> bool:
+    return word.is_hedged or word.negation == "doubtful"
 
 
 def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
@@ -254,16 +256,20 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     for word in judgements:
         if not word.negation:
             uses.append(_cue_of_word(word.kind, word, text))
-    for word in _unanswered(draft):
-        is_known = word.cue is not None or speaks(text[word.begin : word.end])
-        name = "words" if is_known else "unknown"
-        uses.append(CueUse(f"{UNANSWERED}{name}", _span(word)))
+    uses += [_cue_of_unanswered(word, text) for word in _unanswered(draft)]
     # "The heart is stable": nothing else judges it.
     if draft.is_compared and not judgements:
         for word in draft.modifiers:
             if word.code == "no_change":
                 uses.append(_cue_of_word("unchanged", word, text))
     return tuple(dict.fromkeys(uses))
+
+
+def _cue_of_unanswered(word: TaggedToken, text: str) -> CueUse:
+    """Tell words of doubt, denial or time from those that are in no list."""
+    is_known = word.cue is not None or speaks(text[word.begin : word.end])
+    name = "words" if is_known else "unknown"
+    return CueUse(f"{UNANSWERED}{name}", _span(word))
 
 
 def _cue_of_word(group: str, word: TaggedToken, text: str) -> CueUse:

@@ -44,10 +44,9 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     carried_lead: AbstractSet[Kind] = frozenset()
     phrases = [*phrases_of(tokens), END_OF_SENTENCE]
     for led_phrase, following in pairwise(phrases):
-        for word in led_phrase.lead_in:
-            if word.aside or word.kind == "break":
-                _attach_limitations(drafts, clause)
-                clause = clause.behind(word)
+        for word in filter(_begins_clause, led_phrase.lead_in):
+            _attach_limitations(drafts, clause)
+            clause = clause.behind(word)
         if not led_phrase.tokens:
             continue
         lead_kinds = carried_lead or led_phrase.lead_kinds
@@ -67,6 +66,10 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     for draft in mentioned:
         draft.complete()
     return mentioned
+
+
+def _begins_clause(word: TaggedToken) -> bool:
+    return bool(word.aside) or word.kind == "break"
 
 
 def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraft]:

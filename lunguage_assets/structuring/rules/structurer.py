@@ -53,6 +53,7 @@ MIN_WORDS_TO_TELL_LANGUAGE = 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
 """What de-identification leaves: "XXXX", "___"."""
+_SILENT = StandaloneReading("nothing stated", "section")
 _FOREIGN = StandaloneReading("unreadable", OTHER_LANGUAGE)
 
 
@@ -94,7 +95,9 @@ class RuleStructurer:
         is_foreign = foreign_sentences([sentence.text for sentence in report.sentences])
         readings: list[StandaloneReading] = []
         for position, sentence in enumerate(report.sentences):
-            if is_foreign[position] and sentence.section != "other":
+            if sentence.section == "other":
+                readings.append(_SILENT)
+            elif is_foreign[position]:
                 readings.append(_FOREIGN)
             else:
                 readings.append(self.read_sentence(sentence.text, sentence.section))
@@ -102,16 +105,12 @@ class RuleStructurer:
 
     def _read_sentence(self, text: str, section: SectionCode) -> StandaloneReading:
         """Read a sentence alone; never raises, whatever the text."""
-        if section == "other":
-            return StandaloneReading("nothing stated", "section")
         if len(text) > LONGEST_SENTENCE:
             return StandaloneReading("unreadable", "length")
-        word_count = len(_WORD.findall(_REMOVED.sub(" ", text)))
-        if not word_count:
-            return StandaloneReading("unreadable", "no words")
         tokens = tag(text, self._lexicon, section)
-        if _is_unknown_language(tokens, word_count):
-            return StandaloneReading("unreadable", "language")
+        reason = _why_unreadable(tokens, text)
+        if reason:
+            return StandaloneReading("unreadable", reason)
         # A request has no sentence before it that it could speak of.
         if section != "hist":
             mark_pointer(tokens)
@@ -131,16 +130,10 @@ class RuleStructurer:
         reading = _reading(tokens, mentions_of(stated, text))
         if pointer is None:
             return reading
-        # "This may be pneumonia": the pointer is a sign of the pneumonia.
-        explaining = [
-            number
-            for number, row in enumerate(rows_of(stated))
-            if pointer in row.draft.signs and not row.draft.head.negation
-        ]
         return replace(
             reading,
             pointer=mention_of(pointer, [], text),
-            explaining=tuple(explaining),
+            explaining=_rows_explaining(pointer, stated),
         )
 
 
@@ -168,12 +161,28 @@ def _reading(
     return StandaloneReading("nothing stated", "no finding named")
 
 
-def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
+def _rows_explaining(
+    pointer: MentionDraft, drafts: list[MentionDraft]
+) -> tuple[int, ...]:
+    """Find the rows of which the pointer is a sign: "This may be pneumonia"."""
+    return tuple(
+        number
+        for number, row in enumerate(rows_of(drafts))
+        if pointer in row.draft.signs and not row.draft.head.negation
+    )
+
+
+def _why_unreadable(tokens: list[TaggedToken], text: str) -> str:
+    """Say why a sentence cannot be read by its words; empty: it can."""
+    word_count = len(_WORD.findall(_REMOVED.sub(" ", text)))
+    if not word_count:
+        return "no words"
     if word_count < MIN_WORDS_TO_TELL_LANGUAGE:
-        return False
+        return ""
     # Without characters are words that the tagger adds: "5 cm above [at] the carina".
     english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
-    return len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
+    is_foreign = len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
+    return "language" if is_foreign else ""
 
 
 def _only_restricts(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:

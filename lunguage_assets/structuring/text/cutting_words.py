@@ -57,11 +57,11 @@ class CuttingWords(BaseModel):
 
     @cached_property
     def _kind_by_heading(self) -> dict[str, HeadingKind]:
-        kinds: dict[str, HeadingKind] = {}
-        for kind, phrases in self.headings.items():
+        topics: dict[str, HeadingKind] = {}
+        for topic, phrases in self.headings.items():
             for phrase in phrases:
-                kinds[" ".join(_words_in(phrase))] = kind
-        return kinds
+                topics[" ".join(_words_in(phrase))] = topic
+        return topics
 
     @cached_property
     def _words_of_headings(self) -> frozenset[str]:
@@ -81,7 +81,7 @@ class CuttingWords(BaseModel):
         return similar[0] if similar else word
 
     def heading_kind(self, heading: Iterable[re.Match[str]]) -> HeadingKind | None:
-        """Find the kind of a listed heading, "INDCATION" among them; None: it is none.
+        """Find the topic of a listed heading, "INDCATION" among them; None: it is none.
 
         Args:
             heading: its words.
@@ -91,11 +91,11 @@ class CuttingWords(BaseModel):
         return listed or self._kind_by_heading.get(" ".join(map(self._mended, words)))
 
     def kind_by_first_word(self, heading: str) -> HeadingKind | None:
-        """Find the kind of a heading by its first word alone: "COMPARISON FILM"."""
+        """Find the topic of a heading by its first word alone: "COMPARISON FILM"."""
         first_word = self._mended(next(iter(_words_in(heading)), ""))
-        for kind, words in self.first_words.items():
+        for topic, words in self.first_words.items():
             if first_word in words:
-                return kind
+                return topic
         return None
 
     @cached_property

@@ -56,13 +56,13 @@ class Heading(NamedTuple):
     Attributes:
         begin, end: its characters, the colon among them.
         wording: as the report writes it, without colon.
-        kind: what stands below it.
+        topic: what stands below it.
     """
 
     begin: int
     end: int
     wording: str
-    kind: HeadingKind
+    topic: HeadingKind
 
 
 def headings_of(text: str, words: CuttingWords) -> list[Heading]:
@@ -79,7 +79,7 @@ def headings_of(text: str, words: CuttingWords) -> list[Heading]:
     for match in words.sign_off.finditer(text):
         candidates.append(Heading(match.start(1), match.start(1), match[1], "sign-off"))
     candidates.sort(
-        key=lambda heading: (heading.begin, heading.kind == "title", -heading.end)
+        key=lambda heading: (heading.begin, heading.topic == "title", -heading.end)
     )
     headings: list[Heading] = []
     for heading in candidates:
@@ -99,18 +99,18 @@ def _headings_with_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
             continue
         tokens = list(heading_words(line))[-words.longest_heading :]
         for first, token in enumerate(tokens):
-            kind = words.heading_kind(tokens[first:])
-            if kind is not None:
+            topic = words.heading_kind(tokens[first:])
+            if topic is not None:
                 if _may_begin_heading(line, token.start()):
                     begin = offset + token.start()
-                    yield Heading(begin, colon.end(), line[token.start() :], kind)
+                    yield Heading(begin, colon.end(), line[token.start() :], topic)
                 break
         else:
             unlisted = _UNLISTED.search(line)
-            kind = unlisted and words.kind_by_first_word(unlisted[1])
-            if unlisted and kind:
+            topic = unlisted and words.kind_by_first_word(unlisted[1])
+            if unlisted and topic:
                 begin = offset + unlisted.start(1)
-                yield Heading(begin, colon.end(), unlisted[1], kind)
+                yield Heading(begin, colon.end(), unlisted[1], topic)
 
 
 def _may_begin_heading(line: str, begin: int) -> bool:
@@ -130,12 +130,12 @@ def _headings_without_colon(text: str, words: CuttingWords) -> Iterator[Heading]
     for form in (_OWN_LINE, _CAPITALS):
         for match in form.finditer(text):
             wording = match[1]
-            kind = words.heading_kind(heading_words(wording))
+            topic = words.heading_kind(heading_words(wording))
             # "History of sternotomy" on a line of its own may be a finding.
-            if kind is None and wording.isupper() and wording.count(" ") == 1:
-                kind = words.kind_by_first_word(wording)
-            if kind is not None:
-                yield Heading(match.start(1), match.end(), wording, kind)
+            if topic is None and wording.isupper() and wording.count(" ") == 1:
+                topic = words.kind_by_first_word(wording)
+            if topic is not None:
+                yield Heading(match.start(1), match.end(), wording, topic)
 
 
 def _exam_titles(text: str, words: CuttingWords) -> Iterator[Heading]:

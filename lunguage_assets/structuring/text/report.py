@@ -122,15 +122,12 @@ def _is_of_other_part(sentence: str, words: CuttingWords, *, was_before: bool) -
         was_before: whether another part was described before it.
     """
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
-    # Too long for a title.
-    if not colon and len(sentence) > _SUB_HEADING_LENGTH:
-        return was_before
     named = _words_in(heading)
     names_chest = not words.chest.isdisjoint(named)
     names_other_part = not words.elsewhere.isdisjoint(named)
     if names_other_part and named <= words.elsewhere | words.exam_words:
         # "CHEST AND KNEE:" is read: it may be about the lungs.
         return not names_chest
-    # Any other sub-heading ("HEART:") leads back to the chest.
+    # Any other sub-heading ("HEART:", or "CHEST" alone) leads back to the chest.
     is_title_of_chest = names_chest and named <= words.exam_words
     return was_before and not colon and not is_title_of_chest

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from lunguage_assets.structuring.contract import SectionCode
@@ -36,14 +36,14 @@ class Section(NamedTuple):
     Attributes:
         begin, end: its characters, without the heading.
         heading: as written, or empty.
-        kind: of the heading.
+        topic: of the heading.
         code: what its sentences count as.
     """
 
     begin: int
     end: int
     heading: str
-    kind: HeadingKind
+    topic: HeadingKind
     code: SectionCode = "other"
 
 
@@ -65,31 +65,32 @@ def sections_of(text: str) -> SectionedText:
     headings = headings_of(text, cutting_words())
     sections = list(_sections_between(text, headings))
     notes: list[str] = []
-    if all(heading.kind in ("title", "sign-off") for heading in headings):
+    if all(heading.topic in ("title", "sign-off") for heading in headings):
         notes.append("no-headings")
+    topics = {section.topic for section in sections}
     # Before the codes: whether a heading names findings decides what other text is.
-    if not any(section.kind == "find" for section in sections):
-        sections = [part for section in sections for part in _paragraphs(text, section)]
-        if any(section.kind == "find" for section in sections):
+    if "find" not in topics:
+        sections = list(chain(*(_paragraphs(text, section) for section in sections)))
+        topics = {section.topic for section in sections}
+        if "find" in topics:
             notes.append("findings-without-heading")
-    kinds = {section.kind for section in sections}
-    if kinds.isdisjoint(("find", "impr", "title", "preliminary")):
+    if topics.isdisjoint(("find", "impr", "title", "preliminary")):
         notes.append("no-findings-section")
-    coded = list(_with_codes(sections, kinds))
-    unread = {section.kind for section in coded if section.code == "other"}
-    for kind, note in _NOTES_OF_UNREAD.items():
+    coded = list(_with_codes(sections, topics))
+    unread = {section.topic for section in coded if section.code == "other"}
+    for topic, note in _NOTES_OF_UNREAD.items():
         # One note a report, however many of its sections were not read.
-        notes += [note] * (kind in unread)
+        notes += [note] * (topic in unread)
     return SectionedText(coded, notes)
 
 
 def _with_codes(
-    sections: Sequence[Section], kinds: set[HeadingKind]
+    sections: Sequence[Section], topics: set[HeadingKind]
 ) -> Iterator[Section]:
     """Decide what the sentences of each section count as."""
     code: SectionCode = "other"
     for section in sections:
-        code = _code_of(section, code, kinds)
+        code = _code_of(section, code, topics)
         yield section._replace(code=code)
 
 
@@ -102,7 +103,7 @@ def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Sectio
         content = text[heading.end : following.begin].strip()
         is_short = len(content) <= _LONGEST_PLACEHOLDER
         if content and (is_short or content.strip(MARGIN + "\r\n")):
-            yield Section(heading.end, following.begin, heading.wording, heading.kind)
+            yield Section(heading.end, following.begin, heading.wording, heading.topic)
 
 
 def _paragraphs(text: str, section: Section) -> list[Section]:
@@ -110,7 +111,7 @@ def _paragraphs(text: str, section: Section) -> list[Section]:
 
     "HISTORY: Cough.\\n\\nThe lungs are clear.": the second paragraph is findings.
     """
-    if section.kind not in ("hist", "introduction"):
+    if section.topic not in ("hist", "introduction"):
         return [section]
     for blank in BLANK_LINE.finditer(text, section.begin, section.end):
         has_text_before = text[section.begin : blank.start()].strip()
@@ -121,24 +122,24 @@ def _paragraphs(text: str, section: Section) -> list[Section]:
 
 
 def _code_of(
-    section: Section, code_before: SectionCode, kinds: set[HeadingKind]
+    section: Section, code_before: SectionCode, topics: set[HeadingKind]
 ) -> SectionCode:
     """Decide what the sentences of a section count as.
 
     Args:
         section: of the report.
         code_before: of the section before.
-        kinds: of all sections.
+        topics: of all sections.
     """
-    if section.kind in ("hist", "find", "impr"):
-        return section.kind
-    if section.kind == "title":
-        if "find" not in kinds:
+    if section.topic in ("hist", "find", "impr"):
+        return section.topic
+    if section.topic == "title":
+        if "find" not in topics:
             return "find"
         # "FINDINGS: ...\nLATERAL CHEST\n...": behind findings they are findings of it.
         if code_before != "hist" and is_exam_title(section.heading, cutting_words()):
             return code_before
     # "PRELIMINARY REPORT: Possible edema." counts until there is a final reading.
-    if section.kind == "preliminary" and kinds.isdisjoint(("find", "impr", "title")):
+    if section.topic == "preliminary" and topics.isdisjoint(("find", "impr", "title")):
         return "find"
     return "other"

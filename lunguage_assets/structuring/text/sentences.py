@@ -123,17 +123,8 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
         enumeration = _ENUMERATION.match(passage, begins[-1])
         if enumeration and enumeration["number"]:
             number = int(enumeration["number"])
-        cut = match.start()
-        if match["listed"] and not _is_next_of_list(match, number):
-            # "In segment 2. The ...": the number belongs to the sentence before it.
-            cut = match.end()
-        elif match["stop"]:
-            cut = match.end()
-            if not _is_end(match, begins[-1]):
-                continue
-        elif match["line"] and not _is_ended_line(passage, cut, width):
-            continue
-        if cut > begins[-1]:
+        cut = _cut_at(match, begins[-1], number, width)
+        if cut is not None and cut > begins[-1]:
             begins.append(cut)
     for first, last in pairwise([*begins, len(passage)]):
         enumeration = _ENUMERATION.match(passage, first, last)
@@ -141,6 +132,25 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
         sentence = passage[content:last].rstrip()
         if _SAYS_SOMETHING.search(sentence) and not _DRAWN_RULE.fullmatch(sentence):
             yield Span(content, content + len(sentence)).moved(begin)
+
+
+def _cut_at(match: re.Match[str], begin: int, number: int, width: int) -> int | None:
+    """Decide where a sentence ends at a match of `_END`; None: it goes on.
+
+    Args:
+        match: what may end it.
+        begin: of the sentence.
+        number: of the last item of a list.
+        width: of the report's longest line.
+    """
+    if match["stop"]:
+        return match.end() if _is_end(match, begin) else None
+    # "In segment 2. The ...": the number belongs to the sentence before it.
+    if match["listed"] and not _is_next_of_list(match, number):
+        return match.end()
+    if match["line"] and not _is_ended_line(match.string, match.start(), width):
+        return None
+    return match.start()
 
 
 def _is_next_of_list(match: re.Match[str], number_before: int) -> bool:
@@ -169,8 +179,7 @@ def _is_end(match: re.Match[str], begin: int) -> bool:
     stop = match["stop"]
     if len(stop) > 1 or stop == "?":
         # "Clear lungs... small heart" goes on; so does "Fever, ? pneumonia".
-        is_behind_word = before[-1:].isalnum() or before[-1:] in "_)"
-        return not following.islower() and (is_behind_word or len(stop) > 1)
+        return not following.islower() and (len(stop) > 1 or not before[-1:].isspace())
     # "1." begins a sentence.
     if _ITEM_NUMBER.fullmatch(before):
         return False

@@ -91,7 +91,7 @@ def _titles_and_technique(text: str, sections: Iterable[Section]) -> Iterator[st
         yield section.heading
         # "COMPARISON: PA view of May" names a view of another examination.
         is_of_another = section.heading.lower().startswith(("compar", "prior", "date"))
-        if section.kind in ("introduction", "title") and not is_of_another:
+        if section.topic in ("introduction", "title") and not is_of_another:
             end = min(section.end, section.begin + _TECHNIQUE_LENGTH)
             yield f"{section.heading} {text[section.begin : end]}"
 
