@@ -55,22 +55,14 @@ def export_answers(configuration: Configuration, file: Path) -> None:
 def import_answers(configuration: Configuration, file: Path) -> None:
     """Add the answers of an exported file.
 
-    What is there already stays as it is. Each answer is read as when it was given. A
-    row that does not fit is named and left out.
+    What is there already stays as it is. A row that does not fit is named and left out.
     """
     from lunguage_assets.judges.ledger import Ledger
-    from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
-    from lunguage_assets.structuring.model.claims import parse_answer
 
     # The answers of a group may come before the first delivery, into a new home.
     configuration.home.create()
-    parser_by_stage = {
-        "extract": parse_phrase_list,
-        "compare": choice_of,
-        "structure": parse_answer,
-    }
     opened = Ledger.open(configuration.ledger_location)
-    added, left_out = opened.import_replies(file, parser_by_stage)
+    added, left_out = opened.import_replies(file)
     click.echo(f"{added} answers added")
     if left_out:
         rows = ", ".join(map(str, left_out[:MAX_ROWS_SHOWN]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.requests import ModelBinding, Prompt
 
 # Commands that ask nobody read a configuration too, and need no database for it.
@@ -67,19 +67,11 @@ class Budget:
     Args:
         ceiling_usd: of this run, in this process; None: none.
         daily_usd: of the last 24 hours, for all who share the ledger; None: none.
-
-    Raises:
-        ConfigurationError: a ceiling is not a number of zero or more.
     """
 
     def __init__(
         self, ceiling_usd: float | None, daily_usd: float | None = None
     ) -> None:
-        for ceiling in (ceiling_usd, daily_usd):
-            if ceiling is not None and not 0 <= ceiling < math.inf:
-                raise ConfigurationError(
-                    "invalid budget; expected US dollars, zero or more."
-                )
         self.ceiling_usd = ceiling_usd
         self.daily_usd = daily_usd
         self.spent_usd = 0.0

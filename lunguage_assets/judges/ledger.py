@@ -10,7 +10,7 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -38,9 +38,6 @@ Flaw = Literal["unreadable", "refused", "wrong_model"]
 REPLIED: tuple[str, ...] = get_args(Flaw)
 COUNTED = ("unreadable", "refused")
 """Flaws that use up a try: another model's reply says nothing about this one."""
-
-Parsers = Mapping[str, Callable[[str], object]]
-"""Stage -> the parser of its answers, which gives None where an answer is none."""
 
 _BUSY_TIMEOUT_S = 60
 _KEYS_PER_STATEMENT = 500
@@ -310,16 +307,14 @@ class Ledger:
         write_private(path, replies.to_csv(index=False).encode())
         return len(replies)
 
-    def import_replies(self, path: Path, parsers: Parsers) -> tuple[int, list[int]]:
+    def import_replies(self, path: Path) -> tuple[int, list[int]]:
         """Add the replies of an exported file that are not here yet.
 
         They come after those that are here: what is settled here stays as it is. A row
-        that nobody could have recorded, or whose answer this version would read
-        otherwise, would change results for good, and is left out.
+        that nobody could have recorded is left out.
 
         Args:
             path: of the file.
-            parsers: how answers are read.
 
         Returns:
             How many were added, and the numbers of the rows that were left out.
@@ -334,18 +329,22 @@ class Ledger:
         except ValueError as error:
             expected = "a file that `lunguage ledger export` wrote"
             raise damaged(str(path), "another file", error, expected) from None
-        replies = {number: _reply(row, parsers) for number, row in enumerate(rows, 1)}
+        replies: dict[str, dict[str, Any]] = {}
+        left_out: list[int] = []
+        for number, row in enumerate(rows, start=1):
+            given = {name: text for name, text in row.items() if text}
+            try:
+                reply = TypeAdapter(Attempt).validate_strings(given)
+                replies[reply.receipt] = _row(reply)
+            except ValueError:
+                left_out.append(number)
         with self._connected() as connection:
             # An exported file may be imported again when it has grown.
             known = set(connection.scalars(sa.select(CALLS.c.receipt)))
-            new = [
-                _row(reply)
-                for reply in replies.values()
-                if reply is not None and reply.receipt not in known
-            ]
+            new = [replies[receipt] for receipt in replies if receipt not in known]
             if new:
                 connection.execute(sa.insert(CALLS), new)
-        return len(new), [number for number in replies if replies[number] is None]
+        return len(new), left_out
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
@@ -391,20 +390,6 @@ def _row(attempt: Attempt) -> dict[str, Any]:
         text = attempt.answer.replace("\x00", "\ufffd")
         row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return row
-
-
-def _reply(fields: Mapping[Any, str], parsers: Parsers) -> Attempt | None:
-    """Read a row of another ledger; None: it may not be used."""
-    given = {name: text for name, text in fields.items() if text}
-    try:
-        reply = TypeAdapter(Attempt).validate_strings(given)
-    except ValueError:
-        return None
-    flaw = None
-    if parsers[reply.stage](reply.answer or "") is None:
-        flaw = "unreadable"
-    # A refusal and another model's reply are not read, whatever they say.
-    return reply if reply.failure in (flaw, "refused", "wrong_model") else None
 
 
 def _path(where: str | Path) -> Path:
