@@ -30,7 +30,7 @@ from lunguage_assets.structuring.model.claims import (
     SentenceClaim,
     plain_words,
 )
-from lunguage_assets.structuring.model.quotes import distance, occurrences
+from lunguage_assets.structuring.model.quotes import occurrences
 from lunguage_assets.tables.columns import ATTRIBUTES
 
 VERSION = 4
@@ -125,7 +125,7 @@ class _Grounding:
         if ent is None:
             self._refuse(position, "ent", claim.words, "not-in-sentence")
             return
-        values = self._values(claim, ent, position)
+        values = self._values(claim, position)
         location = values.pop("location", ())
         for _, mention in self._kept:
             # "Effusion on the right and left" may be two findings of the same word.
@@ -158,18 +158,9 @@ class _Grounding:
         return [span.moved(sentence.span.begin) for span in spans]
 
     def _values(
-        self, claim: FindingClaim, ent: Span, position: int
+        self, claim: FindingClaim, position: int
     ) -> dict[str, tuple[Span, ...]]:
-        """Find claimed values in the sentence, where they stand nearest to the finding.
-
-        Args:
-            claim: of the finding.
-            ent: the finding's words.
-            position: of the sentence.
-
-        Returns:
-            Column -> values, in the order claimed.
-        """
+        """Find claimed values in a sentence: column -> values, in the order claimed."""
         values: dict[str, tuple[Span, ...]] = {}
         for value in claim.values:
             column = _COLUMN_BY_NAME.get(plain_words(value.column))
@@ -180,9 +171,8 @@ class _Grounding:
             if not spans:
                 self._refuse(position, column, value.words, "not-in-sentence")
                 continue
-            nearest = min(spans, key=lambda span: distance(span, ent))
-            if nearest not in values.get(column, ()):
-                values[column] = (*values.get(column, ()), nearest)
+            if spans[0] not in values.get(column, ()):
+                values[column] = (*values.get(column, ()), spans[0])
         return values
 
     # --- references

@@ -37,11 +37,6 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     return [Span(*match.span()) for match in whole_words.finditer(plain_sentence)]
 
 
-def distance(first: Span, second: Span) -> int:
-    """Count the characters between two places; 0 where they touch or overlap."""
-    return max(0, first.begin - second.end, second.begin - first.end)
-
-
 def values_of(cell: str) -> list[str]:
     """Divide a claim at its commas, because a cell joins its values by commas.
 
