@@ -219,11 +219,11 @@ def fit_back(
     outcomes = recorded_outcomes(ordered["phrase"].tolist(), judges, matches)
     mu = ordered["mu"].to_numpy(dtype=np.float64)
     variance = ordered["sigma"].to_numpy(dtype=np.float64) ** 2
-    fits = list(product(range(len(configurations)), range(seeds)))
-    plan = pd.DataFrame([configurations[number] for number, _ in fits])
-    plan.index = pd.MultiIndex.from_tuples(fits, names=["configuration", "seed"])
+    plan = pd.DataFrame(configurations).rename_axis("configuration").reset_index()
     # `all` is no judge of the panel: -1.
     plan["judge"] = pd.Index(judges).get_indexer(pd.Index(plan["judges"]))
+    plan = plan.merge(pd.DataFrame({"seed": range(seeds)}), how="cross")
+    plan = plan.set_index(["configuration", "seed"])
     distances = {}
     for phrase in range(len(mu)):
         is_opponent = np.arange(len(mu)) != phrase
