@@ -170,9 +170,9 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
             for column, spans_of_column in spans_by_column.items()
             for span in spans_of_column
         ]
-        place = (row.study_id, row.finding_id, row.section, row.status)
+        row_cells = (row.study_id, row.finding_id, row.section, row.status)
         for column, begin, end in (*spans, *phrase_spans):
-            rows.append((*place, column, begin, end, text[begin:end]))
+            rows.append((*row_cells, column, begin, end, text[begin:end]))
     return _frame_of_characters(rows, _SPAN_COLUMNS)
 
 

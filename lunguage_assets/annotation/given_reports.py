@@ -144,14 +144,16 @@ def reports_of_frame(
         InputError: a column, an id or a text is wrong; rows count from 0.
     """
     table = _as_frame(frame, text)
-    wanted = [text, study_id, *filter(None, [views])]
+    required = [text, study_id, *filter(None, [views])]
     has_ids = study_id in table.columns or study_id != "study_id"
-    for column in wanted:
+    for column in required:
         present = [name for name in table.columns if name == column]
         if len(present) == 1 or (column == study_id and not has_ids):
             continue
         # No other name is told: a header may be a row with a patient in it.
-        names = shown_names([*map(str, table.columns)], (*wanted, "report", "study_id"))
+        names = shown_names(
+            [*map(str, table.columns)], (*required, "report", "study_id")
+        )
         raise InputError(
             "frame",
             f"{len(present) or 'no'} column of that name among {names}",
@@ -240,8 +242,10 @@ def reports_of_delivery(
     rows = pd.DataFrame(columns)[~is_broken]
     origin = Origin(path.name, text or "report", views)
     reports = _reports_of_rows(rows, study_id or "study_id", origin)
-    places = delivered["file"].mask(delivered["file"] == path.name, lines.astype(str))
-    return DeliveredReports(reports, places[is_broken].tolist())
+    positions = delivered["file"].mask(
+        delivered["file"] == path.name, lines.astype(str)
+    )
+    return DeliveredReports(reports, positions[is_broken].tolist())
 
 
 def _source(
@@ -288,14 +292,14 @@ def _reports_of_rows(
     for row, given_name, given_text, views in rows.itertuples(index=False, name=None):
         origin = origin._replace(row=row)
         name = "" if is_missing(given_name) else str(given_name).strip()
-        found = "" if name else "nothing"
+        problem = "" if name else "nothing"
         if name in row_by_name:
-            found = f"the id of row {row_by_name[name]}"
+            problem = f"the id of row {row_by_name[name]}"
         if storable(name) != name:
-            found = "half a character, or a NUL"
-        if found:
+            problem = "half a character, or a NUL"
+        if problem:
             remedy = "Give each report an id of its own, of whole characters."
-            raise origin.error(id_column, found, "every id once", remedy)
+            raise origin.error(id_column, problem, "every id once", remedy)
         row_by_name[name] = row
         text = "" if is_missing(given_text) else given_text
         reports.append(given_report(name, text, views, origin))

@@ -108,8 +108,8 @@ def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
     for report, rows_by_frame in by_report(frames):
         for name, rows in rows_by_frame.items():
             # Of labels alone many are unmentioned.
-            said = [row for row in rows if row.get("source") != "unmentioned"]
-            report = {**report, name: said}
+            mentioned = [row for row in rows if row.get("source") != "unmentioned"]
+            report = {**report, name: mentioned}
         reports.append(report)
     document = _plain({"schema": SCHEMA, "reports": reports})
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

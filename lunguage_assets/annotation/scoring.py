@@ -190,13 +190,10 @@ def _compare(
         paired = weight * (1.0 - loss)
         lost["certainty"] += paired * distance**2
         kept += paired * (1.0 - distance**2)
-    for part, unpaired, others in (
-        ("omission", omitted, generated),
-        ("invention", invented, reference),
-    ):
-        for claim in unpaired.values():
-            is_denied, loss = _lost_alone(claim, others)
-            lost["presence" if is_denied else part] += loss
+    for claim in omitted.values():
+        _lose(claim, "omission", generated, lost)
+    for claim in invented.values():
+        _lose(claim, "invention", reference, lost)
     return kept
 
 
@@ -219,30 +216,42 @@ def _pairs(
     return sorted(pairs, key=itemgetter(0, 1, 2, 3))
 
 
-def _lost_alone(claim: Claim, others: Sequence[Claim]) -> tuple[bool, float]:
-    """Compute what is lost by a claim without partner, and whether it is denied."""
+def _lose(
+    claim: Claim, part: str, opposite: Sequence[Claim], lost: dict[str, float]
+) -> None:
+    """Add what is lost by a claim without partner.
+
+    Args:
+        claim: of one of the texts.
+        part: in which it is lost where the other text does not deny it.
+        opposite: the claims of the other text.
+        lost: the weight that is lost, by part.
+    """
     significance = packaged_significance()
+    content = significance.content
     above = significance.above(claim.concept)
     # "No effusion" denies one on the left, "no left effusion" none elsewhere.
     denials = [
-        other.p
-        for other in others
-        if not other.present and other.concept in above and is_within(claim, other)
+        denial.p
+        for denial in opposite
+        if not denial.present and denial.concept in above and is_within(claim, denial)
     ]
     if denials:
         # Wrong presence is an omission and an invention at once.
         contradicted = abs(claim.p - min(denials))
-        return True, significance.content.denied * claim.weight * contradicted
+        lost["presence"] += content.denied * claim.weight * contradicted
+        return
     # A more exact name says it, too, also one that has a partner: a consolidation says
     # that there is an opacity, and an effusion without a side may be the left one.
     is_said = any(
-        claim.concept in significance.above(other.concept)
-        and (is_within(claim, other) or is_within(other, claim))
-        for other in others
-        if other.present
+        claim.concept in significance.above(candidate.concept)
+        and (is_within(claim, candidate) or is_within(candidate, claim))
+        for candidate in opposite
+        if candidate.present
     )
     # To leave out a doubtful finding loses less than to leave out a sure one.
-    return False, significance.content.unsaid * claim.weight * claim.p * (not is_said)
+    if not is_said:
+        lost[part] += content.unsaid * claim.weight * claim.p
 
 
 def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
@@ -254,24 +263,24 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     significance = packaged_significance()
     name = significance.name_share(claim.concept, candidate.concept)
     shares = significance.content.shares
-    places = [0.0]
+    place_losses = [0.0]
     # No side misleads less than the wrong one (docs/score.md, "How it counts").
     if claim.side != candidate.side:
         is_said = claim.side and candidate.side
-        places.append(shares["other_side" if is_said else "side_unsaid"])
+        place_losses.append(shares["other_side" if is_said else "side_unsaid"])
     if claim.regions != candidate.regions:
         is_same = regions_cover(claim.regions, candidate.regions)
         is_same = is_same or regions_cover(candidate.regions, claim.regions)
-        places.append(shares["region_unsaid" if is_same else "other_region"])
+        place_losses.append(shares["region_unsaid" if is_same else "other_region"])
     if claim.details != candidate.details:
-        places.append(shares["detail"])
-    place = (1.0 - name) * max(places)
+        place_losses.append(shares["detail"])
+    place_loss = (1.0 - name) * max(place_losses)
     descriptions = [
         scale.share(getattr(claim, aspect), getattr(candidate, aspect))
         for aspect, scale in significance.content.scales.items()
     ]
-    description = (1.0 - name - place) * max(descriptions)
-    return {"name": name, "place": place, "description": description}
+    description = (1.0 - name - place_loss) * max(descriptions)
+    return {"name": name, "place": place_loss, "description": description}
 
 
 def _label_score(reference: dict[int, float], generated: dict[int, float]) -> float:

@@ -62,12 +62,12 @@ class Scale(_Entry):
     most: Share
     unsaid: Share
 
-    def share(self, value: float | None, other: float | None) -> float:
+    def share(self, value: float | None, second: float | None) -> float:
         """Compute what part is lost between two values; None: it is not said."""
-        if value is None or other is None:
+        if value is None or second is None:
             # "Unchanged" says no more of a course than a report that says nothing.
-            return self.unsaid if value or other else 0.0
-        return min(self.step * abs(value - other), self.most)
+            return self.unsaid if value or second else 0.0
+        return min(self.step * abs(value - second), self.most)
 
 
 class SignificanceFile(_Entry):

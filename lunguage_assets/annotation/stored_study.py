@@ -123,17 +123,7 @@ def explain_study(
         ConfigurationError: the ranker has no results, or no batch delivered the study.
         InvalidTable: a partition has another schema.
     """
-    paths = {}
-    for batch in batches:
-        keys = {"ranker": ranker, "report_batch": batch}
-        of_batch = {
-            name: partition_path(
-                root, name, *map(keys.__getitem__, table.partitioned_by)
-            )
-            for name, table in TABLES_OF_A_STUDY.items()
-        }
-        if all(path.exists() for path in of_batch.values()):
-            paths[batch] = of_batch
+    paths = _paths_by_batch(root, ranker, batches)
     if not paths:
         raise ConfigurationError(
             f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this "
@@ -168,6 +158,24 @@ def explain_study(
         name: _rows_of_study(name, path, study) for name, path in paths[newest].items()
     }
     return explanation_of(tables, remarks)
+
+
+def _paths_by_batch(
+    root: UPath | Path, ranker: str, batches: Sequence[str]
+) -> dict[str, dict[str, UPath]]:
+    """Find the tables of every batch of which a ranker has them all."""
+    paths = {}
+    for batch in batches:
+        keys = {"ranker": ranker, "report_batch": batch}
+        of_batch = {
+            name: partition_path(
+                root, name, *map(keys.__getitem__, table.partitioned_by)
+            )
+            for name, table in TABLES_OF_A_STUDY.items()
+        }
+        if all(path.exists() for path in of_batch.values()):
+            paths[batch] = of_batch
+    return paths
 
 
 def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
@@ -225,8 +233,8 @@ def explanation_of(
             )
             for row in report.rows
         ]
-        said = (*report.remarks, *remarks)
-        explained.append(replace(report, rows=tuple(rows), remarks=said))
+        all_remarks = (*report.remarks, *remarks)
+        explained.append(replace(report, rows=tuple(rows), remarks=all_remarks))
     rejected = [
         f"{row['file']}, row {row['line']}: {row['reason']}; column {row['column']!r}: "
         f"found {row['found']!r}, expected {row['expected']}. {row['remedy']}"
@@ -270,31 +278,38 @@ class _RunReasons:
         match = self._matches.get(finding_id)
         if match is not None and match["reason"] != "not a diagnosis":
             yield _pathway(match)
+        yield from self._references(row)
+        for note in self._notes:
+            if note["finding_id"] == finding_id:
+                yield f"{note['reason']}: {note['done']}"
+
+    def _references(self, row: Record) -> Iterator[str]:
+        """Say which rows a row refers to, and to which it did."""
         for column in ("evidence", "associate"):
             # What a row implies, or is implied by, is shown by its place.
             targets = [
                 self._mention(target)
                 for target in row[column]
-                if "/" not in finding_id + target
+                if "/" not in row["finding_id"] + target
             ]
             if targets:
                 yield f"{column}: {', '.join(targets)}"
         for event in self._log:
-            if event["event"] == "reference lost" and event["finding_id"] == finding_id:
+            if (
+                event["event"] == "reference lost"
+                and event["finding_id"] == row["finding_id"]
+            ):
                 rule = RULE_WORDS[event["rule"]]
                 yield f"refers no more to {self._mention(event['reference'])}: {rule}"
-        for note in self._notes:
-            if note["finding_id"] == finding_id:
-                yield f"{note['reason']}: {note['done']}"
 
     def of_left_out(self, event: Record) -> str:
         """Say by which rule a row is gone, and what stands for it."""
         finding_id = event["finding_id"]
         row = self._rows[finding_id]
-        said = f'"{row.get("sent", "")}"'
+        origin = f'"{row.get("sent", "")}"'
         if "parent_pathway_id" in row:
             parent = self._mention(row["parent_id"])
-            said = f"implied by {parent}, pathway {row['parent_pathway_id']}"
+            origin = f"implied by {parent}, pathway {row['parent_pathway_id']}"
         because = RULE_WORDS[event["rule"]]
         if event["conflict_type"] != "none":
             because = f"{CONFLICT_WORDS[event['conflict_type']]}; {because}"
@@ -303,7 +318,7 @@ class _RunReasons:
         if isinstance(event["survivor_id"], str):
             because = f"{because}; see {self._mention(event['survivor_id'])}"
         title = f"{finding_and_location(row)}: {status_of(row)} ({finding_id})"
-        return f"{event['event']}: {title}, {said}: {because}"
+        return f"{event['event']}: {title}, {origin}: {because}"
 
     def _mention(self, finding_id: str) -> str:
         """Mention another row, by number where it has one; or a bare word.
