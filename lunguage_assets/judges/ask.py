@@ -199,10 +199,8 @@ class Asker:
         asking.result()
         self._require_complete(batch)
         settled = [batch.settled[key] for key in keys]
-        return [
-            Answered(None if it.answer is None else parse(it.answer), it.margin)
-            for it in settled
-        ]
+        # No answer is read as an empty one, which is none either.
+        return [Answered(parse(it.answer or ""), it.margin) for it in settled]
 
     def has_answered(self, requests: Sequence[Request]) -> bool:
         """Whether the ledger has the answers of all requests: none would be sent."""
@@ -371,7 +369,9 @@ class Asker:
         """Complete a call by the reply that came."""
         name = reply.returned_model
         is_requested = name == self.binding.model or name in self.binding.aliases
-        failure: Flaw | None = "refused" if reply.refused else None
+        failure: Flaw | None = None
+        if reply.refused:
+            failure = "refused"
         # A service that refuses a prompt may leave out the model's name.
         if not is_requested and not (reply.refused and not name):
             failure = "wrong_model"

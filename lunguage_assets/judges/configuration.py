@@ -104,9 +104,9 @@ class JudgesConfiguration(TomlTable):
                 # The first of them are the rules, which do not read again.
                 "second_reader": ("", *self.known_structurers[1:]),
             }
-            for field, known in expected.items():
+            for field, choices in expected.items():
                 names = getattr(preset, field)
-                _require_known(f"presets.{name}.{field}", names, known)
+                _require_known(f"presets.{name}.{field}", names, choices)
         return self
 
     @property
@@ -234,12 +234,12 @@ def load_judges(
     chosen = {"preset": (name, tuple(configuration.presets))}
     if structurer is not None:
         chosen["structurer"] = (structurer, configuration.known_structurers)
-    for field, (value, known) in chosen.items():
-        if value not in known:
+    for field, (value, choices) in chosen.items():
+        if value not in choices:
             raise ConfigurationError(
-                f"{file} has no {field} {value!r}; expected one of {', '.join(known)}."
-                f"{did_you_mean(value, known)} Name one of them with --{field} or "
-                f"$LUNGUAGE_{field.upper()}."
+                f"{file} has no {field} {value!r}; expected one of "
+                f"{', '.join(choices)}.{did_you_mean(value, choices)} Name one of them "
+                f"with --{field} or $LUNGUAGE_{field.upper()}."
             )
     # `model_copy` checks nothing: both names were checked.
     active = configuration.presets[name]
@@ -262,5 +262,5 @@ def _require_known(
 ) -> None:
     for name in (names,) if isinstance(names, str) else names:
         if name not in expected:
-            known = ", ".join(filter(None, expected))
-            raise ValueError(f"{field} names {name!r}; expected one of {known}")
+            choices = ", ".join(filter(None, expected))
+            raise ValueError(f"{field} names {name!r}; expected one of {choices}")

@@ -260,8 +260,9 @@ class LLMJudgeConfig(TomlTable):
         if self.order is not None:
             return self.order
         # A gateway named by a variable may be anywhere: it counts as elsewhere.
-        is_local = self.provider == "transformers" or on_this_machine(self.base_url)
-        return "both" if is_local else "one"
+        if self.provider == "transformers" or on_this_machine(self.base_url):
+            return "both"
+        return "one"
 
     @property
     def answers_each(self) -> int:

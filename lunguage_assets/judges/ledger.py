@@ -127,14 +127,12 @@ class Attempt:
 
 _METADATA = sa.MetaData()
 _NUMBERS = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "margin")
+_TYPES = dict.fromkeys(_NUMBERS, sa.Double)
 CALLS = sa.Table(
     "judge_calls_made",
     _METADATA,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    *(
-        sa.Column(name, sa.Double if name in _NUMBERS else sa.Text)
-        for name in Attempt.__slots__
-    ),
+    *(sa.Column(name, _TYPES.get(name, sa.Text)) for name in Attempt.__slots__),
     sa.Index("judge_calls_by_key", "key"),
     sa.Index("judge_calls_by_time", "time"),
     sa.UniqueConstraint("receipt"),
@@ -332,19 +330,19 @@ class Ledger:
         replies: dict[str, dict[str, Any]] = {}
         left_out: list[int] = []
         for number, row in enumerate(rows, start=1):
-            given = {name: text for name, text in row.items() if text}
+            fields = {name: text for name, text in row.items() if text}
             try:
-                reply = TypeAdapter(Attempt).validate_strings(given)
+                reply = TypeAdapter(Attempt).validate_strings(fields)
                 replies[reply.receipt] = _row(reply)
             except ValueError:
                 left_out.append(number)
         with self._connected() as connection:
             # An exported file may be imported again when it has grown.
-            known = set(connection.scalars(sa.select(CALLS.c.receipt)))
-            new = [replies[receipt] for receipt in replies if receipt not in known]
-            if new:
-                connection.execute(sa.insert(CALLS), new)
-        return len(new), left_out
+            receipts = set(connection.scalars(sa.select(CALLS.c.receipt)))
+            new_rows = [row for it, row in replies.items() if it not in receipts]
+            if new_rows:
+                connection.execute(sa.insert(CALLS), new_rows)
+        return len(new_rows), left_out
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:

@@ -310,10 +310,10 @@ class ModelJudge:
         self, questions: Sequence[ComparisonQuestion], order: Order
     ) -> list[Request]:
         """List what is asked about questions; in both orders, all turned ones last."""
-        shown = list(questions)
+        comparisons = list(questions)
         if order == "both":
-            shown += map(swapped, questions)
-        return [self._prompts.comparison(question, self._mode) for question in shown]
+            comparisons += map(swapped, questions)
+        return [self._prompts.comparison(it, self._mode) for it in comparisons]
 
     def _ask(
         self, questions: Sequence[ComparisonQuestion], order: Order
@@ -321,11 +321,10 @@ class ModelJudge:
         requests = self._requests(questions, order)
         answers: list[Answered[Choice]] = self._asker.ask(requests, choice_of)
         self._asker.require_readable([answer.value for answer in answers])
+        if order == "one":
+            return [AnsweredPair(answer, None) for answer in answers]
         turned = answers[len(questions) :]
-        return [
-            AnsweredPair(answers[at], turned[at] if turned else None)
-            for at in range(len(questions))
-        ]
+        return list(map(AnsweredPair, answers, turned))
 
     def _count(
         self, questions: Sequence[ComparisonQuestion], pairs: Sequence[AnsweredPair]

@@ -123,4 +123,6 @@ def ask_panel(
 
 
 def _ask(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-    return judge.compare(questions) if questions else []
+    if not questions:
+        return []
+    return judge.compare(questions)

@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from pydantic import TypeAdapter
+
 Task = Literal["extract", "compare", "structure"]
 """The two questions of the method, and the one before them: what a report states.
 Ledgers say `stage`.
@@ -26,6 +28,9 @@ FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected",
     "authentication", "malformed",
 ]  # fmt: skip
+
+
+_LABELLED = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +92,17 @@ class Request:
         schema: dict[str, Any] | None = json.loads(self.schema or "null")
         return schema
 
+    def answer_in(self, text: str) -> str:
+        """Take the label out of `{"answer": LABEL}`, where one was asked for.
 
-def bare_label(text: str) -> str:
-    """Read the label in `{"answer": LABEL}`.
-
-    Any other text is given back as it is, for the parser to refuse.
-    """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    label = value.get("answer") if isinstance(value, dict) else None
-    return label if isinstance(label, str) else text
+        Any other text is given back as it is, for the parser to refuse.
+        """
+        if not self.is_choice:
+            return text
+        try:
+            return _LABELLED.validate_json(text)["answer"]
+        except (ValueError, KeyError):
+            return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +152,12 @@ class ProviderFailure(Exception):
         retry_after: float | None = None,
         about: str = "",
     ) -> None:
-        http = "" if status is None else f"HTTP {status}"
-        details = ", ".join(filter(None, (http, about)))
-        super().__init__(f"{kind} ({details})" if details else kind)
+        details = [f"HTTP {status}", about]
+        if status is None:
+            details = [about]
+        words = ", ".join(filter(None, details))
+        message = f"{kind} ({words})"
+        super().__init__(message.removesuffix(" ()"))
         self.kind = kind
         self.retry_after = retry_after or 0.0
 

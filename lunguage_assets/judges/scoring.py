@@ -81,8 +81,8 @@ class ScorerJudge:
             mu, mu_sd = self._compute(unknown)
             scores = zip(mu.tolist(), mu_sd.tolist(), strict=True)
             self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
-        known = [self._score_by_sentence[sentence] for sentence in masked_sentences]
-        mu, mu_sd = np.array(known, dtype=np.float64).reshape(-1, 2).T
+        rows = [self._score_by_sentence[sentence] for sentence in masked_sentences]
+        mu, mu_sd = np.array(rows, dtype=np.float64).reshape(-1, 2).T
         return mu, mu_sd
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:

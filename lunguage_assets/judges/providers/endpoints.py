@@ -70,8 +70,8 @@ def resolve_endpoint(
             usable.
     """
     variables = dict(_VARIABLES.get(config.provider, {}))
-    given = {"api_key": config.api_key_env, "base_url": config.base_url_env}
-    variables |= {name: variable for name, variable in given.items() if variable}
+    of_table = {"api_key": config.api_key_env, "base_url": config.base_url_env}
+    variables |= {name: variable for name, variable in of_table.items() if variable}
     values = {"base_url": config.base_url, "api_version": config.api_version}
     for name, variable in variables.items():
         if values.get(name):

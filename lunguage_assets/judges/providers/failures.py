@@ -62,19 +62,30 @@ def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailu
     """
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
     statuses = [code for code in codes if isinstance(code, int) and code >= 300]
-    kind = _kind_of_class(error)
+    failure_kind = _kind_of_class(error)
     # A response that could not be read carries the status of its body, such as 200.
-    if not statuses or kind == "malformed":
-        details = [address, _system_error(error) if kind == "connection" else ""]
-        return ProviderFailure(kind, about=": ".join(filter(None, details)))
+    if not statuses or failure_kind == "malformed":
+        details = [address]
+        if failure_kind == "connection":
+            details.append(_system_error(error))
+        return ProviderFailure(failure_kind, about=": ".join(filter(None, details)))
     status = statuses[0]
-    kind = _KIND_BY_STATUS.get(status, "server" if status >= 500 else "rejected")
+    failure_kind = _kind_of_status(status)
     details = [*_words_of_service(error), address]
     if status == 429 and not _EXHAUSTED_CODES.isdisjoint(details):
-        kind = "authentication"
-    if kind == "authentication":
+        failure_kind = "authentication"
+    if failure_kind == "authentication":
         details.append(key_source)
-    return ProviderFailure(kind, status, _seconds_to_wait(error), ", ".join(details))
+    wait_s = _seconds_to_wait(error)
+    return ProviderFailure(failure_kind, status, wait_s, ", ".join(details))
+
+
+def _kind_of_status(status: int) -> FailureKind:
+    if status in _KIND_BY_STATUS:
+        return _KIND_BY_STATUS[status]
+    if status >= 500:
+        return "server"
+    return "rejected"
 
 
 def _kind_of_class(error: Exception) -> FailureKind:
@@ -82,9 +93,9 @@ def _kind_of_class(error: Exception) -> FailureKind:
     # An SDK wraps what it met, such as a timeout.
     classes = (*type(error).__mro__, type(error.__cause__))
     names = " ".join(cls.__name__ for cls in classes)
-    for pattern, kind in _KIND_BY_NAME.items():
+    for pattern, failure_kind in _KIND_BY_NAME.items():
         if re.search(pattern, names):
-            return kind
+            return failure_kind
     return "rejected"
 
 
@@ -110,5 +121,5 @@ def _seconds_to_wait(error: Any) -> float:
     """Read how long a service asks to wait; 0: it does not say, or not readably."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     text = headers.get("retry-after") or str(getattr(error, "details", ""))
-    asked = _WAIT.search(text)
-    return float(asked.group(1) or asked.group(2)) if asked else 0.0
+    seconds = _WAIT.search(text)
+    return float(seconds.group(1) or seconds.group(2)) if seconds else 0.0

@@ -118,7 +118,10 @@ class LocalProvider:
         # Equal prompts, too, have draws of their own.
         in_order = iter(replies)
         too_long = ProviderFailure("rejected", about="the prompt is too long")
-        return [next(in_order) if text in fitting else too_long for text in texts]
+        results: list[Reply | Exception] = []
+        for text in texts:
+            results.append(next(in_order) if text in fitting else too_long)
+        return results
 
 
 class LocalModel:
@@ -146,7 +149,7 @@ class LocalModel:
             tokenizer.pad_token = tokenizer.eos_token
         text_config = model.config.get_text_config()
         longest = getattr(text_config, "max_position_embeddings", None)
-        self.longest = float("inf") if longest is None else longest
+        self.longest = longest or float("inf")
 
     def rendered(self, prompt: Prompt, template: dict[str, Any]) -> str:
         """Write the conversation up to where the model's answer begins.
@@ -187,7 +190,7 @@ class LocalModel:
         first, second = map(self.tokens, labels)
         # One token is looked at: where the labels part.
         pairs = enumerate(zip(first, second, strict=False))
-        parting = next(at for at, (one, other) in pairs if one != other)
+        parting = next(at for at, tokens in pairs if len(set(tokens)) == 2)
         begun = [text + self._tokenizer.decode(first[:parting]) for text in texts]
         encoded = self._encoded(begun)
         with torch.inference_mode():

@@ -23,12 +23,7 @@ from lunguage_assets.judges.judge_config import (
 )
 from lunguage_assets.judges.providers.endpoints import resolve_endpoint
 from lunguage_assets.judges.providers.failures import failure_of
-from lunguage_assets.judges.requests import (
-    ProviderFailure,
-    Reply,
-    Request,
-    bare_label,
-)
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 _TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "http")
 
@@ -217,7 +212,7 @@ class OpenAIProvider(SdkProvider):
         text = getattr(message, "content", None) or ""
         is_filtered = getattr(choice, "finish_reason", None) == _FILTERED_CODE
         return Reply(
-            text=bare_label(text) if request.is_choice else text,
+            text=request.answer_in(text),
             returned_model=response.model,
             input_tokens=_tokens(response.usage, "prompt_tokens"),
             output_tokens=_tokens(response.usage, "completion_tokens"),
@@ -288,7 +283,7 @@ class AnthropicProvider(SdkProvider):
         texts = [block.text or "" for block in response.content if block.type == "text"]
         text = "".join(texts)
         return Reply(
-            text=bare_label(text) if request.is_choice else text,
+            text=request.answer_in(text),
             returned_model=response.model,
             # What is written to a cache or read from it is billed, and counted apart.
             input_tokens=_tokens(
@@ -369,7 +364,7 @@ class GeminiProvider(SdkProvider):
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:
-        candidate = response.candidates[0] if response.candidates else None
+        candidate = next(iter(response.candidates or ()), None)
         content = getattr(candidate, "content", None)
         parts = getattr(content, "parts", None) or []
         reason: Any = getattr(candidate, "finish_reason", None)

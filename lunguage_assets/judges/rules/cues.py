@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.judges.rules.phrases import PhraseTable
-from lunguage_assets.judges.rules.reading import Hedging, scope_of
+from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 from lunguage_assets.packaged_data import read_as, resource
 
@@ -109,18 +109,11 @@ class CuesJudge(RuleJudge):
             it.
         """
         scope = scope_of(masked_sentence, self._table)
-        belief = {
-            hedge: self._belief(hedge)
-            for hedge in (*scope.chain, *scope.farther, *scope.joints)
-        }
-        is_known = any(self._is_known(hedge) for hedge in belief)
+        hedges = (*scope.chain, *scope.farther, *scope.joints)
+        is_known = any(self._is_known(hedge) for hedge in hedges)
         if not scope.is_preferred and not is_known:
             return None
-        # "Could be consistent with" is no surer than "could be".
-        stronger = [max(pair, key=belief.__getitem__) for pair in pairwise(scope.chain)]
-        nearest = [belief[hedge] for hedge in scope.chain if hedge not in stronger]
-        farther = [belief[hedge] for hedge in (*scope.farther, *scope.joints)]
-        evidence = [*nearest, *(_SHARE_OF_FARTHER * weight for weight in farther)]
+        evidence = self._evidence_of_hedges(scope)
         if scope.denials:
             # "No longer suspicious for <finding>": words that speak for a finding speak
             # against it when they are denied.
@@ -133,6 +126,16 @@ class CuesJudge(RuleJudge):
         evidence.append(_sum(self._weights.context, scope.context))
         # Equal sums tie, in whatever order their words are added up.
         return round(sum(evidence), 9)
+
+    def _evidence_of_hedges(self, scope: Scope) -> list[float]:
+        """Weigh the hedges of a finding: those that are farther count less."""
+        # "Could be consistent with" is no surer than "could be".
+        pairs = pairwise(scope.chain)
+        stronger = [max(pair, key=self._belief) for pair in pairs]
+        chain = [hedge for hedge in scope.chain if hedge not in stronger]
+        nearest = [self._belief(hedge) for hedge in chain]
+        farther = [self._belief(hedge) for hedge in (*scope.farther, *scope.joints)]
+        return [*nearest, *(_SHARE_OF_FARTHER * weight for weight in farther)]
 
     def _is_known(self, hedge: Hedging) -> bool:
         is_belief = not self._weights.cues.keys().isdisjoint(hedge.words)

@@ -95,7 +95,9 @@ class LexiconJudge(RuleJudge):
                 # An alternative takes some of the belief.
                 score += _SHARE_OF_ALTERNATIVES * (min(joint_scores) - score)
             # "No longer suspicious for <finding>": what spoke for it speaks against it.
-            return min(score, _WHOLE_SCALE - score) if scope.denials else score
+            if scope.denials:
+                return min(score, _WHOLE_SCALE - score)
+            return score
         # "No <finding>" hedges nothing.
         if scope.denials:
             return None
@@ -103,20 +105,22 @@ class LexiconJudge(RuleJudge):
         if joint_scores:
             return max(joint_scores)
         # "<finding> rather than edema".
-        return self._score_by_cue["preferred"] if scope.is_preferred else None
+        if scope.is_preferred:
+            return self._score_by_cue["preferred"]
+        return None
 
     def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
         """Score hedges by their phrases, or else by their cues, where one is known."""
         scores: list[float] = []
         for hedge in hedges:
-            known = [self._score_by_phrase[phrase.text] for phrase in hedge.phrases]
+            of_phrases = [self._score_by_phrase[it.text] for it in hedge.phrases]
             if hedge.is_doubt:
                 # "Little suspicion for": the phrase in the doubt is none itself.
-                known = [score for score in known if score < _WHOLE_SCALE / 2]
+                of_phrases = [it for it in of_phrases if it < _WHOLE_SCALE / 2]
             by_cue = [
                 self._score_by_cue[name]
                 for name in (hedge.cue, hedge.category)
                 if name in self._score_by_cue
             ]
-            scores += known or by_cue[:1]
+            scores += of_phrases or by_cue[:1]
         return scores

@@ -77,11 +77,11 @@ class PhraseTable:
 
     def _end(self, phrase: Sequence[str], words: Sequence[Phrase], at: int) -> int:
         """Find the word behind a phrase that begins here; 0: it does not."""
-        known = 0
+        matched = 0
         for end, word in enumerate(words[at:], start=at + 1):
-            if word.text == phrase[known]:
-                known += 1
-                if known == len(phrase):
+            if word.text == phrase[matched]:
+                matched += 1
+                if matched == len(phrase):
                     return end
             elif len(phrase) <= 2 or not self._is_adverb(word.text):
                 break

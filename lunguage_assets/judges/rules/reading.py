@@ -6,6 +6,7 @@ of its own, from which it knows how sure a cue is.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -23,8 +24,14 @@ DOUBTING = ("doubted", "mimic", "reservation")
 """Categories of cues that speak against a finding without excluding it: "a small one
 may be missed".
 """
-_HEDGING = ("hedged", "setting", "question", *DOUBTING)
-_DENYING = ("negated", "ended")
+_ROLES = {
+    **dict.fromkeys(("hedged", "setting", "question", *DOUBTING), "hedge"),
+    "alternative": "joint",
+    "negated": "negated",
+    "ended": "ended",
+    PREFERRED: "preferred",
+}
+"""Category of a cue -> what it does to the finding; others do nothing."""
 _MAX_WORDS_BESIDE = 3
 """Words between a mention and a phrase that no cue of the engine explains."""
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
@@ -84,13 +91,15 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     finding = _governing_cues(masked_sentence)
     words = words_of(masked_sentence)
     phrases = table.find_in(words)
-    cues = [_hedging(cue, phrases, words) for cue in finding.cues]
-    hedges = [hedge for hedge in cues if hedge.category in _HEDGING]
-    joints = [hedge for hedge in cues if hedge.category == "alternative"]
-    denials = [hedge for hedge in cues if hedge.category in _DENYING]
-    is_preferred = any(hedge.category == PREFERRED for hedge in cues)
-    is_negated = any(hedge.category == "negated" for hedge in denials)
-    if not (hedges or joints or is_preferred or is_negated):
+    cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
+    for cue in finding.cues:
+        role = _ROLES.get(cue.category, "")
+        cues_by_role[role].append(_hedging(cue, phrases, words))
+    hedges = cues_by_role["hedge"]
+    joints = cues_by_role["joint"]
+    denials = cues_by_role["negated"] + cues_by_role["ended"]
+    is_preferred = bool(cues_by_role["preferred"])
+    if not (hedges or joints or is_preferred or cues_by_role["negated"]):
         hedges = [
             _hedging(GoverningCue("", *phrase[1:], "hedged", 1), [phrase], words)
             for phrase in phrases
@@ -98,18 +107,24 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
         ]
     chain = _chain(hedges, words)
     farther = [hedge for hedge in hedges if hedge not in chain]
-    inside = {
-        word
-        for hedge in (*hedges, *joints)
-        for word in within(words, hedge.begin, hedge.end)
-    }
-    context = [
-        word.text
-        for clause in finding.clauses
-        for word in within(words, *clause)
-        if word not in inside
-    ]
+    context = _words_outside([*hedges, *joints], finding.clauses, words)
     return Scope(chain, farther, joints, denials, is_preferred, context)
+
+
+def _words_outside(
+    hedges: Sequence[Hedging],
+    clauses: Sequence[tuple[int, int]],
+    words: Sequence[Phrase],
+) -> list[str]:
+    """List the words of clauses that belong to no hedge."""
+    inside: set[Phrase] = set()
+    for hedge in hedges:
+        inside.update(within(words, hedge.begin, hedge.end))
+    outside: list[str] = []
+    for clause in clauses:
+        in_clause = within(words, *clause)
+        outside += [word.text for word in in_clause if word not in inside]
+    return outside
 
 
 def hedge_phrases(masked_sentence: str, table: PhraseTable) -> tuple[str, ...]:
@@ -167,8 +182,6 @@ def _is_beside(
     Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding>
     appears improved".
     """
-    gaps = [
-        (phrase.end, begin) if phrase.end <= begin else (end, phrase.begin)
-        for begin, end in mentions
-    ]
+    # Of the two ends of a gap the first is the nearer end of whichever comes first.
+    gaps = [(min(phrase.end, end), max(phrase.begin, begin)) for begin, end in mentions]
     return any(_touch(words, *gap, _MAX_WORDS_BESIDE) for gap in gaps)
