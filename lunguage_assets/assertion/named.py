@@ -7,32 +7,29 @@ a cue reaches, the other modules of this folder say.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from lunguage_assets.assertion.categories import CATEGORIES, Category
+from lunguage_assets.assertion.lists import finding_beside
 from lunguage_assets.assertion.reader import mark_assertions
-from lunguage_assets.assertion.scope import finding_beside
 from lunguage_assets.assertion.tagging import tag_tokens
 from lunguage_assets.assertion.tokens import MASK, Token
-from lunguage_assets.assertion.units import JOINTS, Edge, TaggedToken, first_beyond
-from lunguage_assets.assertion.vocabulary import NAMED, Vocabulary, bundled_vocabulary
+from lunguage_assets.assertion.units import JOINTS, Edge, TaggedToken, kind_beyond
+from lunguage_assets.assertion.vocabulary import bundled_vocabulary
 
 PREFERRED = "preferred"
 """What the cue of "A rather than B" makes of A."""
 
-_MAKES: Mapping[str, str] = {name: rule.makes for name, rule in CATEGORIES.items()}
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
+_DENYING = ("negated", "doubted", "mimic", "reservation")
 _LONGEST_CHAIN = 3
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""
 _END_OF_PLACES = ("break", "comma", "copula", "preposition", "seen", "negated before")
-_BEFORE_DESCRIPTION = frozenset(
-    {"break", "copula", "negated", "negated before", "ended"}
-)
+_BEFORE_DESCRIPTION = ("break", "copula", "negated", "negated before", "ended")
 """Before what describes a finding that no cue before it denies."""
-_BEFORE_OWN_WORDS = _BEFORE_DESCRIPTION | JOINTS | {"finding", "preposition", "with"}
+_BEFORE_OWN_WORDS = (*_BEFORE_DESCRIPTION, *JOINTS, "finding", "preposition", "with")
 """Before what is said of a member of a list alone: "mass or new effusion"."""
 
 
@@ -49,7 +46,7 @@ class GoverningCue(NamedTuple):
     cue: str
     begin: int
     end: int
-    category: Category | str
+    category: str
     distance: int
 
 
@@ -96,59 +93,49 @@ class NamedDenial(NamedTuple):
     words: tuple[DescribingWord, ...]
 
 
-class _Read(NamedTuple):
-    """A sentence that was read for a finding: its units, and where that stands."""
+class _Reading(NamedTuple):
+    """A sentence that was read for a finding, and where that stands."""
 
+    tokens: list[Token]
     units: list[TaggedToken]
     mentions: list[int]
 
 
-def _read(sentence: str, finding: str, vocabulary: Vocabulary) -> _Read:
+def _read(sentence: str, finding: str) -> _Reading:
+    vocabulary = bundled_vocabulary()
     tokens = vocabulary.tokens(sentence)
     named = [token.form for token in vocabulary.tokens(finding)]
-    if named and named != [MASK]:
-        tokens = _masked(tokens, named)
-    units = tag_tokens(tokens, vocabulary, "find")
-    mark_assertions(units, sentence, vocabulary)
-    return _Read(units, [at for at, unit in enumerate(units) if unit.sense == NAMED])
-
-
-def _masked(tokens: list[Token], named: list[str]) -> list[Token]:
-    """Make the finding one token, in which "possible scar" holds no hedge."""
+    # As one token, "possible scar" holds no hedge.
     masked: list[Token] = []
     at = 0
     while at < len(tokens):
         words = tokens[at : at + len(named)]
-        if [token.form for token in words] == named:
+        if words and [token.form for token in words] == named:
             masked.append(Token(MASK, words[0].begin, words[-1].end))
-            at += len(named)
+            at += len(words)
         else:
             masked.append(tokens[at])
             at += 1
-    return masked
+    units = tag_tokens(masked, vocabulary, "find")
+    mark_assertions(units, sentence, vocabulary)
+    mentions = [at for at, unit in enumerate(units) if unit.name == MASK]
+    return _Reading(tokens, units, mentions)
 
 
-def governing_cues(
-    sentence: str, finding: str = MASK, vocabulary: Vocabulary | None = None
-) -> NamedFinding:
-    """Find the cues that govern a finding in a sentence.
-
-    Args:
-        sentence: any text.
-        finding: the finding's own words as they stand there, or the mask.
-        vocabulary: with a home's own cues; None: the bundled one.
-    """
-    units, mentions = _read(sentence, finding, vocabulary or bundled_vocabulary())
-    spans = tuple((units[at].begin, units[at].end) for at in mentions)
+def governing_cues(sentence: str) -> NamedFinding:
+    """Find the cues that govern the masked finding of a sentence."""
+    _, units, mentions = _read(sentence, MASK)
     begins = [unit.begin for unit in units]
     # Of two edges from the same words the first counts.
     cue_by_span: dict[tuple[int, int], GoverningCue] = {}
     for edge in _edges(units, mentions):
+        position = bisect_left(begins, edge.begin)
+        behind = bisect_left(mentions, position)
+        neighbours = mentions[max(behind - 1, 0) : behind + 1]
+        distance = min(abs(position - mention) for mention in neighbours)
         chain = [edge]
         if edge.category == "hedged":
-            at = bisect_left(begins, edge.begin)
-            chain += _hedges_before(units, at)
-        distance = _distance(bisect_left(begins, edge.begin), mentions)
+            chain += _hedges_before(units, position)
         for link in chain:
             category = PREFERRED if link.cue == "hedged.than" else link.category
             cue = GoverningCue(link.cue, link.begin, link.end, category, distance)
@@ -156,6 +143,7 @@ def governing_cues(
     nearest_first = sorted(
         cue_by_span.values(), key=lambda cue: (cue.distance, cue.begin)
     )
+    spans = tuple((units[at].begin, units[at].end) for at in mentions)
     return NamedFinding(tuple(nearest_first), spans, tuple(_clauses(units)))
 
 
@@ -178,13 +166,7 @@ def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     for at, unit in enumerate(units):
         if unit.kind == "alternative" and _joins_named(units, at):
             # "Crowded vessels or <finding>": what else it may be is in no word list.
-            yield _edge(unit, "alternative")
-
-
-def _edge(unit: TaggedToken, category: Category | str) -> Edge:
-    """Make the edge of a unit that reaches the named finding as this category."""
-    cue = "" if unit.cue is None else unit.cue.id
-    return Edge(cue, unit.begin, unit.end, category)
+            yield unit.edge_as("alternative")
 
 
 def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[Edge]:
@@ -192,7 +174,7 @@ def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[Edge]:
     for unit in reversed(units[max(0, at - _LONGEST_CHAIN) : at]):
         if unit.kind != "hedged" or unit.negation:
             return
-        yield _edge(unit, "hedged")
+        yield unit.edge_as("hedged")
 
 
 def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
@@ -201,28 +183,20 @@ def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
         if unit.kind in ("finding", "break"):
             return
         if unit.cue is not None and unit.cue.id in _CONTRASTS:
-            yield _edge(unit, PREFERRED)
+            yield unit.edge_as(PREFERRED)
             return
 
 
 def _joins_named(units: list[TaggedToken], at: int) -> bool:
     """Whether a joint of alternatives stands beside a mention that is not denied."""
-    behind = first_beyond(units[at + 1 : at + _NEAR], ("place",))
     # "<finding> at the left apex or base": the joint is one of places.
-    if behind is None or behind.kind in _END_OF_PLACES:
+    if kind_beyond(units[at + 1 : at + _NEAR], ("place",)) in ("", *_END_OF_PLACES):
         return False
     findings = (finding_beside(units, at, -1), finding_beside(units, at, 1))
     return any(
-        finding is not None and not finding.negation and finding.sense == NAMED
+        finding is not None and not finding.negation and finding.name == MASK
         for finding in findings
     )
-
-
-def _distance(position: int, mentions: list[int]) -> int:
-    """Count the units between a position and the nearest mention."""
-    behind = bisect_left(mentions, position)
-    neighbours = mentions[max(behind - 1, 0) : behind + 1]
-    return min(abs(position - mention) for mention in neighbours)
 
 
 def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
@@ -235,18 +209,13 @@ def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
                 yield begin, end
             begin = unit.end
             is_mentioned = False
-        is_mentioned = is_mentioned or unit.sense == NAMED
+        is_mentioned = is_mentioned or unit.name == MASK
         end = unit.end
     if is_mentioned:
         yield begin, end
 
 
-# --- what describes a denied finding
-
-
-def denials_of(
-    sentence: str, finding: str = MASK, vocabulary: Vocabulary | None = None
-) -> tuple[NamedDenial, ...]:
+def denials_of(sentence: str, finding: str) -> tuple[NamedDenial, ...]:
     """Find the denials of a finding in a sentence, with the words that describe it.
 
     "No large effusion" denies less than "no effusion". Which words restrict a denial,
@@ -254,47 +223,46 @@ def denials_of(
 
     Args:
         sentence: any text.
-        finding: the finding's own words as they stand there, or the mask.
-        vocabulary: with a home's own cues; None: the bundled one.
+        finding: the finding's own words as they stand there.
 
     Returns:
         One for each mention that is denied, in the order of the sentence; one for each
         mention where none is. Whoever asks knows from elsewhere that it is.
     """
-    vocabulary = vocabulary or bundled_vocabulary()
-    units, mentions = _read(sentence, finding, vocabulary)
-    denied = [at for at in mentions if units[at].negation]
-    tokens = vocabulary.tokens(sentence)
-    return tuple(_denial(sentence, tokens, units, at) for at in denied or mentions)
+    reading = _read(sentence, finding)
+    denied = [at for at in reading.mentions if reading.units[at].negation]
+    return tuple(_denial(sentence, reading, at) for at in denied or reading.mentions)
 
 
-def _denial(
-    sentence: str, tokens: list[Token], units: list[TaggedToken], at: int
-) -> NamedDenial:
+def _denial(sentence: str, reading: _Reading, at: int) -> NamedDenial:
     """Take the words that describe a mention, from its denial on.
 
     Args:
         sentence: its text.
-        tokens: of the sentence.
-        units: of the sentence.
+        reading: of the sentence.
         at: position of the mention.
     """
-    mention = units[at]
-    denial = _denying_edge(mention)
-    begin_of_own = _end_of_last(units[:at], _BEFORE_OWN_WORDS)
-    if denial is not None and denial.begin < mention.begin:
-        begin = denial.begin
+    mention = reading.units[at]
+    before = reading.units[:at]
+    denials = [edge for edge in mention.edges if edge.category in _DENYING]
+    if not mention.negation:
+        denials = []
+    # What has gone, has gone whole.
+    cue = denials[0].cue if denials else ""
+    begin_of_own = _end_of_last(before, _BEFORE_OWN_WORDS)
+    if cue and denials[0].begin < mention.begin:
+        begin = denials[0].begin
         # What the sentence left out stands out of order, as a copy: the first finding
         # is the one that is written first.
         begin_of_list = min(
             unit.begin
-            for unit in units
-            if unit.kind == "finding" and unit.begin >= denial.end
+            for unit in reading.units
+            if unit.kind == "finding" and unit.begin >= denials[0].end
         )
     else:
         # "Large effusion: none": no word stands behind the denial, so that none is of
         # its list, and none is the finding's own.
-        begin = begin_of_list = _end_of_last(units[:at], _BEFORE_DESCRIPTION)
+        begin = begin_of_list = _end_of_last(before, _BEFORE_DESCRIPTION)
         begin_of_own = mention.end
     words = [
         DescribingWord(
@@ -302,22 +270,12 @@ def _denial(
             is_of_list=token.begin < begin_of_list,
             is_own=token.begin >= begin_of_own,
         )
-        for token in reversed(tokens)
-        if begin <= token.begin and token.end <= mention.end
+        for token in reversed(reading.tokens)
+        if begin <= token.begin < mention.end
     ]
-    return NamedDenial("" if denial is None else denial.cue, tuple(words))
+    return NamedDenial(cue, tuple(words))
 
 
-def _denying_edge(mention: TaggedToken) -> Edge | None:
-    """Find the cue that denied it first; what has gone, has gone whole."""
-    if not mention.negation:
-        return None
-    for edge in mention.edges:
-        if _MAKES.get(edge.category) in ("negated", "doubted"):
-            return edge
-    return None
-
-
-def _end_of_last(units: list[TaggedToken], kinds: frozenset[str]) -> int:
+def _end_of_last(units: list[TaggedToken], kinds: tuple[str, ...]) -> int:
     """Find the character behind the last unit of some kinds; 0: there is none."""
     return next((unit.end for unit in reversed(units) if unit.kind in kinds), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lunguage_assets.assertion.axes import axes_of, has_axes, names_axis
+from lunguage_assets.assertion.axes import axes_of, names_axis
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
@@ -42,22 +42,23 @@ def read_noun_phrases(
             unit.become(LexiconEntry("finding", "calcification", "PF"))
         elif unit.kind in ("normal", "abnormal"):
             _join_axis(units, at, text)
-        elif unit.kind == "other" and _is_axis_of_part(units, at):
-            # "The contour of the heart is normal": the noun says along which axis.
-            is_size = _SIZE in axes_of(unit.form)
-            column = "measurement" if is_size else "morphology"
-            unit.become(LexiconEntry("word", code=column))
-        elif unit.code == LIMITATION.code and unit.form in WORDS["overlap"]:
-            # "Opacity due to overlying soft tissues": what lies over it is the cause.
-            if kind_beyond(reversed(units[:at]), ("other", "word")) == "link":
-                unit.become(LexiconEntry("finding", "artifact", "PF"))
-        elif (
-            unit.is_of("device_part")
-            and is_device_named
-            and kind_at(units, at + 1) in ("place", "anatomy")
-        ):
-            # "PICC tip mid SVC": the end leads to its place, as "in" would.
+        elif unit.code == LIMITATION.code and _is_cause(units, at):
+            unit.become(LexiconEntry("finding", "artifact", "PF"))
+        elif is_device_named and _leads_to_place(units, at):
             unit.become(LexiconEntry("preposition"))
+
+
+def _leads_to_place(units: list[TaggedToken], at: int) -> bool:
+    """Whether the end of a device leads to its place as "in" would: "tip mid SVC"."""
+    is_place_next = kind_at(units, at + 1) in ("place", "anatomy")
+    return units[at].is_of("device_part") and is_place_next
+
+
+def _is_cause(units: list[TaggedToken], at: int) -> bool:
+    """Whether what lies over it is the cause: "due to overlying soft tissues"."""
+    is_overlap = units[at].form in WORDS["overlap"]
+    before = kind_beyond(reversed(units[:at]), ("other", "word"))
+    return is_overlap and before == "link"
 
 
 def _share_noun(
@@ -110,18 +111,8 @@ def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:
         judgement.code = "morphology"
 
 
-def _is_axis_of_part(units: list[TaggedToken], at: int) -> bool:
-    if not names_axis(units[at].form) or kind_at(units, at + 1) != "preposition":
-        return False
-    part = first_beyond(units[at + 2 : at + _NEAR], ("place", "word"))
-    return part is not None and part.kind == "anatomy" and has_axes(part.name)
-
-
 def _is_gap_behind(units: list[TaggedToken], at: int) -> bool:
     """Whether the noun of "calcified hilar ___" is blacked out."""
-    # "The aorta is calcified": the noun stands before.
-    if kind_at(units, at - 1) in ("copula", "anatomy"):
-        return False
     noun = first_beyond(units[at + 1 :], ("place", "word", "and"))
     if noun is None or not _GAP.fullmatch(noun.form):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lunguage_assets.assertion.scope import unite_with_ends
+from lunguage_assets.assertion.ends import unite_with_neighbours
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import vocabulary_of_cues
@@ -41,72 +41,38 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     units = tag(phrase, vocabulary_of_cues(), "find")
     if not any(unit.kind in _DENIALS for unit in units):
         return (Segment(phrase, is_denied=False),)
-    unite_with_ends(units)
-    splitter = _Splitter(phrase)
+    unite_with_neighbours(units)
+    segments: list[Segment] = []
+    begin = 0
+    denial: TaggedToken | None = None
     for at, unit in enumerate(units):
-        if unit.kind not in _DENIALS:
-            splitter.pass_over(unit)
-        elif _looks_back(units, at):
-            splitter.deny_before(unit)
-        else:
-            splitter.deny_behind(unit)
-    return splitter.finished()
+        if unit.kind in _DENIALS:
+            looks_back = _looks_back(units, at)
+            is_denied = looks_back or denial is not None
+            segments.append(Segment(phrase[begin : unit.begin].strip(), is_denied))
+            begin = unit.end
+            denial = None if looks_back else unit
+        elif denial is not None and _ends_denial(unit, denial):
+            # "Non-loculated collection": a prefix denies its own word.
+            is_prefix = denial.form in WORDS["denying_prefixes"]
+            end = unit.end if is_prefix else unit.begin
+            segments.append(Segment(phrase[begin:end].strip(), is_denied=True))
+            begin = end
+            denial = None
+    segments.append(Segment(phrase[begin:].strip(), denial is not None))
+    return tuple(segment for segment in segments if segment.text)
 
 
 def _looks_back(units: list[TaggedToken], at: int) -> bool:
     """Whether a cue denies what stands before it: "tension not seen"."""
-    if units[at].kind == "negated before":
-        return True
     # "Loculation: none": nothing stands behind the cue.
-    is_last = kind_at(units, at + 1) in ("", "break")
-    cue = units[at].cue
-    return at > 0 and is_last and cue is not None and cue.direction == "both"
+    is_last = at > 0 and kind_at(units, at + 1) in ("", "break")
+    is_both = units[at].direction == "both"
+    return units[at].kind == "negated before" or (is_last and is_both)
 
 
-class _Splitter:
-    """The segments of a phrase so far, and whether the words to come are denied."""
-
-    def __init__(self, phrase: str) -> None:
-        self._phrase = phrase
-        self._segments: list[Segment] = []
-        self._begin = 0
-        self._denial: TaggedToken | None = None
-
-    def pass_over(self, unit: TaggedToken) -> None:
-        """Go on behind a word that is no denial, and may end one."""
-        if self._denial is None:
-            return
-        if self._denial.form in WORDS["denying_prefixes"]:
-            # "Non-loculated collection": a prefix denies its own word.
-            self._close(unit.end)
-            return
-        # "Not acute but chronic", "not loculated, now loculated"
-        turns_back = unit.kind == "break" or unit.form in WORDS["turns_back"]
-        # "Not acute and chronic"
-        is_joint_behind_next = unit.kind == "and" and self._denial.reaches_next
-        if turns_back or is_joint_behind_next:
-            self._close(unit.begin)
-
-    def deny_behind(self, cue: TaggedToken) -> None:
-        """Deny the words behind a cue."""
-        self._close(cue.begin)
-        self._begin = cue.end
-        self._denial = cue
-
-    def deny_before(self, cue: TaggedToken) -> None:
-        """Deny the words between the denial or break before a cue and the cue."""
-        self._denial = cue
-        self._close(cue.begin)
-        self._begin = cue.end
-
-    def finished(self) -> tuple[Segment, ...]:
-        """Give all segments that have words."""
-        self._close(len(self._phrase))
-        return tuple(self._segments)
-
-    def _close(self, end: int) -> None:
-        text = self._phrase[self._begin : end].strip()
-        if text:
-            self._segments.append(Segment(text, self._denial is not None))
-        self._begin = end
-        self._denial = None
+def _ends_denial(unit: TaggedToken, denial: TaggedToken) -> bool:
+    """Whether a denial ends at a word: "not acute but chronic", "not acute and ..."."""
+    is_turn = unit.kind == "break" or unit.form in WORDS["turns_back"]
+    is_joint = unit.kind == "and" and denial.reaches_next
+    return is_turn or is_joint or denial.form in WORDS["denying_prefixes"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import Meant
+from lunguage_assets.assertion.claims import mark_claims
 from lunguage_assets.assertion.noun_phrases import read_noun_phrases
 from lunguage_assets.assertion.run_ons import divide_run_ons
-from lunguage_assets.assertion.scope import mark_claims
 from lunguage_assets.assertion.sides import restore_sides
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.unanswered import mark_unanswered

@@ -5,7 +5,7 @@ Without a break the heart would be denied. Dictated reports lack their signs oft
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.scope import STATEMENT_BEGINS
+from lunguage_assets.assertion.lists import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
     has_kind,
@@ -14,7 +14,6 @@ from lunguage_assets.assertion.units import (
     kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
-from lunguage_assets.assertion.word_files import WORDS
 
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
@@ -62,16 +61,14 @@ def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
     part = at
     while kind_at(units, part) == "place":
         part += 1
-    # "Normal chest" judges itself, and needs no predicate.
-    if kind_at(units, part) != "anatomy" or units[part].code == "normal":
+    if kind_at(units, part) != "anatomy":
         return False
     predicate = kind_at(units, part + 1)
     if predicate == "copula":
         # A colon counts as a verb elsewhere, but begins no judgement.
         return units[part + 1].form != ":"
-    # "No effusion lungs clear", but "no effusion heart enlarged" may be a list.
-    is_behind_normal = units[at - 1].kind == "normal"
-    return predicate == "normal" or (predicate == "abnormal" and is_behind_normal)
+    # "No effusion lungs clear"
+    return predicate in _PREDICATES
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
@@ -86,7 +83,4 @@ def _begins_finding(units: list[TaggedToken], at: int) -> bool:
             verb += 1
         return has_kind(units[at:verb], "finding") and kind_at(units, verb) == "copula"
     is_size = first.kind in ("word", "abnormal") and first.code in STATEMENT_BEGINS
-    # "No pneumothorax large effusion" lacks an "or".
-    if not is_size or first.form in WORDS["denied_sizes"]:
-        return False
-    return kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
+    return is_size and kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"

@@ -7,14 +7,15 @@ Only the shapes that real reports have are here; every other one is left open.
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.cues import cue_named
-from lunguage_assets.assertion.scope import COURSES
+from itertools import takewhile
+
+from lunguage_assets.assertion.lists import COURSES
 from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, has_kind, kind_at
-from lunguage_assets.assertion.vocabulary import LexiconEntry, entry_of
+from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
-_JOINTS = frozenset({"break", "comma", "and"})
-_SIZES = frozenset({"measurement", "severity"})
+_JOINTS = ("break", "comma", "and")
+_PREDICATES = ("ended", "negated before", "negated")
 
 
 def restore_sides(units: list[TaggedToken]) -> None:
@@ -23,8 +24,6 @@ def restore_sides(units: list[TaggedToken]) -> None:
     Args:
         units: of the sentence; changed in place.
     """
-    if not has_kind(units, "finding"):
-        return
     subject: TaggedToken | None = None
     at = 0
     while at < len(units):
@@ -33,8 +32,10 @@ def restore_sides(units: list[TaggedToken]) -> None:
             # What is said next of a part of the body is said of it.
             subject = unit if unit.kind == "finding" else None
         elif subject is not None and kind_at(units, at - 1) in _JOINTS:
-            statement = _statement_at(units, at)
-            if not has_kind(statement, "finding", "anatomy"):
+            statement = list(
+                takewhile(lambda unit: unit.kind not in _JOINTS, units[at:])
+            )
+            if statement and not has_kind(statement, "finding", "anatomy"):
                 _restore(units, at, statement, subject)
         at += 1
 
@@ -53,44 +54,29 @@ def _restore(
         statement: its units.
         subject: the finding that was named before.
     """
-    one = next((unit for unit in statement if unit.form in WORDS["one"]), None)
-    if one is not None and at > 0 and statement[0].code in _SIZES:
-        # "... but a small one on the right"
-        units[units.index(one)] = subject.copy()
-        return
     first = statement[0]
-    position = at
-    is_predicate = first.kind in ("ended", "negated before")
-    if not any(_is_side(unit) for unit in statement):
+    sides = list(filter(_is_side, statement))
+    predicates = list(filter(_is_predicate, statement))
+    ones = [i for i, unit in enumerate(statement, at) if unit.form in WORDS["one"]]
+    if ones and first.code in ("measurement", "severity"):
+        # "... but a small one on the right"
+        units[ones[0]] = subject.copy()
         return
-    if first.form in WORDS["none"]:
-        # "Large on the left and none on the right": "none" is "no effusion".
-        first.become(entry_of(cue_named("negated.none_here")))
-        position = at + 1
-    elif _is_side(first):
-        if not _has_predicate(statement):
-            return
+    if not sides or not predicates:
+        return
+    if _is_side(first):
         _read_bare_not(units, at, statement[-1])
-        position = at + 1
-    elif first.kind == "negated" and has_kind(statement, "preposition"):
+        units.insert(at + 1, subject.copy())
+    elif first.kind == "negated":
         # "... but not on the right"
-        position = at + 1
-    elif first.code in _SIZES and has_kind(units[:at], "negated"):
-        # "No effusion on the right and a trace on the left"
-        position = at + 1
-    elif not is_predicate and first.code not in COURSES:
-        return
-    units.insert(position, subject.copy())
-
-
-def _has_predicate(statement: list[TaggedToken]) -> bool:
-    kinds = ("ended", "negated before", "negated")
-    return any(unit.kind in kinds or unit.code in COURSES for unit in statement)
+        units.insert(at + 1, subject.copy())
+    elif first is predicates[0]:
+        units.insert(at, subject.copy())
 
 
 def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None:
     """Read the "not" of "the left has gone, the right has not": it is still there."""
-    if last.kind != "negated" or last.form not in WORDS["left_out_verbs"]:
+    if last.kind != "negated":
         return
     last.has_spoken = True
     if has_kind(units[:at], "ended"):
@@ -100,12 +86,8 @@ def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None
         last.become(LexiconEntry("negated before", cue=last.cue))
 
 
-def _statement_at(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """Take the units up to the next joint."""
-    end = at + 1
-    while end < len(units) and units[end].kind not in _JOINTS:
-        end += 1
-    return units[at:end]
+def _is_predicate(unit: TaggedToken) -> bool:
+    return unit.kind in _PREDICATES or unit.code in COURSES
 
 
 def _is_side(unit: TaggedToken) -> bool:

@@ -10,18 +10,13 @@ import re
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.units import (
-    UNKNOWN,
-    TaggedToken,
-    has_kind,
-    kind_at,
-)
+from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
 from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, entry_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _NUMBER = re.compile(r"\d")
 _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
-_IN_SIZES = frozenset({"x", "by", "to"})
+_IN_SIZES = ("x", "by", "to")
 """Words inside a size: "2 x 3 cm", "2 to 3 cm"."""
 
 _LEVEL = LexiconEntry("place")
@@ -57,160 +52,124 @@ def tag_tokens(
     position = 0
     is_definite = False
     while position < len(tokens):
-        sense, end = vocabulary.match(tokens, position, section)
-        if sense is None:
-            unit, end = _unlisted(tokens, position, units)
+        entry, end = vocabulary.match(tokens, position, section)
+        if entry is None:
+            read, end = _unlisted(tokens, position)
         else:
-            unit = _listed(sense, tokens, position, end, units, section)
-        if unit.kind != "article":
-            unit.is_definite = is_definite
-            units.append(unit)
-        is_definite = unit.kind == "article" and unit.form in WORDS["definite"]
+            kind_before = units[-1].kind if units else ""
+            read = _listed(entry, tokens[position:end], kind_before, section)
+        is_article = read[-1].kind == "article"
+        if not is_article:
+            read[-1].is_definite = is_definite
+            units += read
+        is_definite = is_article and read[-1].form in WORDS["definite"]
         position = end
     return units
 
 
-def _unlisted(
-    tokens: list[Token], at: int, before: list[TaggedToken]
-) -> tuple[TaggedToken, int]:
-    """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
-    token = tokens[at]
-    sense = UNKNOWN
-    if _LEVEL_OF_BONE.fullmatch(token.form):
-        # "At T8", "the 5th".
-        sense = _LEVEL
-    elif _NUMBER.match(token.form):
-        end = _end_of_size(tokens, at)
-        if end is not None:
-            return _measured(tokens, at, end, before)
-    return TaggedToken(sense, token.form, token.begin, token.end), at + 1
-
-
-def _end_of_size(tokens: list[Token], at: int) -> int | None:
-    """Find the position behind "2.3 x 1.4 cm" or "5 mm"; none where it is no size."""
-    unit_of_size = at
-    while unit_of_size < len(tokens):
-        form = tokens[unit_of_size].form
-        if not _NUMBER.match(form) and form not in _IN_SIZES:
-            break
-        unit_of_size += 1
-    if unit_of_size == len(tokens):
-        return None
-    is_size = tokens[unit_of_size].form in WORDS["units_of_size"]
-    return unit_of_size + 1 if is_size else None
-
-
-def _measured(
-    tokens: list[Token], at: int, end: int, before: list[TaggedToken]
-) -> tuple[TaggedToken, int]:
-    """Read a size, or a distance with the preposition of what it is measured from.
+def _unlisted(tokens: list[Token], at: int) -> tuple[list[TaggedToken], int]:
+    """Read what begins no spelling: a vertebra, a size, a distance, or unknown.
 
     Args:
         tokens: of the sentence.
-        at: position of its first number.
-        end: position behind its unit.
-        before: the units before it; a distance is added.
+        at: position of the first one.
 
     Returns:
-        The unit, and the position behind it.
+        The units, and the position behind them.
     """
-    number = tokens[at]
-    begin = number.begin
+    token = tokens[at]
+    end = _end_of_size(tokens, at)
+    if end is None:
+        # "At T8", "the 5th".
+        entry = _LEVEL if _LEVEL_OF_BONE.fullmatch(token.form) else UNKNOWN
+        return [TaggedToken(entry, token.form, token.begin, token.end)], at + 1
+    begin = token.begin
     if at > 0 and tokens[at - 1].form in WORDS["about"]:
         # "About 3 cm" is quoted as a whole.
         begin = tokens[at - 1].begin
     if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
         # "5 cm above the carina" is where a device ends, no size.
-        direction = tokens[end]
-        before.append(TaggedToken(_DISTANCE, direction.form, begin, direction.end))
-        return TaggedToken(_AWAY, "at", direction.end, direction.end), end + 1
-    unit_of_size = tokens[end - 1]
-    return TaggedToken(_SIZE, number.form, begin, unit_of_size.end), end
+        away = tokens[end]
+        distance = TaggedToken(_DISTANCE, away.form, begin, away.end)
+        return [distance, TaggedToken(_AWAY, "at", away.end, away.end)], end + 1
+    return [TaggedToken(_SIZE, token.form, begin, tokens[end - 1].end)], end
+
+
+def _end_of_size(tokens: list[Token], at: int) -> int | None:
+    """Find the position behind "2.3 x 1.4 cm" or "5 mm"; none where it is no size."""
+    if not _NUMBER.match(tokens[at].form):
+        return None
+    for end in range(at + 1, len(tokens)):
+        form = tokens[end].form
+        if form in WORDS["units_of_size"]:
+            return end + 1
+        if not _NUMBER.match(form) and form not in _IN_SIZES:
+            break
+    return None
 
 
 def _listed(
-    sense: LexiconEntry,
-    tokens: list[Token],
-    at: int,
-    end: int,
-    before: list[TaggedToken],
-    section: str,
-) -> TaggedToken:
-    """Make the unit of a spelling, whose meaning may depend on the word before.
+    entry: LexiconEntry, words: list[Token], kind_before: str, section: str
+) -> list[TaggedToken]:
+    """Make the unit of a spelling, and of what it names besides.
 
     Args:
-        sense: that the spelling has alone.
-        tokens: of the sentence.
-        at: position of its first token.
-        end: position behind its last token.
-        before: the units before it; what it names besides is added.
+        entry: its meaning alone; it may depend on the word before.
+        words: its tokens.
+        kind_before: kind of the unit before.
         section: code of the sentence's section.
     """
-    first = tokens[at]
-    last = tokens[end - 1]
-    previous = tokens[at - 1] if at > 0 else None
-    sense = _beside(sense, first, previous, before, section)
-    unit = TaggedToken(sense, first.form, first.begin, last.end)
-    unit.is_single_word = last is first
-    if sense.kind in ("place", "anatomy") and not unit.is_single_word:
-        unit.noun = _noun_of_place(tokens[at:end])
-    # "There was no effusion on the prior film": what is told of a film may be past.
-    if sense.kind == "break" and last.form in ("was", "were"):
-        unit.code = "there was"
-    if sense.kind == "ended":
-        # "Removed" of "has now been removed" is what stands in the row.
-        for token in tokens[at:end]:
-            unit.begin = token.begin
-            if token.form not in WORDS["auxiliaries"]:
-                break
-    # "Increased" of "increased in": the last word only leads on to the finding.
-    leads_on = last.form in WORDS["leads_on"] and not unit.is_single_word
-    if leads_on and sense.kind in ("word", "ended"):
-        last_quoted = tokens[end - 2]
-        unit.end = last_quoted.end
-    return unit
+    first = words[0]
+    last = words[-1]
+    read: list[TaggedToken] = []
+    if entry.kind == "question":
+        entry = _question(first, kind_before, section)
+    elif first.form == "free" and entry.kind == "negated" and kind_before == "copula":
+        # "The lungs are free of infiltrate" also says that the lungs are clear.
+        read.append(TaggedToken(_NORMAL, first.form, first.begin, first.end))
+    elif first.form in WORDS["extubated"] and entry.kind == "ended":
+        # An endotracheal tube was there, and is no more.
+        read.append(TaggedToken(_AIRWAY, first.form, first.begin, first.end))
+    elif first.form == "otherwise" and entry.kind == "break":
+        # "The lungs are otherwise clear": nothing new begins.
+        entry = UNKNOWN if kind_before in ("copula", "anatomy") else entry
+    unit = TaggedToken(entry, first.form, first.begin, last.end)
+    unit.is_single_word = len(words) == 1
+    if unit.kind in ("place", "anatomy") and not unit.is_single_word:
+        unit.noun = _noun_of_place(words)
+    _quote_less(unit, words)
+    return [*read, unit]
 
 
-def _noun_of_place(tokens: list[Token]) -> TaggedToken | None:
+def _noun_of_place(words: list[Token]) -> TaggedToken | None:
     """Take the noun of a place: "zone" of "right upper lung zone" is "lung zone"."""
-    last = tokens[-1]
+    last = words[-1]
     if last.form not in WORDS["nouns_of_places"]:
         return None
-    begin = last.begin
-    before_last = tokens[-2]
     # "Lung zone" of "right upper lung zone", and "zone" of "lung zone".
-    if before_last.form == "lung" and len(tokens) > 2:
-        begin = before_last.begin
+    has_organ = len(words) > 2 and words[-2].form == "lung"
+    begin = words[-2].begin if has_organ else last.begin
     return TaggedToken(_LEVEL, last.form, begin, last.end)
 
 
-def _beside(
-    sense: LexiconEntry,
-    first: Token,
-    previous: Token | None,
-    before: list[TaggedToken],
-    section: str,
-) -> LexiconEntry:
-    """Give a spelling the meaning that it has behind the word before it.
+def _quote_less(unit: TaggedToken, words: list[Token]) -> None:
+    """Leave out of a spelling what a row does not quote of it.
 
     Args:
-        sense: that it has alone.
-        first: its first word.
-        previous: the word before it.
-        before: the units before it; what it names besides is added.
-        section: code of its section.
+        unit: of the spelling; changed in place.
+        words: its tokens.
     """
-    last_unit = len(before) - 1
-    kind_before = kind_at(before, last_unit)
-    if sense.kind == "question":
-        return _question(first, kind_before, section)
-    besides = _named_besides(sense, first, kind_before)
-    if besides is not None:
-        before.append(TaggedToken(besides, first.form, first.begin, first.end))
-        return sense
-    if _says_nothing_here(sense, first, previous, before):
-        return UNKNOWN
-    return sense
+    *leading, last = words
+    if unit.kind == "break" and last.form in WORDS["then"]:
+        # "There was no effusion on the prior film": what is told of a film may be past.
+        unit.code = "there was"
+    if unit.kind == "ended":
+        # "Removed" of "has now been removed" is what stands in the row.
+        quoted = (word for word in words if word.form not in WORDS["auxiliaries"])
+        unit.begin = next(quoted, last).begin
+    if unit.kind in ("word", "ended") and leading and last.form in WORDS["leads_on"]:
+        # "Increased" of "increased in": the last word only leads on to the finding.
+        unit.end = leading[-1].end
 
 
 def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
@@ -227,41 +186,3 @@ def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
     # Under History "any effusion" is a question; elsewhere, the aim of an examination.
     cue = "question.of_request" if section == "hist" else "aim.of_question"
     return entry_of(cue_named(cue))
-
-
-def _named_besides(
-    sense: LexiconEntry, first: Token, kind_before: str
-) -> LexiconEntry | None:
-    """Find what a cue names itself, besides what it says of others."""
-    is_free = first.form == "free" and sense.kind == "negated"
-    if is_free and kind_before == "copula":
-        # "The lungs are free of infiltrate" also says that the lungs are clear.
-        return _NORMAL
-    # "Extubated": an endotracheal tube was there, and is no more.
-    if sense.kind == "ended" and first.form in WORDS["extubated"]:
-        return _AIRWAY
-    return None
-
-
-def _says_nothing_here(
-    sense: LexiconEntry, first: Token, previous: Token | None, before: list[TaggedToken]
-) -> bool:
-    """Whether a spelling has lost its meaning behind other words.
-
-    Args:
-        sense: that it has alone.
-        first: its first word.
-        previous: the word before it.
-        before: the units before it.
-    """
-    if first.form == "otherwise" and sense.kind == "break":
-        # "The lungs are otherwise clear": nothing new begins.
-        last_unit = len(before) - 1
-        return kind_at(before, last_unit) in ("copula", "anatomy")
-    if first.form == "raised":
-        # "The possibility of pneumonia is raised": not elevated.
-        return has_kind(before, "hedged")
-    if first.form == "old":
-        # "75 year old".
-        return previous is not None and previous.form in WORDS["ages"]
-    return False

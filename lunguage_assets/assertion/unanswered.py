@@ -11,20 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.axes import names_axis
 from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import cue_path
-from lunguage_assets.assertion.scope import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     DEVICE,
     OWN_WORDS,
     TaggedToken,
     first_beyond,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -33,13 +32,10 @@ from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.packaged_data import read_as
 
 _MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
-_VERBS: frozenset[Kind] = frozenset({"copula", "seen", "negated before", "ended"})
 _ASKED: frozenset[Category] = frozenset(
     {"negated", "doubted", "ended", "hedged", "setting", "limitation", "mimic"}
 )
 """Categories of cues that have to reach something."""
-_GOES_ON = frozenset({"which", "that", "it", "this", "they", "these", "where"})
-"""Breaks behind which the mention before is still spoken of."""
 _IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
 """What stands between the members of a list that nothing but commas join."""
 _ANSWER_SIGNS = frozenset({":", "-", "–", "—"})
@@ -47,7 +43,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile("x{3,}")
 
 
-class _SpeakingWords(BaseModel, extra="forbid"):
+class _Group(BaseModel, extra="forbid"):
     """Words that speak of one thing, why, and a sentence with them."""
 
     reason: str
@@ -58,16 +54,11 @@ class _SpeakingWords(BaseModel, extra="forbid"):
 class _Unanswered(BaseModel, extra="forbid"):
     """The content of unanswered.yaml."""
 
-    groups: dict[str, _SpeakingWords]
+    groups: dict[str, _Group]
 
 
 class _Harmless(BaseModel, extra="forbid"):
-    """The content of harmless.yaml.
-
-    Attributes:
-        counted: word -> how often reports have it.
-        grammar: words of English that say nothing by themselves.
-    """
+    """The content of harmless.yaml: words with their counts, and words of English."""
 
     counted: dict[str, int]
     grammar: list[str]
@@ -140,26 +131,22 @@ def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
     for at, following in reversed(list(pairwise(findings))):
         first = units[at]
         second = units[following]
-        begins = {edge.begin for edge in second.edges if edge.begin > second.begin}
-        if first.edges or not (begins or second.unanswered):
+        # "Opacity, pneumonia possible" states the opacity as a sign of the second.
+        is_answered = first.edges or first.name in WORDS["explained_signs"]
+        if is_answered or not _is_bare_list(units[at + 1 : following]):
             continue
-        if _is_bare_list(units, at, following):
-            predicates = tuple(unit for unit in units if unit.begin in begins)
-            first.unanswered = predicates[:1] or second.unanswered
+        begins = {edge.begin for edge in second.edges if edge.begin > second.begin}
+        first.unanswered = second.unanswered
+        if begins:
+            predicates = (unit for unit in units if unit.begin in begins)
+            first.unanswered = (next(predicates),)
 
 
-def _is_bare_list(units: list[TaggedToken], at: int, following: int) -> bool:
-    """Whether commas alone join two findings, and the first is stated by nothing.
-
-    "Mild edema, pneumonia possible" states it by its size, "opacity, pneumonia
-    possible" as a sign of the second.
-    """
-    between = {unit.kind for unit in units[at + 1 : following]}
-    if "comma" not in between or between - _IN_LISTS:
-        return False
-    own_words = takewhile(lambda unit: unit.kind in OWN_WORDS, reversed(units[:at]))
-    is_sign = units[at].name in WORDS["explained_signs"]
-    return not is_sign and all(word.code not in STATEMENT_BEGINS for word in own_words)
+def _is_bare_list(between: list[TaggedToken]) -> bool:
+    """Whether nothing but commas joins two members of a list."""
+    return has_kind(between, "comma") and all(
+        unit.kind in _IN_LISTS for unit in between
+    )
 
 
 def _is_listed(unit: TaggedToken, text: str) -> bool:
@@ -169,10 +156,8 @@ def _is_listed(unit: TaggedToken, text: str) -> bool:
 def _parts_of(units: list[TaggedToken]) -> list[_Part]:
     parts = [_Part([], begins_clause=True)]
     for unit in units:
-        ends_clause = unit.kind == "break" and unit.form not in _GOES_ON
-        is_sign = unit.form in _ANSWER_SIGNS
-        if ends_clause or (unit.kind == "comma" and not is_sign):
-            parts.append(_Part([], begins_clause=ends_clause))
+        if unit.kind in ("break", "comma"):
+            parts.append(_Part([], begins_clause=unit.kind == "break"))
         else:
             parts[-1].units.append(unit)
     return [part for part in parts if part.units]
@@ -188,8 +173,6 @@ def _concerned(parts: list[_Part], number: int) -> list[TaggedToken]:
     before = number
     while before > 0 and (not mentions or not parts[before].begins_clause):
         before -= 1
-        if any(unit.kind in _VERBS for unit in parts[before].units) and mentions:
-            break
         mentions += parts[before].mentions
     behind = number + 1
     while not mentions and behind < len(parts):
@@ -227,7 +210,7 @@ def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
     form = units[at].form
     if not _WORD.fullmatch(words) or _REMOVED.match(form):
         return False
-    if form in harmless_words() or words in harmless_words() or names_axis(form):
+    if form in harmless_words():
         return False
     before = kind_at(units, at - 1)
     leads = kind_beyond(reversed(units[:at]), ("place", "word"))

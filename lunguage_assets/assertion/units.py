@@ -1,7 +1,7 @@
 """Units: the known spellings of a sentence, and the edges from cues to units.
 
 What belongs here: what a unit is, what cues have said of it, and looking at its
-neighbours. Which cue reaches which unit is decided in `scope.py`.
+neighbours. Which cue reaches which unit is decided in `claims.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Category, Meant
+from lunguage_assets.assertion.categories import (
+    CATEGORIES,
+    Category,
+    CategoryRule,
+    Direction,
+    Meant,
+    Reach,
+)
 from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
@@ -27,8 +34,11 @@ DEVICE = "OTH"
 LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = LexiconEntry("other")
+_NO_RULE = CategoryRule("", "")
 
+DEFINITE = "the"
 _LONGEST_CLAUSE = 40
+_NEAR = 8
 _ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
 
 Negation = Literal["", "definite", "doubtful"]
@@ -46,7 +56,7 @@ class Edge(NamedTuple):
     cue: str
     begin: int
     end: int
-    category: Category | str
+    category: str
 
 
 @dataclass(eq=False, slots=True)
@@ -113,14 +123,39 @@ class TaggedToken:
         return self.cue is not None and self.cue.category in categories
 
     @property
+    def rule(self) -> CategoryRule:
+        """What it does, as a cue."""
+        return CATEGORIES[self.cue.category] if self.cue is not None else _NO_RULE
+
+    @property
+    def makes(self) -> Meant | Literal[""]:
+        """What it makes of what it reaches, as a cue."""
+        return self.rule.makes
+
+    @property
+    def denies(self) -> bool:
+        """Whether it denies what it reaches, surely or with doubt."""
+        return self.makes in ("negated", "doubted")
+
+    @property
+    def direction(self) -> Direction | Literal[""]:
+        """Where it looks, as a cue."""
+        return self.cue.direction if self.cue is not None else ""
+
+    @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
         return self.is_of("doubted", "mimic")
 
     @property
+    def reach(self) -> Reach | Literal[""]:
+        """How far it reaches, as a cue."""
+        return self.cue.reach if self.cue is not None else ""
+
+    @property
     def reaches_next(self) -> bool:
         """Whether, as a cue, it is said of what follows directly only: "possible"."""
-        return self.cue is not None and self.cue.reach == "next"
+        return self.reach == "next"
 
     def stops_at(self, unit: TaggedToken) -> bool:
         """Whether, as a cue, its reach ends at a word that its entry names."""
@@ -164,9 +199,14 @@ class TaggedToken:
             self.doubt_denial(by)
 
     def doubt_denial(self, by: TaggedToken) -> None:
-        """Make a denial one with doubt; what has gone stays gone."""
+        """Make a denial one with doubt.
+
+        "The possible effusion has resolved": it has gone, unlike what "has probably
+        resolved".
+        """
         by.has_spoken = True
-        if self.negation == "definite" and self.past is None:
+        is_of_end = self.past is None or by.begin > self.begin
+        if self.negation == "definite" and is_of_end:
             self.negation = "doubtful"
             self._note(by)
 
@@ -182,11 +222,14 @@ class TaggedToken:
             self.aside = reason
             self._note(by)
 
+    def edge_as(self, category: str) -> Edge:
+        """Make its edge, as a cue, under a category."""
+        return Edge(self.cue.id if self.cue else "", self.begin, self.end, category)
+
     def _note(self, by: TaggedToken) -> None:
         by.has_spoken = True
-        cue = by.cue
-        if cue is not None:
-            self.edges.append(Edge(cue.id, by.begin, by.end, cue.category))
+        if by.cue is not None:
+            self.edges.append(by.edge_as(by.cue.category))
 
 
 def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
@@ -216,15 +259,24 @@ def kind_at(units: Sequence[TaggedToken], at: int) -> str:
     return units[at].kind if 0 <= at < len(units) else ""
 
 
-def form_at(units: Sequence[TaggedToken], at: int) -> str:
-    """Find the first word of the unit at a position; empty: beyond the sentence."""
-    return units[at].form if 0 <= at < len(units) else ""
-
-
 def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
     behind = units[at + 1 :]
     return list(takewhile(lambda unit: unit.kind != "break", behind))
+
+
+def forms_of_own_words(units: list[TaggedToken], finding: TaggedToken) -> set[str]:
+    """List the words right before a finding that are said of it.
+
+    Of one that is spoken of as known, also `definite`: "evaluation of the effusion".
+    """
+    at = units.index(finding)
+    before = reversed(units[max(0, at - _NEAR) : at])
+    words = [*takewhile(lambda unit: unit.kind in OWN_WORDS, before), finding]
+    forms = {word.form for word in words}
+    if any(word.is_definite for word in words):
+        forms.add(DEFINITE)
+    return forms
 
 
 def begin_of_clause(units: list[TaggedToken], at: int) -> int:

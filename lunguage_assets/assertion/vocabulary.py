@@ -262,18 +262,18 @@ def _holds(
     """
     if cue is None or not cue.is_conditional:
         return True
+    if cue.sections and section not in cue.sections:
+        return False
     earlier = _clause(reversed(tokens[max(0, start - _NEAR) : start]))
     later = _clause(tokens[end : end + _NEAR])
     before = tokens[start - 1].form if start > 0 else "."
     behind = tokens[end].form if end < len(tokens) else "."
-    return not (
-        (cue.sections and section not in cue.sections)
-        or before in cue.not_after
-        or behind in cue.not_before
-        or (cue.only_after and before not in cue.only_after)
-        or (cue.after_any and cue.after_any.isdisjoint(earlier))
-        or (cue.before_any and cue.before_any.isdisjoint(later))
-    )
+    if before in cue.not_after or behind in cue.not_before:
+        return False
+    required = (
+        (cue.only_after, {before}), (cue.after_any, earlier), (cue.before_any, later),
+    )  # fmt: skip
+    return all(words & near for words, near in required if words)
 
 
 def _clause(tokens: Iterable[Token]) -> set[str]:
