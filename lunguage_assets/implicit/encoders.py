@@ -87,31 +87,29 @@ class CachedEmbedder:
         self.path = folder / f"{name}-{digest}.parquet"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """Encode n phrases as n x d; when it fails, what there is then is kept.
+        """Encode n phrases as n x d; what is new is kept batch by batch.
 
         Raises:
             InputError: the file of kept vectors cannot be read.
         """
         vector_by_phrase = self._kept() if self.path.exists() else {}
+        missing = set(phrases) - vector_by_phrase.keys()
         # Phrases of one length go through a model together.
-        missing = sorted(
-            set(phrases) - vector_by_phrase.keys(),
-            key=lambda phrase: (len(phrase), phrase),
-        )
-        for start in range(0, len(missing), KEPT_EVERY):
-            batch = missing[start : start + KEPT_EVERY]
+        in_order = sorted(missing, key=lambda phrase: (len(phrase), phrase))
+        for start in range(0, len(in_order), KEPT_EVERY):
+            batch = in_order[start : start + KEPT_EVERY]
             answer = self._inner.encode(batch)
             vectors = checked_vectors(self.identity, answer, len(batch))
-            vector_by_phrase.update(zip(batch, vectors.astype(np.float32), strict=True))
+            vector_by_phrase.update(zip(batch, vectors, strict=True))
             self._keep(vector_by_phrase)
         return np.stack([vector_by_phrase[phrase] for phrase in phrases])
 
     def _kept(self) -> dict[str, Floats]:
         try:
             with pq.ParquetFile(self.path, page_checksum_verification=True) as source:
-                table = source.read(["phrase", "vector"], use_threads=False)
-            vectors = np.stack(table.column("vector").to_numpy()).astype(np.float32)
-            return dict(zip(table.column("phrase").to_pylist(), vectors, strict=True))
+                table = source.read(use_threads=False)
+            vectors = np.stack(table["vector"].to_numpy())
+            return dict(zip(table["phrase"].to_pylist(), vectors, strict=True))
         except (OSError, pa.ArrowException, KeyError, ValueError) as error:
             raise InputError(
                 str(self.path),
@@ -121,11 +119,8 @@ class CachedEmbedder:
             ) from None
 
     def _keep(self, vector_by_phrase: dict[str, Floats]) -> None:
-        columns = {
-            "phrase": list(vector_by_phrase),
-            "vector": list(vector_by_phrase.values()),
-        }
-        table = pa.table(columns)
+        phrases = list(vector_by_phrase)
+        table = pa.table({"phrase": phrases, "vector": list(vector_by_phrase.values())})
 
         def write(stream: BinaryIO) -> None:
             os.fchmod(stream.fileno(), 0o600)

@@ -36,8 +36,6 @@ class LexicalEmbedder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._singular = remembered(self._find_singular)
-        self._term_of_finding = remembered(self._rewrite_finding)
-        self._term_of_location = remembered(self._rewrite_location)
         self._bag = remembered(self._make_bag)
 
     def cosines(self, phrases: Sequence[str]) -> Floats:
@@ -58,47 +56,33 @@ class LexicalEmbedder:
         bag: set[str] = set()
         # The finding comes first.
         for length in range(min(_LONGEST_TERM, len(words)), 0, -1):
-            term = self._term_of_finding(words[:length])
+            finding = self._vocabulary.finding(" ".join(words[:length]))
+            term = self._other_words(finding, words[:length])
             if term:
                 bag.update(term)
                 words = words[length:]
                 break
         while words:
-            length, term = self._next_word(words)
-            bag.update(term)
+            for length in range(_LONGEST_ABBREVIATED_LOCATION, 0, -1):
+                location = self._canonical_location(" ".join(words[:length]))
+                term = self._other_words(location, words[:length])
+                if term:
+                    break
+            bag.update(term or [self._singular(words[0])])
             words = words[length:]
         return frozenset(bag - _FUNCTION_WORDS or {phrase})
 
-    def _next_word(self, words: Words) -> tuple[int, Words]:
-        """Read the location that words begin with, or else one word; how many too."""
-        for length in range(min(_LONGEST_ABBREVIATED_LOCATION, len(words)), 0, -1):
-            location = self._term_of_location(words[:length])
-            if location:
-                return length, location
-        return 1, (self._singular(words[0]),)
-
-    def _rewrite_finding(self, words: Words) -> Words:
-        return self._rewritten(words, self._vocabulary.finding(" ".join(words)))
-
-    def _rewrite_location(self, words: Words) -> Words:
-        return self._rewritten(words, self._canonical_location(" ".join(words)))
-
-    def _rewritten(self, words: Words, canonical: str) -> Words:
+    def _other_words(self, canonical: str, words: Words) -> Words:
         """Read the words of a canonical form; empty when they are the same words."""
         term = tuple(map(self._singular, tokens(canonical)))
-        singulars = set(map(self._singular, words))
-        return () if set(term) == singulars else term
+        return () if set(term) == set(map(self._singular, words)) else term
 
     def _canonical_location(self, text: str) -> str:
         return " ".join(self._vocabulary.location_parts(text))
 
     def _find_singular(self, word: str) -> str:
         """Find the one-word form of a word, as a finding or else as a location."""
-        for canonical in (
-            self._vocabulary.finding(word),
-            self._canonical_location(word),
-        ):
-            form = tokens(canonical)
-            if len(form) == 1:
-                return form[0]
+        for form in (self._vocabulary.finding(word), self._canonical_location(word)):
+            if len(tokens(form)) == 1:
+                return tokens(form)[0]
         return word

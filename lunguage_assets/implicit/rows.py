@@ -152,9 +152,6 @@ class Content(NamedTuple):
     location_parts: tuple[str, ...]
     measurement: str
     morphology: str
-    distribution: str
-    severity: str
-    onset: str
 
 
 content_of = attrgetter(*Content._fields)

@@ -37,14 +37,10 @@ def cosines_of_groups(
         vectors = checked_vectors(embedder.identity, answer, len(phrases)).astype(float)
     cosines_by_group = []
     for group in groups:
-        distinct = sorted(set(group))
         if isinstance(embedder, LexicalEmbedder):
-            cosines = embedder.cosines(distinct)
+            cosines = embedder.cosines(group)
         else:
-            of_group = vectors[[position[phrase] for phrase in distinct]]
+            of_group = vectors[[position[phrase] for phrase in group]]
             cosines = np.inner(of_group, of_group)
-        rounded: Floats = np.round(cosines, COSINE_DECIMALS).clip(max=1.0)
-        np.fill_diagonal(rounded, 1.0)
-        rows = np.searchsorted(distinct, group)
-        cosines_by_group.append(rounded[np.ix_(rows, rows)])
+        cosines_by_group.append(np.round(cosines, COSINE_DECIMALS).clip(max=1.0))
     return cosines_by_group

@@ -122,7 +122,7 @@ class RowClaims:
             as_it_stands: whether the row's status is that of the label.
             is_resolved: whether the report calls it gone.
         """
-        location = () if meaning.entry.placeless else row.location_parts
+        location = meaning.entry.location_of(row.location_parts)
         claim = claim_of(row, as_it_stands=as_it_stands, location=location)
         if not row.is_positive and not is_resolved:
             cells = (row.measurement, *row.refining)

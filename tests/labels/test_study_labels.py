@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import StatedFinding, frames, in_mode, run, stated
+from invented_reports import StatedFinding, dictionary, frames, in_mode, run, stated
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
@@ -358,3 +358,15 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(
         log=outcome.resolution.log.iloc[::-1],
     )
     pd.testing.assert_frame_equal(in_another_order, frame)
+
+
+def test_the_list_names_its_own_labels_and_known_diagnoses() -> None:
+    label_list = load_label_list()
+    assert len(set(label_list.names)) == len(label_list.names)
+    for label in label_list.labels:
+        assert label.diagnoses or label.findings
+        assert {*label.instead_of, *label.denied_by} <= {*label_list.names} - {
+            label.name
+        }
+        for entry in label.entries:
+            assert set(entry.diagnoses) <= dictionary().diagnoses.keys()

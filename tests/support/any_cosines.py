@@ -19,6 +19,8 @@ class AnyCosines(LexicalEmbedder):
         self.identity, self._salt = f"any-{salt}", salt
 
     def cosine(self, phrase_1: str, phrase_2: str) -> float:
+        if phrase_1 == phrase_2:
+            return 1.0
         said_ = f"{self._salt} {min(phrase_1, phrase_2)} | {max(phrase_1, phrase_2)}"
         return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[
             blake2b(said_.encode(), digest_size=4).digest()[0] % 7

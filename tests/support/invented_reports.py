@@ -176,7 +176,7 @@ class TableEmbedder(LexicalEmbedder):
     def cosines(self, phrases: Sequence[str]) -> np.ndarray:
         return np.array(
             [
-                [self._listed.get(frozenset((a, b)), 0.0) for b in phrases]
+                [self._listed.get(frozenset((a, b)), float(a == b)) for b in phrases]
                 for a in phrases
             ]
         )

@@ -126,7 +126,8 @@ class _StudyExpander:
             child.parent_pathway_id = matched.pathway.id
             child.edge = number
             child.outcome, stated = self._outcome(child, edge, row)
-            child.linked_to = stated.finding_id if stated else None
+            if stated is not None:
+                child.linked_to = stated.finding_id
             if child.outcome:
                 self.children.append(child)
             if child.outcome == GENERATED:
@@ -151,4 +152,6 @@ class _StudyExpander:
             return "", None
         against = self._statements.against(child)
         against = against or opponent(child, edge, self._stated_signs)
-        return (SPOKEN_AGAINST, against) if against else (GENERATED, None)
+        if against is not None:
+            return SPOKEN_AGAINST, against
+        return GENERATED, None

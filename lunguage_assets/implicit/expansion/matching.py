@@ -13,16 +13,12 @@ from typing import NamedTuple
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, diagnosis_of
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row
+from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, Row
 from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.tables import VIEWS
 
-_ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
-"""About films and sources: "compared with the old film" makes no fracture old."""
-
-_REFINING_OF = attrgetter(
-    *[name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION]
-)
+# Of the clinical attributes alone: "compared with the old film" makes no fracture old.
+_REFINING_OF = attrgetter(*CLINICAL_ATTRIBUTES)
 
 
 class Match(NamedTuple):
@@ -36,17 +32,21 @@ class Match(NamedTuple):
 
     def record(self) -> dict[str, object]:
         """Write the answer as a row of PATHWAY_MATCHES."""
-        return {
+        record: dict[str, object] = {
             "finding_id": self.row.finding_id,
             "study_id": self.row.study_id,
             "name": self.row.name,
             "diagnosis": self.diagnosis,
             "refinements": self.refinements,
-            "pathway_id": self.pathway.id if self.pathway else "",
-            "pathway": self.pathway.notation if self.pathway else "",
+            "pathway_id": "",
+            "pathway": "",
             "reason": self.reason,
             "generated": self.row.is_generated,
         }
+        if self.pathway is not None:
+            record["pathway_id"] = self.pathway.id
+            record["pathway"] = self.pathway.notation
+        return record
 
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
@@ -67,8 +67,10 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
 
 def _reason_not_expanding(row: Row, diagnosis: str) -> str:
     """Name the first reason why a row implies nothing as it is stated, if any."""
-    if row.disposition != "kept":
-        return "merged" if row.disposition == "merged" else "history section"
+    if row.disposition == "merged":
+        return "merged"
+    if row.disposition == "excluded":
+        return "history section"
     if not diagnosis:
         return "not a diagnosis"
     if row.currency != "current dx":
@@ -78,7 +80,9 @@ def _reason_not_expanding(row: Row, diagnosis: str) -> str:
         return "negative"
     if row.policy.departs and says_resolved(row.improved):
         return "resolved"
-    return "no information on certainty" if row.p_source == "none" else ""
+    if row.p_source == "none":
+        return "no information on certainty"
+    return ""
 
 
 @lru_cache(maxsize=1024)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.rows import Row, priority, tokens
+from lunguage_assets.implicit.pathways.words import names_any
+from lunguage_assets.implicit.rows import Row, priority
 from lunguage_assets.implicit.statements.contradictions import is_present
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy, lies_in
@@ -139,7 +139,8 @@ class StatedSigns:
         for name, cell in edge.attributes.items():
             # "Enlarged" says what "increased" asks for.
             agrees = name == "measurement" and bool(row.measurement)
-            if not agrees and not _defines(getattr(row, name), cell):
+            # "Small nodular" says "nodular".
+            if not agrees and not names_any([getattr(row, name)], (cell,)):
                 return False
         return True
 
@@ -159,15 +160,6 @@ def _is_beside(row: Row, child: Row, parent: Row) -> bool:
     if not stated:
         return not anatomy().without_wholes(anatomy().location(implied))
     return bool(anatomy().covers(stated, implied) or lies_in(stated, implied))
-
-
-def _defines(cell: str, attribute: str) -> bool:
-    """Whether a cell says all that an attribute of a pathway says.
-
-    "Small nodular" says "nodular".
-    """
-    words = set[str]().union(*map(possible_singulars, tokens(cell)))
-    return words.issuperset(tokens(attribute))
 
 
 def compatible_locations(stated: frozenset[str], implied: frozenset[str]) -> bool:

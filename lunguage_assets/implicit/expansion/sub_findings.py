@@ -60,6 +60,11 @@ def inherits_location(edge: SubFinding, parent: Row, is_symptom: bool) -> bool:
     """Whether a sub-finding lies where the diagnosis does.
 
     No symptom does, nor what the pathway says lies somewhere else.
+
+    Args:
+        edge: that implies it.
+        parent: whose diagnosis implies it.
+        is_symptom: whether it is one.
     """
     if is_symptom:
         return False
@@ -75,7 +80,9 @@ def _locate(
     parts = dictionary.vocabulary.location_parts(edge.location)
     added = [part for part in parts if part not in child.location_parts]
     # The parent may name a part of the pathway's location already.
-    wording = edge.location if len(added) == len(parts) else ", ".join(added)
+    wording = edge.location
+    if len(added) < len(parts):
+        wording = ", ".join(added)
     child.location = united_cells([child.location, wording])
     child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 

@@ -9,6 +9,7 @@ contradictions are left to `resolution/`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,19 +135,14 @@ def believed_rows(
         probabilities: FITTED_PROBABILITIES of them.
         settings: mode, and whether history stays; what does not is marked as excluded.
     """
-    rows = [row for study in _studies(findings, settings) for row in study]
-    assign_probabilities(rows, probabilities)
-    return rows
-
-
-def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Row]]:
-    """Read the rows of each study with their mode; history is marked or stays."""
     rows = read_rows(findings)
     for row in rows:
         row.mode = settings.mode
         if row.section == "hist" and settings.history == "exclude":
             row.disposition = "excluded"
-    return by_study(rows)
+    in_order = list(chain.from_iterable(by_study(rows)))
+    assign_probabilities(in_order, probabilities)
+    return in_order
 
 
 def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
@@ -183,8 +179,7 @@ def _merge_repeated(
     """Merge rows that state the same; of equals one that names a diagnosis stays."""
 
     def rank(row: Row) -> tuple[Any, ...]:
-        names_diagnosis = bool(labels.read(row).diagnosis)
-        return priority(row, rule=not names_diagnosis)
+        return priority(row, rule=not labels.read(row).diagnosis)
 
     survivor, merged = sorted(pair, key=rank)
     # The survivor keeps its wording and p; only its location may become more telling.

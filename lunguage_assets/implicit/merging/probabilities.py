@@ -76,7 +76,7 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
         # "A, B or C": of the first nothing is hedged by a phrase of its own.
         is_bare = row.p_source == "none" and not len(fit.phrases)
         if row.positive and (is_joined or is_bare) and row.policy.shares_alternatives:
-            sentence = row.study_id, row.section, row.sent_idx
+            sentence = (row.study_id, row.section, row.sent_idx)
             alternatives[sentence].append(_Alternative(row, hedges, is_joined))
     for members in alternatives.values():
         _share(members)
@@ -88,7 +88,7 @@ def _assign_definite(row: Row) -> None:
     qualifier = qualifier_of(row)
     if qualifier is None or qualifier.certain:
         row.p_source = "definitive"
-        row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
+        row.prob = row.p_low = row.p_high = float(row.positive)
         return
     row.status = "tn"
     row.p_source = QUALIFIER
@@ -105,33 +105,37 @@ def _share(members: Sequence[_Alternative]) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    # Two rows of one finding are one alternative.
-    p_by_name: dict[str, float] = {}
-    low_by_name: dict[str, float] = {}
-    for row, _, _ in members:
-        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
-        low_by_name[row.name] = row.p_low
     is_hedged = any(member.hedges for member in members)
-    is_only_one = len(p_by_name) == 1
-    # A bare row is an alternative only beside an "or".
-    if not any(member.is_joined for member in members):
+    if not _are_to_share(members, is_hedged):
         return
-    # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
-    if is_hedged and (sum(p_by_name.values()) <= 1.0 or is_only_one):
-        return
-    # "A nodule on the right or on the left": one finding twice, and none beside it.
-    if is_only_one and len(members) > 1:
-        return
+    low_by_name = {row.name: row.p_low for row, _, _ in members}
     # One alone has another beside it that is no known finding.
-    share = rounded(1.0 / max(2, len(p_by_name)))
+    share = rounded(1.0 / max(2, len(low_by_name)))
     for row, _, _ in members:
-        left_by_others = 1.0 - sum(low_by_name.values()) + low_by_name[row.name]
         if share != row.prob:
             row.prob = share
             row.p_source = ALTERNATIVE
         row.p_low = min(row.p_low, share)
-        upper_end = share if is_hedged else left_by_others
-        row.p_high = rounded(max(row.p_high, share, upper_end))
+        row.p_high = max(row.p_high, share)
+        if not is_hedged:
+            lows_beside = sum(low_by_name.values()) - low_by_name[row.name]
+            row.p_high = rounded(max(row.p_high, 1.0 - lows_beside))
+
+
+def _are_to_share(members: Sequence[_Alternative], is_hedged: bool) -> bool:
+    """Whether the fits of alternatives are not coherent as they are."""
+    # A bare row is an alternative only beside an "or".
+    if not any(member.is_joined for member in members):
+        return False
+    # Two rows of one finding are one alternative.
+    p_by_name: dict[str, float] = {}
+    for row, _, _ in members:
+        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
+    # "A nodule on the right or on the left": one finding twice, and none beside it.
+    if len(p_by_name) == 1:
+        return len(members) == 1 and not is_hedged
+    # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
+    return not is_hedged or sum(p_by_name.values()) > 1.0
 
 
 @cache

@@ -28,17 +28,10 @@ def repeated_across_sections(
         blacklist: pairs that keep rows apart, and with them numbers and directions.
         labels: what findings mean.
     """
-    observed = [row for row in block if row.section == "find"]
-    concluded = [row for row in block if row.section == "impr"]
-    pairs: list[tuple[Row, Row]] = []
-    for first, second in product(observed, concluded):
-        if _repeats(first, second, labels):
-            wording = wording_of(first, blacklist)
-            if not wording.separated(wording_of(second, blacklist)):
-                pairs.append((first, second))
+    pairs = _repeating_pairs(block, blacklist, labels)
     number_of_partners = Counter(chain.from_iterable(pairs))
     taken: set[Row] = set()
-    for first, second in sorted(pairs, key=_distance):
+    for first, second in pairs:
         is_only_pair = number_of_partners[first] == number_of_partners[second] == 1
         # "Edema" does not say which of two it repeats, unless it is as sure as one.
         is_clear = is_only_pair or first.status == second.status
@@ -47,13 +40,18 @@ def repeated_across_sections(
             yield first, second
 
 
-def _distance(pair: tuple[Row, Row]) -> tuple[bool, bool]:
-    """Rank pairs: at one location before others, then with one status."""
-    first, second = pair
-    is_one_location = lies_in(first.location_parts, second.location_parts) and lies_in(
-        second.location_parts, first.location_parts
-    )
-    return not is_one_location, first.status != second.status
+def _repeating_pairs(
+    block: Sequence[Row], blacklist: Blacklist, labels: LabelList
+) -> list[tuple[Row, Row]]:
+    observed = [row for row in block if row.section == "find"]
+    concluded = [row for row in block if row.section == "impr"]
+    wordings = {row: wording_of(row, blacklist) for row in block}
+    pairs: list[tuple[Row, Row]] = []
+    for first, second in product(observed, concluded):
+        is_separated = wordings[first].separated(wordings[second])
+        if not is_separated and _repeats(first, second, labels):
+            pairs.append((first, second))
+    return pairs
 
 
 def _repeats(first: Row, second: Row, labels: LabelList) -> bool:
@@ -89,7 +87,7 @@ def _diagnoses_meant(
     meant: dict[int, tuple[bool, LocationParts]] = {}
     for meaning, is_label_present in labels.read(row).meanings:
         if labels.is_diagnosis(meaning.label) and meaning.entry.reads != "kind":
-            location = () if meaning.entry.placeless else row.location_parts
+            location = meaning.entry.location_of(row.location_parts)
             meant[meaning.label] = is_label_present, location
     return meant
 
@@ -106,5 +104,6 @@ def row_with_location(survivor: Row, merged: Row) -> Row:
     """
     is_inside = lies_in(merged.location_parts, survivor.location_parts)
     is_around = lies_in(survivor.location_parts, merged.location_parts)
-    is_preferred = is_inside if survivor.positive else is_around
-    return merged if is_preferred and is_inside != is_around else survivor
+    if is_inside == is_around:
+        return survivor
+    return merged if is_inside == survivor.positive else survivor

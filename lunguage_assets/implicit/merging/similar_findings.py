@@ -16,7 +16,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from lunguage_assets.implicit.encoders import Embedder
-from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
+from lunguage_assets.implicit.merging.merge_constraints import (
+    Blacklist,
+    Wording,
+    wording_of,
+)
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.similarity import cosines_of_groups
 
@@ -48,12 +52,12 @@ def similar_groups(
     Raises:
         MethodError: the encoder answers wrongly.
     """
-    wordings_by_block = [
-        [wording_of(row, blacklist) for row in block] for block in blocks
-    ]
-    phrases_by_block = [
-        [wording.phrase for wording in wordings] for wordings in wordings_by_block
-    ]
+    wordings_by_block: list[list[Wording]] = []
+    phrases_by_block: list[list[str]] = []
+    for block in blocks:
+        wordings = [wording_of(row, blacklist) for row in block]
+        wordings_by_block.append(wordings)
+        phrases_by_block.append([wording.phrase for wording in wordings])
     cosines_by_block = cosines_of_groups(embedder, phrases_by_block)
     for block, wordings, cosines in zip(
         blocks, wordings_by_block, cosines_by_block, strict=True

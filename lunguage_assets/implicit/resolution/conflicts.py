@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 from lunguage_assets.implicit.rows import ALREADY_STATED, Row
@@ -19,6 +19,8 @@ Conflict = dict[str, Any]
 """A row of CONFLICTS without its number."""
 
 _STATED_ONLY, _STATED_AND_IMPLIED, _ = CONFLICT_SOURCES
+_CONFLICTS = tuple(product(CONFLICT_TYPES, CONFLICT_SOURCES))
+"""In the order in which they are listed."""
 _TYPE_OF_EQUALS = {
     "tp": "duplicate_pos",
     "tn": "duplicate_neg",
@@ -54,17 +56,13 @@ def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]
             conflict_type = type_of(first[0].status, second[0].status)
             # The sources are listed by how many of the two rows are implied.
             number_implied = first[0].is_generated + second[0].is_generated
-            conflict = conflict_type, CONFLICT_SOURCES[number_implied]
-            ids_by_conflict[conflict].update(row.finding_id for row in first + second)
-        for conflict_type, source in sorted(ids_by_conflict, key=_listed_order):
-            ids = ids_by_conflict[conflict_type, source]
-            conflict_of_key = _conflict(groups[key][0], conflict_type, source, ids)
-            yield conflict_of_key | {"location_parts": key.location}
-
-
-def _listed_order(conflict: tuple[str, str]) -> tuple[int, int]:
-    conflict_type, source = conflict
-    return CONFLICT_TYPES.index(conflict_type), CONFLICT_SOURCES.index(source)
+            source = CONFLICT_SOURCES[number_implied]
+            ids_by_conflict[conflict_type, source].update(
+                row.finding_id for row in first + second
+            )
+        for conflict in filter(ids_by_conflict.get, _CONFLICTS):
+            of_key = _conflict(groups[key][0], *conflict, ids_by_conflict[conflict])
+            yield of_key | {"location_parts": key.location}
 
 
 def suppressed_conflicts(

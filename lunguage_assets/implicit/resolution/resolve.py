@@ -108,7 +108,9 @@ def resolve(
     columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
     for finding_id, pathway_id, pathway, reason in columns:
         row = by_id[finding_id]
-        row.pathway_id, row.pathway, row.match_reason = pathway_id, pathway, reason
+        row.pathway_id = pathway_id
+        row.pathway = pathway
+        row.match_reason = reason
         row.ranking_version = ranking_version
         row.root_id = row.root_id or finding_id
     living: dict[str, list[Row]] = defaultdict(list)
@@ -157,7 +159,7 @@ def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:
 def resolution_of(
     resolved: Sequence[Row], log: Sequence[Event], conflicts: Sequence[Conflict]
 ) -> Resolution:
-    """Write rows, events and conflicts as tables, in their order."""
+    """Write `resolved` rows, `log` and `conflicts` as tables, in their order."""
     return Resolution(
         rows=write_rows(LUNGUAGE_PLUS_PLUS, resolved),
         log=RESOLUTION_LOG.frame(_numbered(log)),

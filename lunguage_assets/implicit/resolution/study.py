@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from lunguage_assets.implicit.merging.merge_constraints import unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
@@ -37,7 +38,7 @@ class StudyResolver:
         self._dictionary = dictionary
         self._living = {row.finding_id: row for row in in_order}
         self._children: dict[str, list[Row]] = defaultdict(list)
-        for row in sorted(rows, key=lambda row: natural(row.finding_id)):
+        for row in in_order:
             if row.parent_id is not None:
                 self._children[row.parent_id].append(row)
         self._merged_into: dict[str, str] = {}
@@ -139,17 +140,18 @@ class StudyResolver:
 
     def _numbered(self) -> list[Row]:
         """Number the rows that are left, stated ones first, and each row's below it."""
-        resolved = [row for row in self._living.values() if not row.is_generated]
-        below = resolved[::-1]
-        while below:
-            row = below.pop()
-            if row.is_generated:
-                resolved.append(row)
-            below += [
-                child
-                for child in reversed(self._children[row.finding_id])
-                if child.finding_id in self._living
-            ]
+        resolved = sorted(self._living.values(), key=_place_in_result)
         for number, row in enumerate(resolved, start=1):
             row.idx = number
         return resolved
+
+
+def _place_in_result(row: Row) -> tuple[Any, ...]:
+    """Sort stated rows in report order, and implied ones by their path from there.
+
+    An implied row stands in the sentence of its original, and has its id with the
+    numbers of the sub-findings that lead to it.
+    """
+    root_id, *numbers = row.finding_id.split("/")
+    in_report = report_position(row)[:3]
+    return row.is_generated, in_report, natural(root_id), list(map(int, numbers))

@@ -5,10 +5,9 @@ denial contradicts a presence when its location contains the other's; no locatio
 contains every one. Two rows are about the same when they have one name, or mean one
 diagnosis: a heart of normal size denies cardiomegaly (`label_file.py`). What the report
 calls resolved is absent now. A denial denies no more than it says: "no large effusion"
-denies no effusion that the report states, unless it states a large one. Which words
-restrict what is denied, and how probable the finding is beside them, is data
-(`resources/statements.yaml`). What is done about a contradiction is not here
-(`resolution/`).
+denies no effusion that the report states. Which words restrict what is denied, and how
+probable the finding is beside them, is data (`resources/statements.yaml`). What is done
+about a contradiction is not here (`resolution/`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ QUALIFIER = "qualifier"
 _DESCRIPTION_OF = attrgetter(
     "measurement", "morphology", "distribution", "severity", "onset"
 )
-_DEVICE = "OTH"
 
 Subject = str | int
 """A canonical name, or the number of a label that has a diagnosis."""
@@ -54,25 +52,23 @@ class QualifierWord(NamedTuple):
     word: str
 
 
-def qualifying_word_of(row: Row) -> QualifierWord | None:
+def qualifier_of(row: Row) -> Qualifier | None:
     """Find what restricts a denial to a kind of its finding; None of any other row."""
-    if row.positive or row.cat == _DEVICE or not row.policy.reads_restrictions:
+    if row.positive or not row.policy.reads_restrictions:
         return None
+    # "The large effusion has resolved."
     if says_resolved(row.improved):
         return None
-    return qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
-
-
-def qualifier_of(row: Row) -> Qualifier | None:
-    """Find the qualifier of a restricted denial; None of any other row."""
-    qualifying_word = qualifying_word_of(row)
-    return qualifying_word.qualifier if qualifying_word is not None else None
+    qualified = qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
+    return qualified and qualified.qualifier
 
 
 def kind_denied(row: Row) -> str:
     """Name the kind that a denial is restricted to; empty of any other row."""
     qualifier = qualifier_of(row)
-    return qualifier.name if qualifier is not None else ""
+    if qualifier is None:
+        return ""
+    return qualifier.name
 
 
 def qualifying(
@@ -166,18 +162,16 @@ class Assertion(NamedTuple):
         """Whether one denies, at a location that contains it, what the other states."""
         if self.present == assertion.present:
             return False
-        return assertion.denies(self) if self.present else self.denies(assertion)
+        if self.present:
+            return assertion.denies(self)
+        return self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
-        restriction = qualifying_word_of(self.row)
-        # "No large effusion": one that is stated may be small, unless it is called
-        # large. Of one that only a pathway implies, it leaves nothing.
-        if restriction is not None and not presence.row.is_generated:
-            row = presence.row
-            described = " ".join((row.name, row.ent, *_DESCRIPTION_OF(row)))
-            if restriction.word not in tokens(described):
-                return False
+        # "No large effusion": one that is stated may be small. Of one that only a
+        # pathway implies, it leaves nothing.
+        if not presence.row.is_generated and kind_denied(self.row):
+            return False
         return bool(anatomy().covers(self.location, presence.location))
 
 
@@ -205,7 +199,7 @@ class Statements:
             if self._labels.labels[meaning.label].diagnoses:
                 # "Resolved edema" denies it, as surely as the row states it.
                 is_label_present &= present == row.positive
-                location = () if meaning.entry.placeless else row.location_parts
+                location = meaning.entry.location_of(row.location_parts)
                 assertion = Assertion(row, meaning.label, is_label_present, location)
                 assertions.append(assertion)
         return assertions

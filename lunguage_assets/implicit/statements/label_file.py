@@ -10,16 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import chain
-from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import Wordings
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
@@ -28,7 +25,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 )
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import Content, Row, content_of, tokens
-from lunguage_assets.packaged_data import read_as, resource, wrong_at
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import TERMS
 
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
@@ -52,6 +49,10 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
     def placeless(self) -> bool:
         """Whether the location belongs to the finding itself."""
         return bool(self.at) or self.reads in ("size", "whole", "denial")
+
+    def location_of(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Read where a row that stands at a location says it."""
+        return () if self.placeless else location_parts
 
     def describes(self, cells: Sequence[str]) -> bool:
         """Whether the wording and the attributes of a row admit this meaning."""
@@ -82,35 +83,9 @@ class Label(BaseModel, frozen=True, extra="forbid"):
         """What is the label: its diagnoses first."""
         return Findings(diagnoses=self.diagnoses), *self.findings
 
-    @model_validator(mode="after")
-    def _is_stated_by_something(self) -> Self:
-        if not self.diagnoses and not self.findings:
-            raise ValueError("nothing states this label: give diagnoses or findings")
-        return self
-
 
 class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
     labels: tuple[Label, ...]
-
-    @model_validator(mode="after")
-    def _names_labels_of_the_file(self) -> Self:
-        names = [label.name for label in self.labels]
-        # A label that others deny denies none itself.
-        may_deny = {label.name for label in self.labels if not label.denied_by}
-        for number, label in enumerate(self.labels):
-            wrong_names = {
-                "name": {label.name} & set(names[:number]),
-                "instead_of": set(label.instead_of) - (set(names) - {label.name}),
-                "denied_by": set(label.denied_by) - may_deny,
-            }
-            for field, wrong in wrong_names.items():
-                if wrong:
-                    problem = (
-                        f"found {', '.join(sorted(wrong))}, expected names of the "
-                        "file, each label once"
-                    )
-                    raise wrong_at(("labels", number, field), problem)
-        return self
 
 
 class Meaning(NamedTuple):
@@ -293,13 +268,12 @@ class LabelList:
         is_positive = status[1] == "p"
         if entry.reads in ("kind", "against"):
             # To deny one kind denies no other.
-            return True if is_positive else None
+            return is_positive or None
         if entry.reads not in ("size", "whole"):
             return entry.reads == "presence"
         measured = f"{measurement}, {morphology}"
         # "The contour of the heart is normal" leaves its size open.
-        axes = axes_of(measured) if has_axes(name) else frozenset()
-        if axes and "size" not in axes:
+        if has_axes(name) and axes_of(measured) and "size" not in axes_of(measured):
             return None
         is_enlarged = self._dictionary.contradictory(measured, "normal")
         is_normal = self._dictionary.contradictory(measured, "increased")
@@ -321,29 +295,18 @@ def is_borderline(measured: str) -> bool:
     return not _BORDERLINE.isdisjoint(tokens(measured))
 
 
-def load_label_list(
-    path: Path | None = None, dictionary: PathwayDictionary | None = None
-) -> LabelList:
-    """Load the packaged list, or the file at `path`.
+def load_label_list(dictionary: PathwayDictionary | None = None) -> LabelList:
+    """Load the list, for the diagnoses and directions of a dictionary.
 
-    Args:
-        path: another file.
-        dictionary: whose diagnoses and directions count, by default the packaged one.
-
-    Raises:
-        ConfigurationError: what is wrong with the file, by line and field.
+    By default it is the packaged one.
     """
-    file = path or resource("labels.yaml")
-    labels = read_as(file, _LabelsFile, "See the header of the packaged file.").labels
     vocabulary, packaged = _packaged()
-    entries = chain.from_iterable(label.entries for label in labels)
-    diagnoses = set(chain.from_iterable(entry.diagnoses for entry in entries))
-    unknown = sorted(diagnoses - packaged.diagnoses.keys())
-    if unknown:
-        raise ConfigurationError(
-            f"{file}: found diagnoses {unknown}, expected those of pathways.yaml."
-        )
-    return LabelList(labels, vocabulary, dictionary or packaged)
+    return LabelList(_labels(), vocabulary, dictionary or packaged)
+
+
+@cache
+def _labels() -> tuple[Label, ...]:
+    return read_as(resource("labels.yaml"), _LabelsFile).labels
 
 
 @cache

@@ -85,7 +85,7 @@ def implicit_assets(
         outs=table_outs(
             GROUP,
             versioned(
-                "7",
+                "8",
                 settings.model_dump(include=MERGE_OPTIONS),
                 encoder_identity(settings),
                 statements,
@@ -163,7 +163,7 @@ def implicit_assets(
         name="expand_diagnoses",
         outs=table_outs(
             GROUP,
-            versioned("6", statements),
+            versioned("7", statements),
             "expansions",
             "pathway_matches",
             condition=partial(batch_condition, configuration),
@@ -221,7 +221,7 @@ def implicit_assets(
         name="resolve_contradictions",
         outs=table_outs(
             GROUP,
-            versioned("6", statements),
+            versioned("7", statements),
             "lunguage_plus_plus",
             "resolution_log",
             "conflicts",

@@ -17,7 +17,6 @@ from lunguage_assets.implicit.resolution.guarantees import (
     NOT_AGAINST,
     ONE_ROW_PER_KEY,
     STUDY_PRESENT,
-    UNIQUE_NUMBERS,
     WHOLE_REFERENCES,
     account,
     explained_studies,
@@ -347,8 +346,6 @@ def test_every_guarantee_is_really_checked() -> None:
         (identity(1), {"evidence": ["s00000001:77"]}, {WHOLE_REFERENCES}),
         (identity(1), {"associate": [identity(1)]}, {WHOLE_REFERENCES}),
         (identity(1), {"associate": [identity(0), identity(0)]}, {WHOLE_REFERENCES}),
-        (identity(1), {"idx": 1}, {UNIQUE_NUMBERS}),
-        (identity(1), {"idx": 99}, {UNIQUE_NUMBERS}),
     ):
         assert spoiled(finding_id, change) == broken, change
     orphaned = violations(LUNGUAGE_PLUS_PLUS.frame(good_records()[1:]))
