@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -64,21 +64,14 @@ class CuttingWords(BaseModel):
         return topics
 
     @cached_property
-    def _words_of_headings(self) -> frozenset[str]:
+    def words_of_headings(self) -> frozenset[str]:
+        """Single words of the listed headings."""
         return frozenset(" ".join(self._kind_by_heading).split())
 
     @cached_property
     def longest_heading(self) -> int:
         """Of the listed headings, in words."""
         return max(len(heading.split()) for heading in self._kind_by_heading)
-
-    def _mended(self, word: str) -> str:
-        """Spell a word as headings do, where a letter or two of it are wrong."""
-        # Short words have too many neighbours: "exam" and "exac".
-        if len(word) < _LONG_WORD or word in self._words_of_headings:
-            return word
-        similar = get_close_matches(word, self._words_of_headings, 1, _LEAST_SIMILAR)
-        return similar[0] if similar else word
 
     def heading_kind(self, heading: Iterable[re.Match[str]]) -> HeadingKind | None:
         """Find the topic of a listed heading, "INDCATION" among them; None: it is none.
@@ -88,11 +81,11 @@ class CuttingWords(BaseModel):
         """
         words = [match.group().lower() for match in heading]
         listed = self._kind_by_heading.get(" ".join(words))
-        return listed or self._kind_by_heading.get(" ".join(map(self._mended, words)))
+        return listed or self._kind_by_heading.get(" ".join(map(_mended, words)))
 
     def kind_by_first_word(self, heading: str) -> HeadingKind | None:
         """Find the topic of a heading by its first word alone: "COMPARISON FILM"."""
-        first_word = self._mended(next(iter(_words_in(heading)), ""))
+        first_word = _mended(next(iter(_words_in(heading)), ""))
         for topic, words in self.first_words.items():
             if first_word in words:
                 return topic
@@ -109,6 +102,18 @@ class CuttingWords(BaseModel):
         begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
         pattern = rf"{begin}((?:{alternatives})(?![^\W_]))"
         return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+@lru_cache(maxsize=10_000)
+def _mended(word: str) -> str:
+    """Spell a word as headings do, where a letter or two of it are wrong."""
+    known_words = cutting_words().words_of_headings
+    # Short words have too many neighbours: "exam" and "exac".
+    if len(word) < _LONG_WORD or word in known_words:
+        return word
+    # In a fixed order, so that of two that are as similar one is always taken.
+    similar = get_close_matches(word, sorted(known_words), 1, _LEAST_SIMILAR)
+    return similar[0] if similar else word
 
 
 def heading_words(text: str) -> Iterator[re.Match[str]]:
