@@ -175,13 +175,7 @@ def provenance(
             # A match stands in the rows of both phrases.
             "matches": int(ranking["n_matches"].sum()) // 2,
         },
-        "anchors": {
-            "set": origin.anchors.name,
-            "source": origin.anchors.source,
-            "phrases": [
-                anchor.phrase for anchor in origin.anchors.of(set(ranking["phrase"]))
-            ],
-        },
+        "anchors": {"set": origin.anchors.name, "source": origin.anchors.source},
         "encoders": list(encoders),
         "settings": origin.settings.model_dump(
             mode="json",
