@@ -88,6 +88,11 @@ def read_as(
         inner_location = problem.get("ctx", {}).get("location", ())
         location = [str(key) for key in (*problem["loc"], *inner_location)]
         message = problem["msg"].rstrip(".") + "."
+        found = problem["input"]
+        # A number or one word is no report. The errors of `wrong_at` say themselves.
+        is_shown = isinstance(found, int | float) or str(found).isidentifier()
+        if is_shown and problem["type"] != "wrong":
+            message = f"found {found!r}; {message}"
         if problem["type"] == "extra_forbidden":
             key = location.pop()
             # Whoever pastes the wrong thing into a file may paste a report.

@@ -18,7 +18,7 @@ from lunguage_assets.settings import Settings, departures, load_settings
     [
         (
             "[implicit]\nmerge_threshold = 3\n",
-            r"settings.toml, field implicit.merge_threshold",
+            r"settings.toml, field implicit.merge_threshold: found 3; .* or equal to 1",
         ),
         (
             '[implicit]\nencodr = "lexical"',
