@@ -137,7 +137,8 @@ def judge_of(
     asker = Asker(
         provider, provider_of(provider, slot, KEYS), ledger, limits, price=PRICE
     )
-    return ModelJudge(asker, load_prompts())
+    # The server always names the first sentence.
+    return ModelJudge(asker, load_prompts(), let_in="to measure how fast it is")
 
 
 def together(judges: list[ModelJudge], comparisons: list[ComparisonQuestion]) -> None:
