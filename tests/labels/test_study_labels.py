@@ -165,6 +165,8 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     ("no finding", [stated("osseous abnormality", "dn")], "unmentioned"),
     ("no finding", [stated("tuberculosis", "dn")], "unmentioned"),
     ("pneumonia", [stated("infection")], "stated"),
+    # A contour says nothing of a size.
+    ("cardiomegaly", [stated("heart", "dn", morphology="contour is normal")], "unmentioned"),
     ("lung opacity", [stated("density", location="right paratracheal")], "unmentioned"),
     ("lung opacity", [stated("reticulation")], "stated"),
     ("no finding", [stated("acute abnormality", "dn", location="ribs")], "unmentioned"),

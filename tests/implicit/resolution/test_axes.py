@@ -1,6 +1,4 @@
-"""What is normal of a part of the body contradicts what is abnormal of it; a label asks
-for its own axis, and a denied kind leaves the others.
-"""
+"""Normal and abnormal of one part contradict each other; a denied kind does not."""
 
 from __future__ import annotations
 
@@ -26,18 +24,6 @@ def test_normal_and_abnormal_of_a_part_contradict_each_other(
     rows: list[Any], mode: str
 ) -> None:
     assert in_mode(rows, mode).rows.empty
-
-
-READ = [
-    ("The heart is slightly large; its contour is normal.", "cardiomegaly", "stated"),
-    ("The contour of the heart is normal.", "cardiomegaly", "unmentioned"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "label", "source"), READ)
-def test_a_label_asks_for_its_own_axis(sentence: str, label: str, source: str) -> None:
-    labels = lunguage_assets.read(f"FINDINGS: {sentence}").labels
-    assert labels.loc[labels["label"] == label, "source"].tolist() == [source]
 
 
 def test_a_denied_kind_contradicts_no_statement() -> None:
