@@ -19,7 +19,7 @@ from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.discovery import fields_of, find_delivery, layout_of_file
 from lunguage_assets.corpus.records import storable
 from lunguage_assets.corpus.texts.layouts import NO_STUDY, layout_with
-from lunguage_assets.corpus.texts.raw import LARGEST, decoded
+from lunguage_assets.corpus.texts.raw import LARGEST, NOT_TEXT, decoded
 from lunguage_assets.corpus.texts.receiving import views_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 from lunguage_assets.corpus.views import study_views, written
@@ -97,14 +97,14 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
             "Give each report by itself.",
         )
     text = decoded(data)
-    if not text.is_text:
+    if text.refusal == NOT_TEXT:
         raise origin.error(
             origin.text_column,
             "bytes that are no text",
             _ONE_REPORT,
             "Give the report as plain text.",
         )
-    return GivenReport(name, text.text, text.notes, views_of_report)
+    return GivenReport(name, text.report, text.notes, views_of_report)
 
 
 def _written_views(views: Any, origin: Origin) -> str:

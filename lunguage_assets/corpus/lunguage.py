@@ -119,48 +119,45 @@ def read_findings(
     coded = pd.DataFrame(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
-    refusals = _refusals(coded)
-    is_used = refusals["reason"] == ""
-    refused = refusals[~is_used]
-    found = [str(cells.at[line, name]) for line, name in refused["column"].items()]
+    refused = _refused(coded)
+    as_json = partial(json.dumps, ensure_ascii=False)
+    cell_by_line = {
+        line: str(cells.at[line, name]) for line, name in refused["column"].items()
+    }
     content = records.values.loc[refused.index].set_axis(records.header, axis="columns")
     log.reject(
         refused.assign(
             file=path.name,
             line=refused.index,
-            study_id=coded.loc[refused.index, "study_id"].fillna(""),
-            found=[cell or "nothing" for cell in found],
-            content=[
-                json.dumps(row, ensure_ascii=False)
-                for row in content.to_dict("records")
-            ],
+            study_id=coded["study_id"].reindex(refused.index).fillna(""),
+            found=[cell or "nothing" for cell in cell_by_line.values()],
+            content=list(map(as_json, content.to_dict("records"))),
         )
     )
-    rows = _rows(cells[is_used], coded[is_used], vocabulary).assign(file=path.name)
+    used = cells.index.difference(refused.index)
+    rows = _rows(cells.loc[used], coded.loc[used], vocabulary).assign(file=path.name)
     return DeliveredFindings(rows, _studies(cells, coded, rows))
 
 
-def _refusals(coded: pd.DataFrame) -> pd.DataFrame:
-    """Find the first reason against each record, and the column that is wrong."""
+def _refused(coded: pd.DataFrame) -> pd.DataFrame:
+    """Find the first `reason` against a record, and the `column` that is wrong."""
     study = coded["study_id"]
     # The first row whose patient can be read says whose the study is.
     patient = coded.groupby(study)["subject_id"].transform("first")
     is_other = study.notna() & coded["subject_id"].notna()
     is_other &= coded["subject_id"] != patient
     number = coded[ROW_NUMBER].where(coded["subject_id"] == patient)
-    is_repeated = number.notna() & number.duplicated()
+    checks = {
+        ("study-of-two-patients", "subject_id"): is_other,
+        ("duplicate-row-number", ROW_NUMBER): number.notna() & number.duplicated(),
+    }
+    for column, (reason, _) in _MEANINGS.items():
+        checks[reason, column] = coded[column].isna()
     is_long = study.groupby(study).transform("size") > MOST_ROWS_OF_A_STUDY
-    checks = [
-        (is_other, "study-of-two-patients", "subject_id"),
-        (is_repeated, "duplicate-row-number", ROW_NUMBER),
-    ]
-    checks += [(coded[name].isna(), why, name) for name, (why, _) in _MEANINGS.items()]
-    checks.append((is_long, "study-too-long", "study_id"))
-    refusals = pd.DataFrame("", coded.index, ["reason", "column"], dtype=object)
-    for is_wrong, reason, column in checks:
-        is_first = is_wrong & (refusals["reason"] == "")
-        refusals.loc[is_first, ["reason", "column"]] = [reason, column]
-    return refusals
+    checks["study-too-long", "study_id"] = is_long
+    is_wrong = pd.DataFrame(checks)
+    first = is_wrong[is_wrong.any(axis="columns")].idxmax(axis="columns")
+    return pd.DataFrame(first.tolist(), first.index, ["reason", "column"], dtype=object)
 
 
 def _rows(

@@ -35,7 +35,7 @@ _CHARACTERS_KEPT = 20_000
 _BYTES_OF_A_VALUE = 8
 """What a value takes at least in memory, also one that takes nothing in its file."""
 _OPENING = re.compile(r'(?:^|,)"')
-_ID_IN_FRONT = re.compile(r'"?[\w./-]*\d[\w./-]*"?,(?! )')
+_ID_IN_FRONT = re.compile(r'("?)[\w./-]*\d[\w./-]*\1,(?! )')
 """How a row begins: an id or a number, and no blank behind the comma, as words have."""
 
 UNCLOSED = "unclosed-quote"

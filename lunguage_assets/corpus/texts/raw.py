@@ -13,10 +13,11 @@ import codecs
 import hashlib
 import html
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lunguage_assets.corpus import columns
 
+NOT_TEXT = "report-not-text: report"
 LARGEST = 1_000_000
 """Bytes of the largest text that can be one report.
 
@@ -113,20 +114,21 @@ _ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedReport:
+class DecodedReport(NamedTuple):
     """A text without blanks around it, and the codes of notes on what was done to it.
 
-    `is_text` is False for bytes of another kind.
+    `refusal` is the code of a rejection and the column; empty: it is a report.
     """
 
-    text: str = field(repr=False)
+    report: str
     notes: tuple[str, ...] = ()
-    is_text: bool = True
+    refusal: str = ""
 
 
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
+    if len(content) > LARGEST:
+        return DecodedReport("", refusal="report-too-large: report")
     notes = []
     # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
     # always does, so it comes last.
@@ -146,11 +148,14 @@ def decoded(content: bytes) -> DecodedReport:
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
     is_binary = controls - text.count("\0") > _NO_TEXT * len(text)
     if is_binary or content.startswith(_OTHER_FORMATS):
-        return DecodedReport("", is_text=False)
+        return DecodedReport("", refusal=NOT_TEXT)
     words = _without_markup(readable)
     if words != readable:
         notes.append("markup-removed")
-    return DecodedReport(words.strip(), tuple(notes))
+    refusal = ""
+    if not any(map(str.isalnum, words)):
+        refusal = "report-empty: report"
+    return DecodedReport(words.strip(), tuple(notes), refusal)
 
 
 def _without_markup(text: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.raw import (
-    LARGEST,
+    DecodedReport,
     decoded,
     own_patient_of,
     patient_of,
@@ -38,7 +38,7 @@ from lunguage_assets.tables.corpus import REPORT_TEXTS
 OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
-"""Characters of a rejected text that `rejected` keeps; the delivery has the rest."""
+"""Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
 _DATE = re.compile(
     r"(\d{4})[-./]?(\d\d)[-./]?(\d\d)"
     r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?"
@@ -111,38 +111,25 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
 
 def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
     """Give raw reports their ids, their text, and why they are refused."""
-    decodings = list(map(decoded, reports["content"]))
-    is_text = pd.Series([it.is_text for it in decodings], reports.index, dtype=bool)
-    texts = pd.Series([it.text for it in decodings], reports.index, dtype=object)
-    notes = pd.Series([it.notes for it in decodings], reports.index, dtype=object)
-    has_words = texts.map(lambda text: any(map(str.isalnum, text))).astype(bool)
-    is_wrong = {
-        "report-too-large": reports["content"].map(len) > LARGEST,
-        "report-not-text": ~is_text,
-        "report-empty": ~has_words,
-    }
-    refusals = reports["broken"]
-    for reason, is_concerned in is_wrong.items():
-        refusals = refusals.mask((refusals == "") & is_concerned, f"{reason}: report")
-    study_ids = mapped(reports["study"], study_of)
-    return reports.assign(
-        study_id=study_ids, report=texts, decoding_notes=notes, refusal=refusals
+    decodings = pd.DataFrame(
+        list(map(decoded, reports["content"])),
+        reports.index,
+        DecodedReport._fields,
+        dtype=object,
     )
+    refusals = first_said(reports["broken"], decodings["refusal"])
+    study_ids = mapped(reports["study"], study_of)
+    return reports.join(decodings).assign(study_id=study_ids, refusal=refusals)
 
 
 def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
     """Reject records, with their ids as delivered and the beginning of their text."""
-    rows = []
-    row: Any
-    for row in refused.itertuples():
-        reason, _, column = row.refusal.partition(": ")
-        # Bytes that are no report are shown as far as they can be stored.
-        text = row.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
-        content = _content(row.study, text.replace("\0", "\\x00"))
-        cells = {"file": row.file, "line": row.line, "study_id": row.study_id}
-        cells |= {"reason": reason, "column": column, "found": "", "content": content}
-        rows.append(cells)
-    log.reject(pd.DataFrame(rows))
+    for refusal, rows in refused.groupby("refusal"):
+        reason, _, column = str(refusal).partition(": ")
+        rows = rows[["file", "line", "study_id", "study", "content"]]
+        content = list(map(_content, rows["study"], rows["content"]))
+        rows = rows.drop(columns="study").assign(content=content, found="")
+        log.reject(rows.assign(reason=reason, column=column))
 
 
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
@@ -157,11 +144,11 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=[view.codes for view in views],
         view_source=[view.source for view in views],
     )
-    for reason, noted in reports.explode("decoding_notes").groupby("decoding_notes"):
-        log.note_rows(str(reason), noted, "report")
-    for reason, noted in reports[reports["noted"] != ""].groupby("noted"):
-        code, _, column = str(reason).partition(": ")
-        log.note_rows(code, noted, column)
+    for noted in ("notes", "noted"):
+        for note, reports_noted in reports.explode(noted).groupby(noted):
+            reason, _, column = str(note).partition(": ")
+            if reason:
+                log.note_rows(reason, reports_noted, column or "report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
         log.note_rows(reason, reports[is_ignored], column, column)
@@ -211,7 +198,8 @@ def without_other_languages(received: Received, note: str) -> Received:
         return received
     log = IntakeLog(received.rejected, notes)
     foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report", found="")
-    content = list(map(_content, foreign["source_id"], foreign["report"]))
+    reports = foreign["report"].map(str.encode)
+    content = list(map(_content, foreign["source_id"], reports))
     columns = [name for name in REJECTED.names if name in foreign]
     log.reject(foreign[columns].assign(content=content))
     return replace(
@@ -260,7 +248,9 @@ def _taken_at(delivered: str) -> str:
     return ""
 
 
-def _content(study: str, text: str) -> str:
+def _content(study: str, report: bytes) -> str:
     """Write a rejected report as `rejected` keeps it, with its id as delivered."""
-    kept = {"study_id": study, "report": text[:_MOST_KEPT]}
+    # Bytes that are no report are shown as far as they can be stored.
+    text = report[:_MOST_KEPT].decode("utf-8", "backslashreplace")
+    kept = {"study_id": study, "report": text.replace("\0", "\\x00")}
     return json.dumps(kept, ensure_ascii=False)
