@@ -194,9 +194,9 @@ def _sources(path: Path, findings: Path | None) -> list[TextSource]:
         findings: that are there, too; a text file beside them may be a licence.
     """
     files = [file for file in _files_in(path) if file != findings]
-    packed = [file for file in files if file.name == PACKED]
-    if packed:
-        return [TextSource(None, (packed[0],))]
+    packed = path / PACKED
+    if packed in files:
+        return [TextSource(None, (packed,))]
     layout_by_file = {file: layout_of_file(file) for file in files}
     sources = _sources_of_records(layout_by_file)
     for file in files:

@@ -98,13 +98,15 @@ def _resolve_references(
                 tokens = resolver.tokens(getattr(row, column), row)
                 texts = [token.text for token in tokens if token.text]
                 resolved[column][row.Index] = texts
-                place = {"study_id": study, "finding_id": row.finding_id}
+                row_cells = {"study_id": study, "finding_id": row.finding_id}
                 for token in tokens:
                     if token.reason:
                         cell = {"column": column, "found": token.delivered_name}
-                        log.note(token.reason, row.file, line=row.line, **place, **cell)
+                        log.note(
+                            token.reason, row.file, line=row.line, **row_cells, **cell
+                        )
     for column, tokens_by_row in resolved.items():
-        rows[column] = [tokens or [] for tokens in tokens_by_row]
+        rows[column] = list(map(list, tokens_by_row))
 
 
 def with_sequences(studies: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:

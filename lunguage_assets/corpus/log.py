@@ -81,7 +81,7 @@ class IntakeLog:
         )
 
     def note_rows(
-        self, reason: str, rows: pd.DataFrame, column: str, found: str = ""
+        self, reason: str, rows: pd.DataFrame, column: str, found_in: str = ""
     ) -> None:
         """Note the same of many rows.
 
@@ -90,7 +90,8 @@ class IntakeLog:
             rows: with `file`; with `line`, `study_id` and `finding_id` where they have
                 them.
             column: that the notes are about.
-            found: the column of the rows that has what was found; empty: nothing was.
+            found_in: the column of the rows that has what was found; empty: nothing
+                was.
         """
         for row in rows.to_dict("records"):
             self.note(
@@ -100,7 +101,7 @@ class IntakeLog:
                 study_id=row.get("study_id", ""),
                 finding_id=row.get("finding_id", ""),
                 column=column,
-                found=row.get(found, ""),
+                found=row.get(found_in, ""),
             )
 
     def rejected_frame(self) -> pd.DataFrame:

@@ -36,6 +36,12 @@ MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
 _NAMES_OF_NUMBERS = ("", "unnamed column 1", "unnamed:_0")
 """Of the first column, in which the published file numbers its rows."""
+_PUBLISHED = (
+    "subject_id", "study_id", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence",
+    "associate",
+)  # fmt: skip
+"""Columns of the published file, before those of the attributes."""
 _POLARITIES = ("positive", "negative")
 _CERTAINTIES = ("definitive", "tentative")
 _WORD_BY_CODE = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
@@ -56,7 +62,7 @@ class DeliveredFindings(NamedTuple):
 
 def _rank(value: str) -> int | None:
     """Read a place in a time line; empty is 0."""
-    return columns.whole_number(value) if value else 0
+    return columns.whole_number(value or "0")
 
 
 def _finding_name(value: str) -> str | None:
@@ -67,7 +73,9 @@ def _finding_name(value: str) -> str | None:
 
 def _category(value: str) -> str | None:
     """Read a category; empty stays empty."""
-    return category_code(first_alternative(value)) if value else ""
+    if not value:
+        return ""
+    return category_code(first_alternative(value))
 
 
 _MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
@@ -237,21 +245,14 @@ def lunguage_frame(
             cells.append(", ".join(names))
         return cells
 
-    kept = ("sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat")
-    return pd.DataFrame(
-        {
-            # The published file numbers its rows in a column without a name.
-            "": range(len(rows)),
-            "subject_id": rows["study_id"].map(texts["subject_id"]),
-            "study_id": rows["study_id"],
-            "section": rows["section"],
-            "report": rows["study_id"].map(texts["report"]),
-            **rows[list(kept)],
-            "dx_status": rows["status"].str[1].map(_WORD_BY_CODE),
-            "dx_certainty": rows["status"].str[0].map(_WORD_BY_CODE),
-            "location": rows["location"],
-            "evidence": references("evidence"),
-            "associate": references("associate"),
-            **{published: rows[column] for column, published in ATTRIBUTES.items()},
-        }
+    frame = rows.rename(columns=ATTRIBUTES).assign(
+        subject_id=rows["study_id"].map(texts["subject_id"]),
+        report=rows["study_id"].map(texts["report"]),
+        dx_status=rows["status"].str[1].map(_WORD_BY_CODE),
+        dx_certainty=rows["status"].str[0].map(_WORD_BY_CODE),
+        evidence=references("evidence"),
+        associate=references("associate"),
     )
+    # The published file numbers its rows in a column without a name.
+    frame.insert(0, "", range(len(frame)))
+    return frame[["", *_PUBLISHED, *ATTRIBUTES.values()]]

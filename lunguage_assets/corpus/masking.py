@@ -57,7 +57,9 @@ class Masker:
         if pattern is None:
             return None
         masked, mentions = pattern.subn(MASK, sentence)
-        return masked if mentions else None
+        if not mentions:
+            return None
+        return masked
 
     def _pattern(self, wordings: tuple[str, ...]) -> re.Pattern[str] | None:
         """Compile a pattern of whole words; None when no wording has a letter."""

@@ -1,7 +1,7 @@
 """Reads a delivered table, CSV or Parquet, as one frame of texts.
 
 A quoted cell of a CSV is read as it stands. A record that cannot be parsed is kept
-apart, and the reader goes on behind it. Of a Parquet file the wanted columns are
+apart, and the reader goes on behind it. Of a Parquet file the column_names columns are
 decoded, once it is known that they fit into memory.
 
 Not here: which columns a file has and what a cell says (`columns.py`).
@@ -89,7 +89,7 @@ def cleaned(values: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 def read_records(
     path: Path,
-    wanted: Collection[str] | None = None,
+    column_names: Collection[str] | None = None,
     *,
     required: Sequence[str] = (),
     may_be_empty: bool = False,
@@ -101,8 +101,8 @@ def read_records(
 
     Args:
         path: the file.
-        wanted: folded names of the columns that are read of a Parquet file; values of
-            the others are empty. None: all are read.
+        column_names: folded names of the columns that are read of a Parquet file;
+            values of the others are empty. None: all are read.
         required: those that must be there.
         may_be_empty: a file with a header only is not refused.
 
@@ -112,7 +112,7 @@ def read_records(
     """
     content = content_of(path, TABLE_FORM)
     if _is_parquet(path):
-        header, rows = _read_parquet(path.name, content, wanted)
+        header, rows = _read_parquet(path.name, content, column_names)
         broken: dict[int, tuple[str, str, str]] = {}
         guessed: list[int] = []
     else:
@@ -125,7 +125,7 @@ def read_records(
     # Numbers, not names: without a header line the names are cells of a report.
     if repeated:
         raise _unusable(path.name, f"repeated columns (numbers {repeated})")
-    require_columns(path.name, header, required, tuple(wanted or ()))
+    require_columns(path.name, header, required, tuple(column_names or ()))
     if not (rows or broken or may_be_empty):
         raise _unusable(path.name, "a header line and no data row")
     values = pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
@@ -218,15 +218,15 @@ def _read_csv(
             guessed.append(number)
         values: list[str] = []
         reason = UNCLOSED
-        found = "a quote that is not closed, or text behind a closing quote"
+        problem = "a quote that is not closed, or text behind a closing quote"
         with suppress(csv.Error):
             values = next(csv.reader([text], strict=True))
             reason = WIDTH
-            found = f"{len(values)} values"
+            problem = f"{len(values)} values"
         if len(values) == len(header):
             rows[number] = values
             continue
-        broken[number] = (reason, found, text[:_CHARACTERS_KEPT].rstrip())
+        broken[number] = (reason, problem, text[:_CHARACTERS_KEPT].rstrip())
         is_last = record.endswith(lines[-1])
         if len(values) < len(header) and is_last and lines[-1][-1:] not in "\r\n":
             raise InputError(
@@ -256,7 +256,7 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
         rows_inside: list[int] = []
         for end in range(start, len(lines)):
             line = lines[end]
-            if is_open and _ID_IN_FRONT.match(line) and line.count(",") >= width - 1:
+            if is_open and _reads_as_row(line, width):
                 rows_inside.append(end)
             has_odd_quotes = line.count('"') % 2 == 1
             if is_open or _OPENING.search(line):
@@ -264,14 +264,18 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
             if not is_open or len(rows_inside) > 1:
                 break
         behind = end + 1
-        is_swallowed = is_open or rows_inside[-1:] == [end]
-        if rows_inside and is_swallowed:
-            behind = rows_inside[0]
+        if is_open or rows_inside[-1:] == [end]:
+            behind = next(iter(rows_inside), behind)
         record = "".join(lines[start:behind])
         # An empty line is no record.
         if record.strip("\r\n"):
             yield record
         start = behind
+
+
+def _reads_as_row(line: str, width: int) -> bool:
+    has_separators = line.count(",") >= width - 1
+    return has_separators and _ID_IN_FRONT.match(line) is not None
 
 
 # Parquet
@@ -294,15 +298,19 @@ def _damaged_parquet(file: str, error: Exception) -> InputError:
 
 
 def _read_parquet(
-    file: str, content: bytes, wanted: Collection[str] | None
+    file: str, content: bytes, column_names: Collection[str] | None
 ) -> tuple[list[str], dict[int, list[str]]]:
-    """Read the header, and the wanted columns as text.
+    """Read the header, and the column_names columns as text.
 
     Raises:
-        InputError: it is damaged or too large, or a wanted column is nested.
+        InputError: it is damaged or too large, or a column_names column is nested.
     """
     header: list[str] = _opened_parquet(file, content).schema_arrow.names
-    names = [name for name in header if wanted is None or folded_name(name) in wanted]
+    names = [
+        name
+        for name in header
+        if column_names is None or folded_name(name) in column_names
+    ]
     opened = _opened_parquet(file, content, names)
     metadata = opened.metadata
     size = 0
@@ -316,7 +324,9 @@ def _read_parquet(
     columns = []
     characters = 0
     for name in header:
-        texts = _texts_of(file, opened, name) if name in names else nothing
+        texts = nothing
+        if name in names:
+            texts = _texts_of(file, opened, name)
         # A text that stands once in a file may be the value of every row.
         characters += sum(map(len, texts))
         require_size(file, characters)

@@ -60,7 +60,9 @@ def parse_references(cell: str) -> list[WrittenReference]:
     for part in map(clean, cell.split(",")):
         number = _NUMBERED.search(part)
         # "edema (idx3)", where others write "edema, idx3".
-        name = part[: number.start()].rstrip(" ([") if number else part
+        name = part
+        if number:
+            name = part[: number.start()].rstrip(" ([")
         if name:
             pending.append(name)
         if number:

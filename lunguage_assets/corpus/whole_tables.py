@@ -36,12 +36,12 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFra
     _, header, values, broken, guessed = read_records(path, may_be_empty=True)
     if len(broken) or guessed:
         number = min([*broken.index, *guessed])
-        found = "a row that is not in UTF-8"
+        problem = "a row that is not in UTF-8"
         if number in broken.index:
-            found = f"an unreadable row ({broken['found'].loc[number]})"
+            problem = f"an unreadable row ({broken['found'].loc[number]})"
         raise InputError(
             path.name,
-            found,
+            problem,
             f"a row in UTF-8 with {len(header)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
             row=number,
