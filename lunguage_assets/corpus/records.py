@@ -35,8 +35,10 @@ _CHARACTERS_KEPT = 20_000
 _BYTES_OF_A_VALUE = 8
 """What a value takes at least in memory, also one that takes nothing in its file."""
 _OPENING = re.compile(r'(?:^|,)"')
-_ID_IN_FRONT = re.compile(r'("?)[\w./-]*\d[\w./-]*\1,(?! )')
-"""How a row begins: an id or a number, and no blank behind the comma, as words have."""
+_ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
+"""How a row reads: an id or a number, no blank behind its comma, as words have, and as
+many commas more as the header has.
+"""
 
 UNCLOSED = "unclosed-quote"
 WIDTH = "wrong-number-of-values"
@@ -250,17 +252,17 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
         lines: behind the header.
         width: how many columns there are.
     """
+    row = re.compile(_ROW % (width - 2))
     start = 0
     while start < len(lines):
         is_open = False
         rows_inside: list[int] = []
         for end in range(start, len(lines)):
             line = lines[end]
-            if is_open and _reads_as_row(line, width):
+            if is_open and row.match(line):
                 rows_inside.append(end)
-            has_odd_quotes = line.count('"') % 2 == 1
-            if is_open or _OPENING.search(line):
-                is_open ^= has_odd_quotes
+            if '"' in line and (is_open or _OPENING.search(line)):
+                is_open ^= line.count('"') % 2 == 1
             if not is_open or len(rows_inside) > 1:
                 break
         behind = end + 1
@@ -271,11 +273,6 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
         if record.strip("\r\n"):
             yield record
         start = behind
-
-
-def _reads_as_row(line: str, width: int) -> bool:
-    has_separators = line.count(",") >= width - 1
-    return has_separators and _ID_IN_FRONT.match(line) is not None
 
 
 # Parquet

@@ -73,29 +73,31 @@ def read_metadata(
         return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
     images = _rows(path, ["study_id"], _METADATA, "metadata-row-ignored", log)
     images = images[images["study_id"].isin(study_ids)]
-    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
+    # Images repeat a handful of words.
+    coded = mapped(
+        images[_POSITION] + "\n" + images[_ORIENTATION],
+        lambda words: written(coded_views(*words.split("\n"))[0]),
+    )
+    named = mapped(
+        images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]],
+        lambda words: written(named_views(words)),
+    )
+    # What a code says is surer than a name of the procedure.
+    named = named.where(images[_POSITION] == "", "")
     # A number may have lost its zeros in front.
     date = images["studydate"].str.split(".").str[0].str.zfill(8)
     time = images["studytime"].str.split(".").str[0].str.zfill(6)
     by_study = images.assign(
-        # What a code says is surer than a name of the procedure.
-        procedure=procedures.where(images[_POSITION] == "", ""),
+        views=coded + ", " + named,
+        is_coded=coded != "",
         # Undated images and those without a patient say nothing of their study.
         taken_at=(date + time).where(images["studydate"] != ""),
         patient=images["subject_id"].where(images["subject_id"] != ""),
     ).groupby("study_id")
-    position = by_study[_POSITION].agg(" ".join)
-    orientation = by_study[_ORIENTATION].agg(" ".join)
-    # Studies repeat a handful of words.
-    coded = mapped(
-        position + "\n" + orientation,
-        lambda words: written(coded_views(*words.split("\n"))[0]),
+    views = mapped(
+        by_study["views"].agg(", ".join), lambda words: written(words.split(", "))
     )
-    named = mapped(
-        by_study["procedure"].agg(" ; ".join), lambda words: written(named_views(words))
-    )
-    views = mapped(coded + ", " + named, lambda words: written(words.split(", ")))
-    source = (coded != "").map({True: "metadata", False: "procedure text"})
+    source = by_study["is_coded"].any().map({True: "metadata", False: "procedure text"})
     studies = {
         "view_information": views,
         "view_source": source.where(views != "", ""),

@@ -184,7 +184,8 @@ def _texts(
     """
     texts = []
     for path in paths:
-        for value in _values(record, path.split(".")):
+        name, *names = path.split(".")
+        for value in _values(record.get(name), names):
             text = ""
             if isinstance(value, str) and clean(value) != nothing:
                 text = clean(value)
