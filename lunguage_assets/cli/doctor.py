@@ -1,8 +1,7 @@
 """`lunguage doctor`: what would refuse a run, before anything is sent or spent.
 
 Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
-looked at of a judge is `judges.examination.examine_judges`, of Dagster's instance
-`orchestration.instance.examine_instance`.
+looked at of a judge is `judges.examination.examine_judges`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     from lunguage_assets.edited_files import broken_files
     from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.judges.examination import examine_judges
-    from lunguage_assets.orchestration.instance import examine_instance
 
     home = configuration.home
     judges = configuration.judges
@@ -58,7 +56,6 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     data_class: DataClass = "synthetic" if is_empty else configuration.data_class
     examined = [
         *examine_judges(judges, data_class, today, os.environ),
-        examine_instance(home),
         *(Diagnosis("refusal", problem) for problem in broken_files(home)),
     ]
     if is_empty:

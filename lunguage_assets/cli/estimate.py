@@ -62,6 +62,7 @@ def estimate(
         preset=configuration.judges.preset,
         ranker=ranker,
         estimate=estimated,
+        pairs=sum(pairs[1] for pairs in estimated.batches["pairs"]),
         table=estimated.lines.to_string(
             index=False, na_rep="?", float_format="{:,.2f}".format
         ),

@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.run import Runner, RunSummary
     from lunguage_assets.orchestration.run_plan import Stage
 
-_JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
-"""Jobs that ask the judge whom their first partition key names."""
-
-_FIT_JOBS = ("fit", "refit")
-
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @HOME_OPTION
@@ -218,13 +213,16 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
 
 def _judges_to_ask(configuration: Configuration, stages: Sequence[Stage]) -> set[str]:
     """Find the language models that stages ask, and that never answered before."""
+    from lunguage_assets.orchestration.jobs import JOBS
+
     judges = configuration.judges
     judges_to_ask: set[str] = set()
     for stage in stages:
-        if stage.job in _JOBS_OF_ONE_JUDGE:
-            judges_to_ask.add(stage.keys[0])
-        elif stage.job in _FIT_JOBS:
-            judges_to_ask.update(judges.members(stage.keys[0]))
+        if JOBS[stage.job].asks_judges:
+            key = stage.keys[0]
+            judges_to_ask |= {
+                *(judges.members(key) if key in judges.rankers else [key])
+            }
     # Rules need no key, no policy and no network.
     judges_to_ask &= judges.models.keys()
     ledger = configuration.existing_ledger() if judges_to_ask else None

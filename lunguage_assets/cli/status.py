@@ -36,44 +36,14 @@ _INDENT = " " * 10
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
-@click.option(
-    "--verify", is_flag=True, help="Compare sealed releases with their checksums."
-)
 @configured(existing=True)
-def status(configuration: Configuration, verify: bool) -> None:
+def status(configuration: Configuration) -> None:
     """Show how a home stands: batches, rankers, releases, spending.
 
     Says what is stale and why. Makes and asks nothing.
     """
     for line in _lines(configuration):
         click.echo(line)
-    if verify:
-        _verify(configuration)
-
-
-def _verify(configuration: Configuration) -> None:
-    """Say of every sealed version whether its files are those that were sealed.
-
-    Raises:
-        LunguageError: some are not.
-    """
-    from lunguage_assets.errors import LunguageError
-    from lunguage_assets.workspace.versions import (
-        changes_since_sealing,
-        sealed_versions,
-    )
-
-    changes = []
-    for ranker in configuration.judges.rankers:
-        for version in sealed_versions(configuration.releases / ranker):
-            changes_of_version = changes_since_sealing(version)
-            state = "changed" if changes_of_version else "as it was sealed"
-            click.echo(f"sealed    {ranker} {version.name}: {state}")
-            changes += changes_of_version
-    if changes:
-        raise LunguageError(
-            f"{'; '.join(changes)}. Restore them from a copy, or delete that version."
-        )
 
 
 def _lines(configuration: Configuration) -> Iterator[str]:
@@ -92,9 +62,7 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     problems = broken_files(home)
     for problem in problems:
         yield f"broken    {problem} What is stale can be told when this is corrected."
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     spent = _dollars_by_judge(configuration)
-    spent_today = _dollars_by_judge(configuration, midnight)
     # Dagster notes in the home what it sees of files that changed.
     is_writable = os.access(home.root, os.W_OK)
     if not is_writable:
@@ -106,6 +74,8 @@ def _lines(configuration: Configuration) -> Iterator[str]:
             current = runner.current()
         for ranker in judges.rankers:
             yield from _ranker_lines(configuration, current, ranker, spent)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    spent_today = _dollars_by_judge(configuration, midnight)
     yield (
         f"spent     ${sum(spent_today.values()):.2f} today (UTC), "
         f"${sum(spent.values()):.2f} in all"
@@ -162,8 +132,8 @@ def _ranker_lines(
     version = current_version(configuration.releases / ranker)
     asked = spent.keys() & {judges.structurer, judges.extractor, *members}
     if version is not None or current.exists("reference_ranking", ranker):
-        release = _release_words(current, ranker, version)
         complete = len(current.complete_batches(ranker))
+        release = _release_words(current, ranker, version)
         yield f"{title} {complete} of {len(current.batches)} batches; {release}"
     elif asked:
         dollars = sum(spent[judge] for judge in asked)
@@ -175,7 +145,7 @@ def _ranker_lines(
         yield f"{title} not begun"
         return
     # Without a batch there is nothing to plan for.
-    stages = plan(current, judges, ranker) if current.batches else []
+    stages = plan(configuration, current, ranker) if current.batches else []
     if not stages:
         yield f"{_INDENT}everything is current"
     for stage in stages[:MAX_STAGES_SHOWN]:
@@ -193,9 +163,10 @@ def _ranker_lines(
 def _release_words(current: Current, ranker: str, version: Path | None) -> str:
     if version is None:
         return "no release"
-    assets = ("release_inputs", "release")
-    is_stale = any(current.reasons(asset, ranker) for asset in assets)
-    return f"release {version.name}, {'stale' if is_stale else 'current'}"
+    for asset in ("release_inputs", "release"):
+        if current.reasons(asset, ranker):
+            return f"release {version.name}, stale"
+    return f"release {version.name}, current"
 
 
 def _dollars_by_judge(

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lunguage_assets.judges.budget import estimated_input_tokens, output_limit
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -46,30 +49,8 @@ _THINKS = re.compile(
 """A parameter that lets a model think, at the top or in a table of parameters."""
 
 
-class Range(NamedTuple):
-    """How often something is expected, and the bounds of it."""
-
-    at_least: float
-    expected: float
-    at_most: float
-
-    def plus(self, other: Range) -> Range:
-        """Add two ranges, bound by bound."""
-        return Range(*map(sum, zip(self, other, strict=True)))
-
-    def times(self, other: Range) -> Range:
-        """Multiply two ranges, bound by bound."""
-        pairs = zip(self, other, strict=True)
-        return Range(*(own * factor for own, factor in pairs))
-
-    def less(self, count: float) -> Range:
-        """Take away what need not be asked."""
-        return Range(*(max(0.0, own - count) for own in self))
-
-
-def exactly(count: float) -> Range:
-    """Return a range of a known number."""
-    return Range(count, count, count)
+Range: TypeAlias = "NDArray[np.float64]"
+"""How often something is at least, expected, and at most."""
 
 
 class Dollars(NamedTuple):
@@ -100,8 +81,9 @@ def price_of(
         At least: the fewest questions. At most: the most, each with all its tries and
         all output tokens.
     """
+    at_least, expected, at_most = (float(count) for count in questions)
     # To ask nothing is free, whatever the price.
-    if not questions.at_most:
+    if not at_most:
         return Dollars(0.0, 0.0, 0.0)
     if config.price is None:
         return Dollars(None, None, None)
@@ -121,15 +103,11 @@ def price_of(
     usd_at_most = None
     if room is not None:
         worst = config.price.cost(max(most_input, input_tokens), room)
-        usd_at_most = questions.at_most * TRIES * worst
-    return Dollars(
-        questions.expected * replies * of_reply,
-        questions.at_least * of_reply,
-        usd_at_most,
-    )
+        usd_at_most = at_most * TRIES * worst
+    return Dollars(expected * replies * of_reply, at_least * of_reply, usd_at_most)
 
 
-def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
+def answers_per_judge(steps: Range, panel_steps: int, judges: int) -> Range:
     """Count one judge's answers about a sentence (explicit.md section 5).
 
     Args:
@@ -138,5 +116,5 @@ def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
             its share.
         judges: of the panel.
     """
-    together = min(steps, panel_steps)
+    together = np.minimum(steps, panel_steps)
     return together + (steps - together) / judges

@@ -145,11 +145,6 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     )
 
 
-def sensor_status(*, runs: bool) -> dg.DefaultSensorStatus:
-    """Return whether a sensor runs before a person has started or stopped it."""
-    return dg.DefaultSensorStatus.RUNNING if runs else dg.DefaultSensorStatus.STOPPED
-
-
 def automation_sensor(
     settings: AutomationSettings,
 ) -> dg.AutomationConditionSensorDefinition:
@@ -158,7 +153,9 @@ def automation_sensor(
         SENSOR,
         target=dg.AssetSelection.all(),
         # It may spend money: a person switches it on.
-        default_status=sensor_status(runs=settings.enabled),
+        default_status=dg.DefaultSensorStatus[
+            "RUNNING" if settings.enabled else "STOPPED"
+        ],
         minimum_interval_seconds=settings.interval_s,
         # A backfill would wait for the daemon's next look, half a minute away.
         emit_backfills=False,
@@ -180,32 +177,31 @@ def nightly_schedule(
         ConfigurationError: the settings have no cron line.
     """
 
-    def nightly_release(
-        context: dg.ScheduleEvaluationContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(
-            configuration.home, rankers, context.scheduled_execution_time
-        )
-
-    default_status = dg.DefaultScheduleStatus.STOPPED
-    if settings.enabled:
-        default_status = dg.DefaultScheduleStatus.RUNNING
-    schedule = dg.schedule(
-        job_name="release",
-        cron_schedule=settings.nightly,
-        execution_timezone=str(settings.time_zone),
-        default_status=default_status,
-        description="Writes the release of every ranker in use that has a finished "
-        "batch. When nothing changed, it comes out byte for byte the same.",
-    )
     try:
-        return schedule(nightly_release)
+
+        @dg.schedule(
+            job_name="release",
+            cron_schedule=settings.nightly,
+            execution_timezone=str(settings.time_zone),
+            default_status=dg.DefaultScheduleStatus[
+                "RUNNING" if settings.enabled else "STOPPED"
+            ],
+            description="Writes the release of every ranker in use that has a finished "
+            "batch. When nothing changed, it comes out byte for byte the same.",
+        )
+        def nightly_release(
+            context: dg.ScheduleEvaluationContext,
+            configuration: dg.ResourceParam[Configuration],
+        ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+            at = context.scheduled_execution_time
+            yield from releases(configuration.home, rankers, at)
+
     except dg.DagsterInvalidDefinitionError:
         raise ConfigurationError(
             f"settings, option automation.nightly: found {settings.nightly!r}; "
             "expected five fields of cron, such as '0 2 * * *'. Fix it or remove it."
         ) from None
+    return nightly_release
 
 
 def releases(

@@ -19,7 +19,6 @@ from pathlib import Path
 import dagster as dg
 import psutil
 
-from lunguage_assets.judges.data_policy import Diagnosis
 from lunguage_assets.locks import (
     LockHeld,
     exclusive_lock,
@@ -44,8 +43,10 @@ PROCESS_TAG = ".dagster/lunguage_process"
 _WILL_RETRY_TAG = "dagster/will_retry"
 """Run tag of Dagster: a failed run that its daemon will start again."""
 
+_SERVER_TAG = ".dagster/grpc_info"
+"""Run tag of Dagster: the code server that launched the run."""
+
 _COMMAND_LOCK = ".command.lock"
-_PROBE_LOCK = ".probe.lock"
 _AT_WORK = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -96,25 +97,6 @@ def environment_of_children(home: Home) -> dict[str, str]:
     }
 
 
-def examine_instance(home: Home) -> Diagnosis:
-    """Say whether Dagster's instance of a home has the packaged configuration."""
-    if named := os.environ.get(DAGSTER_VARIABLE):
-        return Diagnosis(
-            "ok",
-            f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is "
-            "left alone",
-        )
-    file = home.dagster / "dagster.yaml"
-    if file.exists() and file.read_bytes() != dagster_yaml().read_bytes():
-        return Diagnosis(
-            "warning",
-            f"{file} is not this version's {dagster_yaml()}. Take over from there what "
-            "you need, or delete yours: the next command then puts the packaged one "
-            "there.",
-        )
-    return Diagnosis("ok", "Dagster's instance has the packaged configuration")
-
-
 @contextmanager
 def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
     """Let runs that are created within belong to the code location.
@@ -143,18 +125,14 @@ def command_at_work(home: Path) -> Iterator[None]:
 
 
 def is_at_work(home: str | Path) -> bool:
-    """Tell whether a living command holds the lock."""
-    probe = Path(home) / _PROBE_LOCK
-    command = Path(home) / _COMMAND_LOCK
+    """Tell whether a living command holds the lock, or one that looks just now."""
     try:
-        # In turn: two that look at once would take each other for a command.
-        with exclusive_lock(probe), exclusive_lock_at_once(command):
+        with exclusive_lock_at_once(Path(home) / _COMMAND_LOCK):
             return False
     except LockHeld:
         return True
     except OSError:  # no home yet
-        pass
-    return False
+        return False
 
 
 def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
@@ -208,9 +186,8 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     """
     host = socket.gethostname()
     # A number of a process means something on its own machine alone.
-    if run.tags.get(HOST_TAG, host) != host:
-        return False
-    if "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
+    is_here = run.tags.get(HOST_TAG, host) == host
+    if not is_here or "localhost" not in run.tags.get(_SERVER_TAG, "localhost"):
         return False
     if PROCESS_TAG in run.tags:
         (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
@@ -218,8 +195,7 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
         return _has_ended(int(run.tags[PROCESS_TAG]), created)
     # A run that the UI launched has no tag of ours: Dagster notes its process in an
     # event.
-    events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
-    for entry in events:
+    for entry in instance.all_logs(run.run_id, dg.DagsterEventType.ENGINE_EVENT):
         metadata = entry.get_dagster_event().engine_event_data.metadata
         if process := metadata.get("pid"):
             return _has_ended(int(str(process.value)), entry.timestamp)
@@ -237,5 +213,3 @@ def _has_ended(process: int, noted_at: float) -> bool:
         return is_zombie or bool(running.create_time() > noted_at + _CLOCK_S)
     except psutil.NoSuchProcess:
         return True
-    except psutil.AccessDenied:  # it is there, and another account's
-        return False

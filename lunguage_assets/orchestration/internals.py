@@ -11,12 +11,8 @@ from typing import Any
 import dagster as dg
 
 # What the UI shows as "unsynced": there is no public function for it.
-from dagster._core.definitions.data_version import (
-    CachingStaleStatusResolver,
-    StaleCause,
-    StaleStatus,
-)
-from dagster._core.loader import LoadingContext
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
+from dagster._core.loader import LoadingContextForTest
 
 # A run of the command line belongs to the code location, as those launched in the UI
 # do: whose it is.
@@ -30,48 +26,13 @@ from dagster._core.remote_origin import (
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 
-class _Loading(LoadingContext):
-    """What the resolver keeps of what it has read: as long as the resolver lives."""
-
-    def __init__(self, instance: dg.DagsterInstance) -> None:
-        self._instance = instance
-        self._loaders: dict[type, Any] = {}
-
-    @property
-    def instance(self) -> dg.DagsterInstance:
-        return self._instance
-
-    @property
-    def loaders(self) -> dict[type, Any]:
-        return self._loaders
-
-
-class StaleResolver:
-    """Dagster's own answer to what is current, as things are at one moment.
-
-    Args:
-        instance: that keeps what was materialised.
-        asset_graph: Dagster's, of the home's definitions.
-    """
-
-    def __init__(self, instance: dg.DagsterInstance, asset_graph: Any) -> None:
-        self._resolver = CachingStaleStatusResolver(
-            instance, asset_graph, _Loading(instance)
-        )
-
-    def is_missing(self, asset: str, partition: str | None) -> bool:
-        """Whether a partition was never materialised."""
-        status = self._resolver.get_status(dg.AssetKey(asset), partition)
-        return status is StaleStatus.MISSING
-
-    def causes(self, asset: str, partition: str | None) -> list[StaleCause]:
-        """List why a materialised partition is stale; none: it is current."""
-        return list(self._resolver.get_stale_causes(dg.AssetKey(asset), partition))
-
-    def data_version(self, asset: str, partition: str | None) -> str:
-        """Return the data version of a materialised partition."""
-        key = dg.AssetKey(asset)
-        return self._resolver.get_current_data_version(key, partition).value
+def stale_resolver(
+    instance: dg.DagsterInstance, asset_graph: Any
+) -> CachingStaleStatusResolver:
+    """Return Dagster's own answer to what is current, as things are at one moment."""
+    return CachingStaleStatusResolver(
+        instance, asset_graph, LoadingContextForTest(instance)
+    )
 
 
 def origin_of_run(location: str, job: str) -> RemoteJobOrigin:

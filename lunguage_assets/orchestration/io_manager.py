@@ -1,17 +1,14 @@
 """Tables as Parquet, one file a partition, through Dagster's `UPathIOManager`.
 
-Dagster's pages are "I/O managers" and "Data versions" (https://docs.dagster.io). A
-table is validated where a step returns it (`stored`), before Dagster takes it: what
-breaks a rule is not stored.
+Dagster's page is "I/O managers" (https://docs.dagster.io). A table is validated where a
+step returns it (`outputs.py`). What an asset of somebody else returns is stored as it
+is.
 """
 
 from __future__ import annotations
 
-import io
 import uuid
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pandas as pd
@@ -20,71 +17,18 @@ from upath import UPath
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.orchestration.jobs import not_there
-from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.catalog import create_catalog
 from lunguage_assets.workspace.store import (
     EncodedTable,
-    encode,
-    fingerprint,
+    is_stored,
     partition_path,
     publish_table,
     read_table,
 )
-from lunguage_assets.workspace.tables_location import is_local, publish
-
-if TYPE_CHECKING:
-    Result = dg.MaterializeResult[EncodedTable]
-else:
-    # Dagster refuses one with a type argument where an asset has checks.
-    Result = dg.MaterializeResult
-
-
-def versioned(code: str, *read: object) -> str:
-    """Name the version of a step: of its code, and of what it reads besides tables.
-
-    Args:
-        code: raised whenever the code gives another result for the same inputs.
-        read: settings, packaged files: values of JSON.
-    """
-    return f"{code}-{fingerprint(read)}" if read else code
-
-
-def stored(
-    table: str,
-    frame: pd.DataFrame,
-    metadata: Mapping[str, Any] | None = None,
-    checks: Sequence[dg.AssetCheckResult] = (),
-    set_aside: Sequence[InvalidStudy] = (),
-) -> Result:
-    """Validate the rows of a table; the same rows have the same data version.
-
-    Args:
-        table: its name, which is that of its asset.
-        frame: the rows.
-        metadata: shown in the UI.
-        checks: results of checks that run with the asset.
-        set_aside: studies that are not among the rows.
-
-    Raises:
-        InvalidTable: rows break a rule; nothing is stored.
-    """
-    encoded = encode(TABLES[table], frame, set_aside)
-    shown: dict[str, Any] = {"dagster/row_count": encoded.rows, **(metadata or {})}
-    if column := TABLES[table].counted:
-        shown[column] = counts(frame[column], column)
-    if set_aside:
-        shown["studies_set_aside"] = len(studies_of(set_aside))
-    return dg.MaterializeResult(
-        asset_key=table,
-        value=encoded,
-        metadata=shown,
-        check_results=checks,
-        data_version=dg.DataVersion(encoded.version),
-    )
+from lunguage_assets.workspace.tables_location import is_local
 
 
 class ParquetStore(dg.UPathIOManager):
@@ -128,19 +72,11 @@ class ParquetStore(dg.UPathIOManager):
     def dump_to_path(
         self, context: dg.OutputContext, obj: EncodedTable | pd.DataFrame, path: UPath
     ) -> None:
-        """Write a table.
-
-        Args:
-            context: of the step.
-            obj: encoded rows of a table; a plain frame is of an asset of somebody
-                else.
-            path: of the file.
-        """
+        """Write the rows of a table."""
         with redact_errors("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
-                publish(obj.to_parquet(), path)
-            else:
-                publish_table(obj, path)
+                obj = EncodedTable(path.name, len(obj), obj.to_parquet())
+            publish_table(obj, path)
         # Views follow the files by themselves: once is enough.
         if not self._database.exists():
             build_catalog(self._base_path, self._database)
@@ -150,7 +86,8 @@ class ParquetStore(dg.UPathIOManager):
         table = context.asset_key.path[-1]
         if table in TABLES:
             return read_table(TABLES[table], path)
-        return pd.read_parquet(io.BytesIO(path.read_bytes()))
+        with path.open("rb") as stream:
+            return pd.read_parquet(stream)
 
     def load_input(
         self, context: dg.InputContext
@@ -187,6 +124,13 @@ def stored_table(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame:
         return read_table(TABLES[table], partition_path(root, table, *keys))
     except FileNotFoundError:
         raise MethodError(not_there(table, keys)) from None
+
+
+def stored_or_none(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame | None:
+    """Read a stored partition that not every home has, as `stored_table`."""
+    if not is_stored(TABLES[table], partition_path(root, table, *keys)):
+        return None
+    return stored_table(root, table, *keys)
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.automation import sensor_status
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import (
-    QUARANTINE,
     land,
     landed_before,
     landing_folder,
@@ -57,29 +55,24 @@ def landing_sensor(
     @dg.sensor(
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
-        default_status=sensor_status(runs=has_folder),
+        default_status=dg.DefaultSensorStatus["RUNNING" if has_folder else "STOPPED"],
         description="Registers complete deliveries of the landing folder as batches; "
         "one run reads each (docs/dagster.md).",
     )
     @redact_errors()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        folder = landing_folder(home, settings)
+        if folder is None:
+            return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
         try:
-            folder = landing_folder(home, settings)
-            if folder is None:
-                return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
-            outcomes = land(home, folder, settings.stable_s, SECONDS_PER_TICK)
+            # In numbers alone: a name may be a patient's. A delivery that was moved
+            # aside has its REASON.txt.
+            told = summary(land(home, folder, settings.stable_s, SECONDS_PER_TICK))
         # It says itself what to do; a tick that fails would hide the message.
         except LunguageError as error:
-            context.log.error(str(error))
-            return request_runs(home, context.cursor, str(error))
-        # In numbers, and with keys of batches alone: a name may be a patient's.
-        for outcome in outcomes:
-            if outcome.state in ("registered", "skipped"):
-                context.log.info(f"{outcome.state}: {outcome.message}")
-            if outcome.state == "quarantined":
-                reasons = folder / QUARANTINE
-                context.log.warning(f"quarantined: see REASON.txt in {reasons}")
-        return request_runs(home, context.cursor, summary(outcomes))
+            told = str(error)
+        context.log.info(told)
+        return request_runs(home, context.cursor, told)
 
     return landing
 
@@ -95,10 +88,9 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         cursor: number of the last batch that a run was requested for.
         skip_reason: shown where there is nothing to request.
     """
-    last_number = int(cursor) if cursor and cursor.isdecimal() else -1
-    landed_keys = {
-        key for landed in landed_before(home).values() for key in landed.batches
-    }
+    last_number = int(cursor or -1)
+    landed = landed_before(home).values()
+    landed_keys = {key for delivery in landed for key in delivery.batches}
     new_batches = [
         batch
         for batch in home.registered()

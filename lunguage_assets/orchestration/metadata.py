@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import base64
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.orchestration.jobs import COSTS
-from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
 from lunguage_assets.wording import literal
@@ -55,76 +52,20 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def table_outs(
-    group: str,
-    code_version: str,
-    *tables: str,
-    asks_judges: bool = False,
-    condition: Callable[[str], dg.AutomationCondition[dg.AssetKey]] | None = None,
-    metadata: Mapping[str, str] | None = None,
-) -> dict[str, dg.AssetOut]:
-    """Return tables as outputs of `@dg.multi_asset`, with what the UI shows of them.
-
-    Args:
-        group: of the assets.
-        code_version: of the step that makes them (`io_manager.versioned`).
-        tables: their names, which are those of the assets.
-        asks_judges: whether making them may cost money.
-        condition: returns when the sensor requests a table; None: never.
-        metadata: further words for the UI.
-    """
-    outs = {}
-    for table in tables:
-        declared = TABLES[table]
-        description = declared.description
-        tags = {}
-        if asks_judges:
-            description += f"\n\n{COSTS}"
-            tags["paid"] = "llm"
-        if any(column.restricted for column in declared.columns):
-            tags["contains"] = "report-text"
-        outs[table] = dg.AssetOut(
-            group_name=group,
-            code_version=code_version,
-            # What an asset returns is no table yet: `io_manager.ParquetStore` stores
-            # it.
-            dagster_type=dg.Any,
-            description=as_written(description),
-            metadata={
-                "dagster/column_schema": column_schema(declared),
-                "dagster/table_name": table,
-                **(metadata or {}),
-            },
-            kinds={"pandas", "parquet"},
-            tags=tags,
-            automation_condition=condition(table) if condition else None,
-        )
-    return outs
-
-
 def counts(
     values: pd.Series | Mapping[str, int], label: str
 ) -> dg.MarkdownMetadataValue:
-    """Return a table of counts, largest first, with their shares of all.
+    """Return a table of counts, largest first.
 
     Args:
-        values: to be counted, or value -> count; of many the `SHOWN` most frequent ones
-            are shown.
+        values: to be counted, or value -> count; the `SHOWN` most frequent are shown.
         label: heading of the values.
     """
+    tally = pd.Series(values, dtype="object")
     if isinstance(values, pd.Series):
-        tally = Counter(values.tolist())
-    else:
-        tally = Counter(dict(values))
-    by_frequency = sorted(
-        (-count, str(value)) for value, count in tally.items() if count
-    )
-    total = tally.total()
-    rows = [
-        (value, -negative, f"{-negative / total:.1%}")
-        for negative, value in by_frequency[:SHOWN]
-    ]
-    return markdown([label, "rows", "share"], rows, "none")
+        tally = values.value_counts()
+    largest = tally[tally > 0].sort_values(ascending=False, kind="stable")[:SHOWN]
+    return markdown([label, "rows"], [*largest.items()], "none")
 
 
 def markdown(
@@ -152,10 +93,8 @@ def _markdown_row(row: Sequence[object]) -> str:
 def examples(keys: Iterable[object]) -> str:
     """Return the first keys, and how many more there are."""
     listed = [str(key) for key in keys]
-    if not listed:
-        return "none"
     more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
+    return (", ".join(listed[:SHOWN]) or "none") + more
 
 
 def picture(png: bytes) -> dg.MarkdownMetadataValue:

@@ -16,12 +16,13 @@ from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
 BATCH = "report_batch"
-STRUCTURER = "structurer"
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 class Partitions:
     """The partitions of a home's assets, and mappings between them.
+
+    Between partitions of one dimension and of two Dagster finds the mapping itself.
 
     Attributes:
         batch: the deliveries.
@@ -31,9 +32,6 @@ class Partitions:
         structurer_and_batch: both.
         judge_and_batch: both.
         ranker_and_batch: both.
-        same_batch: from `batch` to partitions that have a batch too, or back.
-        same_judge: from partitions by judge and batch to `judge`.
-        same_ranker: from `ranker` to partitions that have a ranker too, or back.
         extractor: the one judge whose vocabulary is ranked.
         extractor_of_batch: of `judge_and_batch` the extractor's, for every ranker.
         members: the judges of a ranker.
@@ -48,20 +46,10 @@ class Partitions:
         self.structurer = dg.StaticPartitionsDefinition(list(judges.structurers))
         self.judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
         self.ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
-        self.structurer_and_batch = dg.MultiPartitionsDefinition(
-            {STRUCTURER: self.structurer, BATCH: REPORT_BATCH}
-        )
-        self.judge_and_batch = dg.MultiPartitionsDefinition(
-            {"judge": self.judge, BATCH: REPORT_BATCH}
-        )
-        self.ranker_and_batch = dg.MultiPartitionsDefinition(
-            {"ranker": self.ranker, BATCH: REPORT_BATCH}
-        )
+        self.structurer_and_batch = _and_batch("structurer", self.structurer)
+        self.judge_and_batch = _and_batch("judge", self.judge)
+        self.ranker_and_batch = _and_batch("ranker", self.ranker)
 
-        self.same_batch = dg.MultiToSingleDimensionPartitionMapping(BATCH)
-        self.same_structurer = dg.MultiToSingleDimensionPartitionMapping(STRUCTURER)
-        self.same_judge = dg.MultiToSingleDimensionPartitionMapping("judge")
-        self.same_ranker = dg.MultiToSingleDimensionPartitionMapping("ranker")
         self.extractor = dg.SpecificPartitionsPartitionMapping([judges.extractor])
         rankers_of_extractor = {judges.extractor: list(judges.rankers)}
         self.extractor_of_batch = dg.MultiPartitionMapping(
@@ -79,6 +67,12 @@ class Partitions:
             for judge in judges.members(ranker):
                 rankers_by_judge.setdefault(judge, []).append(ranker)
         self.members = dg.StaticPartitionMapping(rankers_by_judge)
+
+
+def _and_batch(
+    name: str, partitions: dg.StaticPartitionsDefinition
+) -> dg.MultiPartitionsDefinition:
+    return dg.MultiPartitionsDefinition({name: partitions, BATCH: REPORT_BATCH})
 
 
 def partition_key(table: str, keys: Sequence[str]) -> str | dg.MultiPartitionKey:

@@ -2,7 +2,7 @@
 
 Libraries quote values in their messages.
 Errors that are raised on purpose (`LunguageError`) hold no report text. Of every other
-only its kind and the places in the code are kept, unless the corpus is synthetic.
+only its kind and its place in the code are kept, unless the corpus is synthetic.
 `redact_errors` stands around everything of ours that Dagster calls and that sees rows;
 what fails outside it Dagster itself redacts, by a variable of the environment.
 """
@@ -24,9 +24,6 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.settings import DataClass
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
-_LOGGER = os.environ.get(
-    "DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors"
-)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -44,9 +41,7 @@ def withhold_messages(data_class: DataClass | None) -> None:
     """
     if data_class is not None:
         _data_classes.add(data_class)
-    logger = logging.getLogger(_LOGGER)
-    if _keep_places_only not in logger.filters:
-        logger.addFilter(_keep_places_only)
+    logging.getLogger("dagster.redacted_errors").addFilter(_keep_place_only)
 
 
 def messages_may_be_shown() -> bool:
@@ -66,7 +61,7 @@ def redact_errors(before: str = "") -> Iterator[None]:
     """Turn errors into failures of Dagster whose message quotes no report.
 
     An error that a person can act on keeps its message, and is not retried. Of an
-    unexpected one only kind and places are told where its message might quote a report.
+    unexpected one only kind and place are told where its message might quote a report.
 
     Args:
         before: put in front of the message.
@@ -76,7 +71,7 @@ def redact_errors(before: str = "") -> Iterator[None]:
     except dg.Failure:
         raise
     except LunguageError as error:
-        raise _failure(f"{before}{error}", error) from None
+        raise dg.Failure(f"{before}{error}", allow_retries=False) from None
     except Exception as error:
         if messages_may_be_shown():
             raise
@@ -84,12 +79,10 @@ def redact_errors(before: str = "") -> Iterator[None]:
             f"{before}unexpected {where(error)}; its message is withheld, because it "
             "may quote a report. Please report this."
         )
-        raise _failure(message, error, places=_places(error)) from None
+        raise dg.Failure(message, allow_retries=False) from None
 
 
-def redact_results(
-    asset: Callable[P, Iterator[R]],
-) -> Callable[P, Iterator[R]]:
+def redacted(asset: Callable[P, Iterator[R]]) -> Callable[P, Iterator[R]]:
     """Redact the errors of an asset that yields its results, as `redact_errors`."""
 
     @wraps(asset)
@@ -100,51 +93,27 @@ def redact_results(
     return yield_results
 
 
-def _failure(message: str, error: Exception, places: str = "") -> dg.Failure:
-    metadata: dict[str, dg.MetadataValue[str]] = {
-        "kind": dg.MetadataValue.text(type(error).__name__)
-    }
-    if places:
-        metadata["places"] = dg.MetadataValue.text(places)
-    return dg.Failure(message, metadata=metadata, allow_retries=False)
-
-
-def where(error: BaseException) -> str:
+def where(error: BaseException | None) -> str:
     """Return the kind of an error and the last place in this package on its way."""
-    frames = traceback.extract_tb(error.__traceback__)
     kind = type(error).__name__
-    if not frames:
-        return kind
-    of_package = [
-        frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)
-    ]
-    last = (of_package or frames)[-1]
-    return f"{kind} in {Path(last.filename).name}, line {last.lineno} ({last.name})"
+    frames = traceback.extract_tb(error.__traceback__ if error is not None else None)
+    for frame in reversed(frames):
+        file = Path(frame.filename)
+        if file.is_relative_to(_PACKAGE):
+            return f"{kind} in {file.name}, line {frame.lineno} ({frame.name})"
+    return kind
 
 
-def _places(error: BaseException | None) -> str:
-    """Return kinds and places of an error and its causes, without their messages."""
-    lines = []
-    while error is not None:
-        lines.append(type(error).__name__)
-        for frame in traceback.extract_tb(error.__traceback__):
-            lines.append(f"  {frame.filename}, line {frame.lineno}, in {frame.name}")
-        error = error.__cause__
-    return "\n".join(lines)
-
-
-def _keep_places_only(record: logging.LogRecord) -> bool:
-    """Keep the places alone of an error that Dagster redacts, and logs whole.
+def _keep_place_only(record: logging.LogRecord) -> bool:
+    """Keep the place alone of an error that Dagster redacts, and logs whole.
 
     Of failures that say themselves what is wrong, and of a process that was asked to
     stop, nothing is logged.
     """
-    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    error = record.exc_info[1] if record.exc_info else None
     says_itself = (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
-    if isinstance(error, says_itself):
-        return False
-    record.msg = f"{record.getMessage()}\n{_places(error)}"
+    record.msg = f"{record.getMessage()} {where(error)}"
     record.args = None
     record.exc_info = None
     record.exc_text = None
-    return True
+    return not isinstance(error, says_itself)

@@ -127,19 +127,11 @@ def uses_distilled_model(configuration: Configuration) -> bool:
 
 def scored_batches(configuration: Configuration, ranker: str) -> list[str]:
     """List the batches that a distilled model scored, oldest first."""
-    scored = []
-    for batch in configuration.home.registered():
-        fitted = _stored_fits(configuration, ranker, batch.key)
-        if fitted is not None and fitted["stop"].isin(_BY_MODEL).any():
-            scored.append(batch.key)
-    return scored
-
-
-def rescored_batches(configuration: Configuration, ranker: str) -> list[str]:
-    """List the batches that another distilled model would score anew."""
-    if not uses_distilled_model(configuration):
-        return []
-    return scored_batches(configuration, ranker)
+    return [
+        batch.key
+        for batch in configuration.home.registered()
+        if _was_scored(configuration, ranker, batch.key)
+    ]
 
 
 def is_scored(configuration: Configuration, ranker: str, batch: str) -> bool:
@@ -153,22 +145,41 @@ def is_scored(configuration: Configuration, ranker: str, batch: str) -> bool:
         ranker: whose batch it is.
         batch: its key.
     """
-    fitted = _stored_fits(configuration, ranker, batch)
-    # Without tentative findings nobody has fitted anything.
-    if fitted is None or fitted.empty:
+    was_scored = _was_scored(configuration, ranker, batch)
+    if was_scored is None:
         return uses_distilled_model(configuration)
-    was_scored = bool(fitted["stop"].isin(_BY_MODEL).any())
     return was_scored and configuration.fit != "panel"
 
 
-def _stored_fits(
-    configuration: Configuration, ranker: str, batch: str
-) -> pd.DataFrame | None:
+def _was_scored(configuration: Configuration, ranker: str, batch: str) -> bool | None:
+    """Whether a model has fitted a batch; None: nobody has fitted anything."""
     tables = configuration.home.tables
     path = partition_path(tables, FITTED_PROBABILITIES.name, ranker, batch)
     if not is_stored(FITTED_PROBABILITIES, path):
         return None
-    return read_table(FITTED_PROBABILITIES, path)
+    stops = read_table(FITTED_PROBABILITIES, path)["stop"]
+    # Without tentative findings nobody has fitted anything.
+    return bool(stops.isin(_BY_MODEL).any()) if len(stops) else None
+
+
+def distilled_model(configuration: Configuration, ranker: str) -> pd.DataFrame:
+    """Read what there is to know of the model that a ranker's judges taught.
+
+    Raises:
+        MethodError: it is not there.
+    """
+    path = partition_path(configuration.home.tables, DISTILLED_SCORER.name, ranker)
+    if not is_stored(DISTILLED_SCORER, path):
+        raise MethodError(
+            f"the distilled model of {ranker!r} is not there. {_remedy(ranker)}"
+        )
+    return read_table(DISTILLED_SCORER, path)
+
+
+def _remedy(ranker: str) -> str:
+    return (
+        f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
+    )
 
 
 def open_distilled_scorer(
@@ -184,21 +195,15 @@ def open_distilled_scorer(
     Raises:
         MethodError: the model is not there, or of another ranking; says what to do.
     """
-    home = configuration.home
-    remedy = (
-        f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
-    )
-    path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
-    if not is_stored(DISTILLED_SCORER, path):
-        raise MethodError(f"the distilled model of {ranker!r} is not there. {remedy}")
-    scorer = read_table(DISTILLED_SCORER, path)
-    if scorer["ranking_version"].iloc[0] != ranking_version:
+    model = distilled_model(configuration, ranker).iloc[0]
+    if model["ranking_version"] != ranking_version:
         raise MethodError(
             f"the distilled model of {ranker!r} is stale: it learnt another ranking. "
-            f"{remedy}"
+            f"{_remedy(ranker)}"
         )
-    digest = scorer["files"].iloc[0]
-    file = home.distilled / ranker / f"{digest}.safetensors"
+    file = configuration.home.distilled / ranker / f"{model['files']}.safetensors"
     if not file.exists():
-        raise MethodError(f"{file} is gone: the distilled model cannot score. {remedy}")
+        raise MethodError(
+            f"{file} is gone: the distilled model cannot score. {_remedy(ranker)}"
+        )
     return DistilledScorer(file, configuration.settings.distilled.device)

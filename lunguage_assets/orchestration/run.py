@@ -12,9 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import dagster as dg
 import duckdb
@@ -38,7 +36,7 @@ from lunguage_assets.orchestration.partitions import (
     forget_removed,
     partition_key,
 )
-from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
+from lunguage_assets.orchestration.resources import scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
 from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
@@ -61,46 +59,48 @@ class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
-class CheckOutcome(NamedTuple):
-    """What came of a check of one partition, and why it did not pass."""
-
-    outcome: Outcome
-    reason: str = ""
-
-
-@dataclass
 class RunSummary:
     """What came of a run.
 
     Attributes:
-        outcomes: the last outcome of every check, by its name with asset and partition.
+        outcomes: the last evaluation of every check, by its name with asset and
+            partition.
         read_again: how many sentences a second reader read, and rows it changed.
     """
 
-    outcomes: dict[str, CheckOutcome] = field(default_factory=dict)
-    read_again: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.outcomes: dict[str, dg.AssetCheckEvaluation] = {}
+        self.read_again: Counter[str] = Counter()
 
     def checks(self, outcome: Outcome) -> list[str]:
         """Return the checks with an outcome, and why where they say so."""
-        return [
-            name + check.reason
-            for name, check in self.outcomes.items()
-            if check.outcome == outcome
-        ]
+        lines = []
+        for name, evaluation in self.outcomes.items():
+            if outcome == _outcome(evaluation):
+                reason = evaluation.description or ""
+                lines.append(f"{name}: {reason}".removesuffix(": "))
+        return lines
 
-    def add(self, stage: Stage, evaluation: dg.AssetCheckEvaluation) -> None:
-        """Note the evaluation of a check of a stage."""
-        asset = evaluation.asset_key.to_user_string()
-        partition = " x ".join(stage.keys)
-        name = f"{asset}: {evaluation.check_name} ({partition})"
-        if evaluation.passed:
-            outcome: Outcome = "passed"
-        elif evaluation.severity is dg.AssetCheckSeverity.WARN:
-            outcome = "warned"
-        else:
-            outcome = "failed"
-        reason = f": {evaluation.description}" if evaluation.description else ""
-        self.outcomes[name] = CheckOutcome(outcome, reason)
+    def add(self, stage: Stage, result: dg.ExecuteInProcessResult) -> None:
+        """Note the checks of a stage, and what a second reader did in it."""
+        for evaluation in result.get_asset_check_evaluations():
+            asset = evaluation.asset_key.to_user_string()
+            partition = " x ".join(stage.keys)
+            name = f"{asset}: {evaluation.check_name} ({partition})"
+            self.outcomes[name] = evaluation
+        for event in result.get_asset_materialization_events():
+            metadata = event.materialization.metadata
+            for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
+                count: Any = metadata[name].value
+                self.read_again[name] += count
+
+
+def _outcome(evaluation: dg.AssetCheckEvaluation) -> Outcome:
+    if evaluation.passed:
+        return "passed"
+    if evaluation.severity is dg.AssetCheckSeverity.WARN:
+        return "warned"
+    return "failed"
 
 
 class Runner:
@@ -109,28 +109,20 @@ class Runner:
     Args:
         configuration: of the home.
         instance: that keeps what was materialised.
-        definitions: of the home; None: they are built.
     """
 
     def __init__(
-        self,
-        configuration: Configuration,
-        instance: dg.DagsterInstance,
-        definitions: dg.Definitions | None = None,
+        self, configuration: Configuration, instance: dg.DagsterInstance
     ) -> None:
         self._configuration = configuration
+        self._home = configuration.home
         self._instance = instance
-        self._definitions = definitions or build_defs(configuration)
+        self._definitions = build_defs(configuration)
 
     def current(self) -> Current:
         """Ask what is current now."""
-        return Current(
-            self._definitions.resolve_asset_graph(),
-            self._instance,
-            self._configuration.home,
-            self._configuration.releases,
-            partial(rescored_batches, self._configuration),
-        )
+        graph = self._definitions.resolve_asset_graph()
+        return Current(self._configuration, self._instance, graph)
 
     def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
         """List the stages to a release of a ranker, after Dagster knows all changes."""
@@ -139,8 +131,8 @@ class Runner:
         if self._configuration.fit == "panel":
             fit_again = scored_batches(self._configuration, ranker)
         return plan(
+            self._configuration,
             self.current(),
-            self._configuration.judges,
             ranker,
             rebuild=rebuild,
             fit_again=fit_again,
@@ -148,12 +140,11 @@ class Runner:
 
     def prepare(self) -> None:
         """Tell Dagster which batches there are, and what changed outside of it."""
-        home = self._configuration.home
-        registered = [batch.key for batch in home.registered()]
+        registered = [batch.key for batch in self._home.registered()]
         # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
         # Else the UI would offer to make tables of a batch that is gone.
-        forget_removed(self._instance, home)
+        forget_removed(self._instance, self._home)
         observe(self._instance, self._configuration)
 
     def run(
@@ -176,63 +167,57 @@ class Runner:
             RunFailed: a run failed.
             KeyboardInterrupt: the process was asked to stop.
         """
-        with command_at_work(self._configuration.home.root):
+        with command_at_work(self._home.root):
             # A run that a kill left "started" would hold its place in the pool.
             close_abandoned_runs(self._instance)
-            remove_abandoned_files(self._configuration.home.tables)
+            remove_abandoned_files(self._home.tables)
             self._build_catalog()
             summary = RunSummary()
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 is_rebuilt = rebuild and stage.job in REBUILT
                 is_asked_for = is_rebuilt or bool(stage.because) or not done
-                # What came before it may have come out the same.
-                if not is_asked_for and self._is_current_by_now(stage):
-                    continue
-                self._make(stage, summary)
-                _give_back_memory()
+                # What came before it may have come out the same: a vocabulary that is
+                # collected again leaves comparisons, ranking and fits current.
+                if is_asked_for or not self._is_current(stage):
+                    self._make(stage, summary)
+                    _give_back_memory()
         return summary
 
     def _build_catalog(self) -> None:
-        home = self._configuration.home
         try:
-            build_catalog(home.tables, home.database)
+            build_catalog(self._home.tables, self._home.database)
         except duckdb.Error as error:
             # Its message quotes no report: it has read no row.
             first_line = str(error).splitlines()[0]
             raise RunFailed(
-                f"{home.database} cannot be written ({first_line}). Free space there, "
-                "and run the same command again."
+                f"{self._home.database} cannot be written ({first_line}). Free space "
+                "there, and run the same command again."
             ) from None
 
-    def _is_current_by_now(self, stage: Stage) -> bool:
-        """Tell whether a stage that was planned need not be made any more.
-
-        A vocabulary that is collected again and comes out the same leaves comparisons,
-        ranking and fits current.
-        """
+    def _is_current(self, stage: Stage) -> bool:
         current = self.current()
         steps = JOBS[stage.job].steps
         return all(current.is_current(step, *stage.keys) for step in steps)
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
-        for evaluation in result.get_asset_check_evaluations():
-            summary.add(stage, evaluation)
-        for event in result.get_asset_materialization_events():
-            metadata = event.step_materialization_data.materialization.metadata
-            for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
-                count: Any = metadata[name].value
-                summary.read_again[name] += count
+        summary.add(stage, result)
         if result.success:
             return
         # An interrupted run has failed at nothing.
-        run = self._instance.get_run_by_id(result.run_id)
-        is_cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if is_cancelled or any(map(_was_interrupted, result.all_events)):
+        kinds = [*_kinds_of_errors(result)]
+        if {"KeyboardInterrupt", "DagsterExecutionInterruptedError"} & {*kinds}:
             self._cancel(result.run_id)
             raise KeyboardInterrupt
-        raise RunFailed(f"{stage}: {_reason(result)} [Dagster run {result.run_id}]")
+        reason = "the run failed"
+        if kinds:
+            reason = f"unexpected {kinds[-1]}; the run's log has its place"
+        for event in result.get_step_failure_events():
+            described = event.step_failure_data.user_failure_data
+            if described is not None and described.description:
+                reason = " ".join(described.description.split())
+        raise RunFailed(f"{stage}: {reason} [Dagster run {result.run_id}]")
 
     def _executed(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
@@ -261,14 +246,10 @@ class Runner:
 
     def _cancel(self, run_id: str) -> None:
         run = self._instance.get_run_by_id(run_id)
-        if run is None or run.status is dg.DagsterRunStatus.CANCELED:
-            return
-        self._instance.report_run_canceling(
-            run, message="The process was asked to stop."
-        )
-        self._instance.report_run_canceled(
-            run, message="Interrupted. What was finished is stored."
-        )
+        if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
+            self._instance.report_run_canceled(
+                run, message="Interrupted. What was finished is stored."
+            )
 
 
 def _give_back_memory() -> None:
@@ -284,33 +265,11 @@ def _give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Tell whether an event is a failure because the process was asked to stop."""
-    if not (event.is_step_failure or event.is_job_failure):
-        return False
-    error = getattr(event.event_specific_data, "error", None)
-    interruptions = ("KeyboardInterrupt", "DagsterExecutionInterruptedError")
-    return any(cause.cls_name in interruptions for cause in _causes(error))
-
-
-def _reason(result: dg.ExecuteInProcessResult) -> str:
-    """Return why a run failed, on one line.
-
-    It is the failure's own description, or the kind of the unexpected error.
-    """
-    for event in result.get_step_failure_events():
-        failure = event.step_failure_data
-        described = failure.user_failure_data
-        if described is not None and described.description:
-            return " ".join(described.description.split())
-        causes = list(_causes(failure.error))
-        if causes:
-            return f"unexpected {causes[-1].cls_name}; the run's log has its place"
-    return "the run failed"
-
-
-def _causes(error: Any) -> Iterator[Any]:
-    """Return an error as Dagster stores it and its causes, the deepest last."""
-    while error is not None:
-        yield error
-        error = error.cause
+def _kinds_of_errors(result: dg.ExecuteInProcessResult) -> Iterator[str]:
+    """Yield the kinds of the errors of a failed run, causes after what they caused."""
+    for event in result.all_events:
+        if event.is_step_failure or event.is_job_failure or event.is_failure:
+            error = getattr(event.event_specific_data, "error", None)
+            while error is not None:
+                yield str(error.cls_name)
+                error = error.cause

@@ -7,16 +7,14 @@ is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.orchestration.current import Current
+from lunguage_assets.orchestration.current import MISSING, Current
 from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.tables import TABLES
-
-MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,26 @@ class Stage:
             return f"{reasons[0]} and {len(reasons) - 1} more"
         return "".join(reasons)
 
+    @property
+    def batch(self) -> str | None:
+        """The batch of the partition, if it is of one."""
+        table = TABLES.get(JOBS[self.job].steps[0])
+        has_batch = table is not None and "report_batch" in table.partitioned_by
+        return self.keys[-1] if has_batch else None
+
+    def follows(self, earlier: Stage) -> bool:
+        """Whether what an earlier stage makes is read: of its batch, or over all."""
+        if earlier.job not in JOBS[self.job].after:
+            return False
+        return None in (self.batch, earlier.batch) or self.batch == earlier.batch
+
     def __str__(self) -> str:
         return f"{self.job} ({' x '.join(self.keys)})"
 
 
 def plan(
+    configuration: Configuration,
     current: Current,
-    judges: JudgesConfiguration,
     ranker: str,
     *,
     rebuild: bool = False,
@@ -58,8 +69,8 @@ def plan(
     """List the stages to the results and the release of a ranker, upstream first.
 
     Args:
-        current: what is current in the home.
-        judges: as they are configured.
+        configuration: of the home.
+        current: what is current in it.
         ranker: whose results are wanted; a judge that is no ranker ends with its
             comparisons.
         rebuild: make the reference scale again, although it is current.
@@ -75,73 +86,49 @@ def plan(
         raise ConfigurationError(
             "no batch is registered. `lunguage register --data DIR` registers one."
         )
-    run_plan = _RunPlan(current, rebuild=rebuild)
-    for batch in current.home.registered():
+    stages: list[Stage] = []
+    for job, *keys in _all_stages(configuration, ranker):
+        if job == "expand" and Stage("refit", (*keys,)) in stages:
+            continue
+        reasons = _reasons(current, job, keys)
+        if job == "refit" and keys[-1] in fit_again:
+            reasons.append("the judges are to fit it")
+        stage = Stage(job, (*keys,), (*reasons,))
+        is_rebuilt = rebuild and job in REBUILT
+        if reasons or is_rebuilt or any(map(stage.follows, stages)):
+            stages.append(stage)
+    return stages
+
+
+def _reasons(current: Current, job: str, keys: Sequence[str]) -> list[str]:
+    steps = JOBS[job].steps
+    # A fit is not made again where only what follows from it is stale.
+    if job == "refit":
+        steps = steps[:1]
+    reasons: dict[str, None] = {}
+    for step in steps:
+        reasons |= dict.fromkeys(current.reasons(step, *keys))
+    return list(reasons)
+
+
+def _all_stages(configuration: Configuration, ranker: str) -> Iterator[tuple[str, ...]]:
+    """Yield all jobs with the keys of their partitions, upstream first."""
+    judges = configuration.judges
+    batches = configuration.home.registered()
+    for batch in batches:
         if batch.kind == "text":
-            run_plan.add("read_reports", batch.key)
-            run_plan.add("structure", judges.structurer, batch.key)
-        run_plan.add("ingest", batch.key)
-        run_plan.add("extract_hedges", judges.extractor, batch.key)
-    run_plan.add("build_vocabulary", judges.extractor)
-    is_ranker = ranker in judges.rankers
-    for judge in judges.members(ranker) if is_ranker else (ranker,):
-        run_plan.add("compare", judge)
-    if is_ranker:
-        run_plan.add("rank", ranker)
-        for batch_key in current.batches:
-            # A fit is not made again where only what follows from it is stale.
-            is_asked_for = batch_key in fit_again
-            if not run_plan.add("refit", ranker, batch_key, is_asked_for=is_asked_for):
-                run_plan.add("expand", ranker, batch_key)
-        run_plan.add("release", ranker)
-    return run_plan.stages
-
-
-class _RunPlan:
-    """Grows stage by stage; a stage that is added makes stale what follows from it."""
-
-    def __init__(self, current: Current, *, rebuild: bool) -> None:
-        self.stages: list[Stage] = []
-        self._current = current
-        self._is_rebuild = rebuild
-
-    def add(self, job: str, *keys: str, is_asked_for: bool = False) -> bool:
-        """Add a job on a partition if it is needed, and tell whether it is.
-
-        Args:
-            job: its name.
-            keys: of the partition.
-            is_asked_for: it is added although its tables are current.
-        """
-        steps = JOBS[job].steps
-        # What follows from a fit alone is the job `expand`.
-        asked = steps[:1] if job == "refit" else steps
-        reasons: dict[str, None] = {}
-        for step in asked:
-            reasons |= dict.fromkeys(self._current.reasons(step, *keys))
-        is_rebuilt = self._is_rebuild and job in REBUILT
-        if is_asked_for:
-            reasons["the judges are to fit it"] = None
-        is_needed = is_rebuilt or bool(reasons) or self._follows(job, keys)
-        if is_needed:
-            self.stages.append(Stage(job, keys, tuple(reasons)))
-        return is_needed
-
-    def _follows(self, job: str, keys: tuple[str, ...]) -> bool:
-        """Whether something that a job reads is made again."""
-        batch = _batch_of(job, keys)
-        for stage in self.stages:
-            if stage.job not in JOBS[job].after:
-                continue
-            # Of the same batch, of no batch, or read over all batches.
-            stage_batch = _batch_of(stage.job, stage.keys)
-            if stage_batch is None or batch is None or stage_batch == batch:
-                return True
-        return False
-
-
-def _batch_of(job: str, keys: tuple[str, ...]) -> str | None:
-    """Return the batch of a partition that a job makes, if it is of one."""
-    table = TABLES.get(JOBS[job].steps[0])
-    has_batch = table is not None and "report_batch" in table.partitioned_by
-    return keys[-1] if has_batch else None
+            yield "read_reports", batch.key
+            yield "structure", judges.structurer, batch.key
+        yield "ingest", batch.key
+        yield "extract_hedges", judges.extractor, batch.key
+    yield "build_vocabulary", judges.extractor
+    if ranker not in judges.rankers:
+        yield "compare", ranker
+        return
+    for judge in judges.members(ranker):
+        yield "compare", judge
+    yield "rank", ranker
+    for batch in batches:
+        yield "refit", ranker, batch.key
+        yield "expand", ranker, batch.key
+    yield "release", ranker

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import lunguage
@@ -20,7 +21,6 @@ from lunguage_assets.judges.estimate import (
     PUBLISHED_STEPS,
     Dollars,
     answers_per_judge,
-    exactly,
     price_of,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -123,7 +123,7 @@ def estimated(ledger: Ledger | None = None) -> Dollars:
         record = ledger.statistics().query("judge == 'j'").to_dict("records")[0]
     config = LLMJudgeConfig.model_validate(SLOT)
     prompt = Prompt("", "four" * 400)
-    return price_of(config, exactly(100), prompt, LABEL_TOKENS, record)
+    return price_of(config, np.full(3, 100), prompt, LABEL_TOKENS, record)
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> None:
@@ -150,7 +150,10 @@ def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     prices = {
         key: configuration.models[key].price for key in configuration.panel_members
     }
-    calls = 2066 * answers_per_judge(PUBLISHED_STEPS, panel_steps=10, judges=4)
+    calls = (
+        2066
+        * answers_per_judge(np.full(3, PUBLISHED_STEPS), panel_steps=10, judges=4)[1]
+    )
     # a comparison prompt of the paper is about 500 tokens
     costs = {
         key: price.cost(500 * calls, LABEL_TOKENS * calls)

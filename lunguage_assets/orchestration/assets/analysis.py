@@ -18,11 +18,16 @@ from lunguage_assets.orchestration.assets.explicit import (
     RANKING_OPTIONS,
     matches_by_judge,
 )
-from lunguage_assets.orchestration.checks import check_specs, expectations
-from lunguage_assets.orchestration.io_manager import Result, stored, versioned
-from lunguage_assets.orchestration.metadata import table_outs
+from lunguage_assets.orchestration.checks import expectations
+from lunguage_assets.orchestration.outputs import (
+    Result,
+    check_specs,
+    stored,
+    table_outs,
+    versioned,
+)
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_results
+from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 GROUP = "analysis"
@@ -55,7 +60,7 @@ def analysis_assets(
         partitions_def=by.ranker,
         check_specs=check_specs("judge_agreement", by.ranker, expectations),
     )
-    @redact_results
+    @redacted
     def measure_agreement(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -89,11 +94,12 @@ def analysis_assets(
         correlations = agreement.ranking_correlations(
             matches, ranker, reference_ranking, settings
         )
-        between_judges = agreement.judge_agreement(matches)
-        checks = [expectations(configuration, "judge_agreement", between_judges)]
-        yield stored("ranking_correlations", correlations)
-        yield stored("expert_agreement", with_experts)
-        yield stored("judge_agreement", between_judges, checks=checks)
+        tables = {
+            "judge_agreement": agreement.judge_agreement(matches),
+            "expert_agreement": with_experts,
+            "ranking_correlations": correlations,
+        }
+        yield from stored(configuration, "judge_agreement", tables)
 
     @dg.multi_asset(
         name="validate_fit",
@@ -106,7 +112,7 @@ def analysis_assets(
         ins={"comparison_matches": of_members},
         partitions_def=by.ranker,
     )
-    @redact_results
+    @redacted
     def validate_fit(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -124,9 +130,11 @@ def analysis_assets(
         settings = configuration.settings.explicit
         members = configuration.judges.members(context.partition_key)
         matches = matches_by_judge(members, comparison_matches, reference_ranking)
-        robust = validation.ranking_robustness(reference_ranking, matches, settings)
-        validated = validation.fit_validation(reference_ranking, matches, settings)
-        yield stored("ranking_robustness", robust)
-        yield stored("fit_validation", validated)
+        arguments = (reference_ranking, matches, settings)
+        tables = {
+            "fit_validation": validation.fit_validation(*arguments),
+            "ranking_robustness": validation.ranking_robustness(*arguments),
+        }
+        yield from stored(configuration, "fit_validation", tables)
 
     return [measure_agreement, validate_fit]

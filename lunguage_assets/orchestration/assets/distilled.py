@@ -5,26 +5,32 @@ It learns from what the judges of a ranker said, and is tested before it may sco
 `explicit`; how it learns is in the package `explicit.distilled`.
 """
 
+from collections.abc import Iterator
+
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled.learning import distil
 from lunguage_assets.explicit.distilled.panel_scores import panel_scores
-from lunguage_assets.orchestration.assets.explicit import GROUP, constants
-from lunguage_assets.orchestration.checks import as_good_as_the_panel, check_specs
+from lunguage_assets.orchestration.assets.explicit import GROUP
+from lunguage_assets.orchestration.checks import as_good_as_the_panel
 from lunguage_assets.orchestration.current import complete_batches
-from lunguage_assets.orchestration.io_manager import Result, stored, stored_table
-from lunguage_assets.orchestration.metadata import table_outs
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.outputs import (
+    Result,
+    check_specs,
+    stored,
+    table_outs,
+)
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.resources import (
     chosen_encoder,
     scored_batches,
     uses_distilled_model,
 )
-from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES
-from lunguage_assets.tables.explicit import FIT_LOG
+from lunguage_assets.tables import TABLES
 
 
 def distilled_assets(
@@ -37,11 +43,8 @@ def distilled_assets(
         by: the partitions.
     """
     # While a model scores, fits rest on it, and it does not rest on fits.
-    learns_from: list[dg.AssetDep] = []
-    if not uses_distilled_model(configuration):
-        learns_from.append(
-            dg.AssetDep("fitted_probabilities", partition_mapping=by.same_ranker)
-        )
+    is_scoring = uses_distilled_model(configuration)
+    learns_from = [] if is_scoring else ["fitted_probabilities"]
 
     @dg.multi_asset(
         name="distil_panel",
@@ -52,13 +55,13 @@ def distilled_assets(
         partitions_def=by.ranker,
         check_specs=check_specs("distilled_scorer", by.ranker, as_good_as_the_panel),
     )
-    @redact_errors()
+    @redacted
     def distil_panel(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Let a small model learn from the stored answers of a ranker's judges.
 
         Args:
@@ -74,19 +77,16 @@ def distilled_assets(
         batches = [
             batch for batch in complete_batches(home, ranker) if batch not in scored
         ]
-        findings = [stored_table(home.tables, "findings", batch) for batch in batches]
-        fitted = [
-            stored_table(home.tables, "fitted_probabilities", ranker, batch)
-            for batch in batches
-        ]
-        logs = [
-            stored_table(home.tables, "fit_log", ranker, batch) for batch in batches
-        ]
+
+        def over_batches(table: str, *keys: str) -> pd.DataFrame:
+            frames = [stored_table(home.tables, table, *keys, key) for key in batches]
+            return pd.concat([TABLES[table].frame(), *frames])
+
         scorer = distil(
             panel_scores(
-                pd.concat([FINDINGS.frame(), *findings]),
-                pd.concat([FITTED_PROBABILITIES.frame(), *fitted]),
-                pd.concat([FIT_LOG.frame(), *logs]),
+                over_batches("findings"),
+                over_batches("fitted_probabilities", ranker),
+                over_batches("fit_log", ranker),
                 reference_ranking,
                 hedge_vocabulary,
             ),
@@ -94,9 +94,11 @@ def distilled_assets(
             home.distilled / ranker,
             str(reference_ranking["ranking_version"].iloc[0]),
         )
-        metadata = constants(scorer, "encoder", "sentences")
-        return stored(
-            "distilled_scorer", scorer, metadata, [as_good_as_the_panel(scorer)]
+        yield from stored(
+            configuration,
+            "distilled_scorer",
+            scorer,
+            checks=[as_good_as_the_panel(scorer)],
         )
 
     return [distil_panel]

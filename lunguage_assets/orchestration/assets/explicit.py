@@ -29,24 +29,26 @@ from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
-    answers_usable,
-    check_specs,
     expectations,
     scored_as_tested,
 )
-from lunguage_assets.orchestration.io_manager import (
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
+from lunguage_assets.orchestration.metadata import picture
+from lunguage_assets.orchestration.outputs import (
     Result,
+    check_specs,
     stored,
-    stored_table,
+    stored_valid,
+    table_outs,
     versioned,
 )
-from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
-from lunguage_assets.orchestration.metadata import counts, picture, table_outs
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors, redact_results
+from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
+    distilled_model,
     is_scored,
     open_distilled_scorer,
     ranking_on_scale,
@@ -56,14 +58,12 @@ from lunguage_assets.orchestration.resources import (
 from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
-from lunguage_assets.quality.quarantine import valid_studies, without_invalid
+from lunguage_assets.quality.quarantine import without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import HEDGE_PHRASES
 from lunguage_assets.workspace.store import partition_path
 
 GROUP = "explicit"
-
-Check = Callable[..., dg.AssetCheckResult]
 
 VOCABULARY_OPTIONS = {
     "reference_scale",
@@ -115,22 +115,11 @@ def _versions(configuration: Configuration, code: str, options: set[str]) -> str
     return versioned(code, settings.model_dump(include=options))
 
 
-def _checks_of_answers(configuration: Configuration) -> list[Check]:
-    """Return the checks of answers: there only where language models are asked."""
-    return [answers_usable] if pool_of_judges(configuration.judges) else []
-
-
 def _hedge_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
     """Return phrases and vocabulary."""
-    extractor = configuration.judges.extractor
-    checks_of_answers = _checks_of_answers(configuration)
-    which_is_ranked = {
-        "ranked": f"The vocabulary of {extractor!r} is ranked: `extractor` of the "
-        "preset in the judges file names another. Other judges' are for comparison, "
-        "and nothing reads them on."
-    }
+    pool = pool_of_judges(configuration.judges)
 
     @dg.multi_asset(
         name="extract_phrases",
@@ -140,25 +129,20 @@ def _hedge_assets(
             "hedge_phrases",
             asks_judges=True,
             condition=partial(batch_condition, configuration),
-            metadata=which_is_ranked,
         ),
-        ins={"findings": dg.AssetIn(partition_mapping=by.same_batch)},
-        deps=[
-            dg.AssetDep("judges", partition_mapping=by.same_judge),
-            "corrections_file",
-        ],
+        deps=["judges", "corrections_file"],
         partitions_def=by.judge_and_batch,
-        pool=pool_of_judges(configuration.judges),
+        pool=pool,
         check_specs=check_specs(
-            "hedge_phrases", by.judge_and_batch, expectations, *checks_of_answers
+            "hedge_phrases", by.judge_and_batch, expectations, pool=pool
         ),
     )
-    @redact_errors()
+    @redacted
     def extract_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         findings: pd.DataFrame,
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Find the hedging phrases of a batch's tentative findings with one judge.
 
         Args:
@@ -166,38 +150,29 @@ def _hedge_assets(
             configuration: of the home.
             findings: of the batch.
         """
+        home = configuration.home
         keys = context.partition_key.keys_by_dimension
-        judge_key = keys["judge"]
         # Rows of raw reports get new ids when they are read otherwise: a correction of
         # a row that is no more would go unnoticed.
-        if configuration.home.batch(keys["report_batch"]).kind == "text":
-            require_known_rows(configuration.home, findings)
-        spending = Spending(context)
-        judge = configuration.open_judge(judge_key, spending.note)
-        corrections = load_corrections(configuration.home.corrections_file)
-        extracted = extract_hedge_phrases(findings, judge, corrections)
-        tables, invalid = valid_studies(
+        if home.batch(keys["report_batch"]).kind == "text":
+            require_known_rows(home, findings)
+        spending = Spending(context, pool)
+        judge = configuration.open_judge(keys["judge"], spending.note)
+        corrections = load_corrections(home.corrections_file)
+        phrases = extract_hedge_phrases(findings, judge, corrections)
+        queue = home.review_queue(keys["judge"], keys["report_batch"])
+        write_csv(sheet_frame(review_queue(phrases)), queue)
+        yield from stored_valid(
+            configuration,
             "hedge_phrases",
             {"findings": findings},
-            {"hedge_phrases": extracted},
-            strict=configuration.is_strict,
+            phrases,
+            {
+                "judge": judge.identity,
+                "review_queue": dg.MetadataValue.path(str(queue)),
+            },
+            spending=spending,
         )
-        phrases = tables["hedge_phrases"]
-        queue = configuration.home.review_queue(judge_key, keys["report_batch"])
-        write_csv(sheet_frame(review_queue(phrases)), queue)
-        metadata = {
-            "judge": judge.identity,
-            "review_queue": dg.MetadataValue.path(str(queue)),
-            "unreviewed": int(phrases["needs_review"].sum()),
-            "phrases": counts(
-                phrases["phrases"].explode().dropna().astype(str), "hedging phrase"
-            ),
-            **spending.metadata(),
-        }
-        checks = [expectations(configuration, "hedge_phrases", phrases, queue)]
-        for check in checks_of_answers:
-            checks.append(check(configuration, spending.asked))
-        return stored("hedge_phrases", phrases, metadata, checks, invalid)
 
     @dg.multi_asset(
         name="collect_vocabulary",
@@ -205,19 +180,18 @@ def _hedge_assets(
             GROUP,
             _versions(configuration, "2", VOCABULARY_OPTIONS),
             "hedge_vocabulary",
-            metadata=which_is_ranked,
         ),
         # Over all batches there may be more rows than fit into memory: they are read
         # below, a batch at a time.
-        deps=[dg.AssetDep("hedge_phrases", partition_mapping=by.same_judge)],
+        deps=["hedge_phrases"],
         partitions_def=by.judge,
         check_specs=check_specs("hedge_vocabulary", by.judge, expectations),
     )
-    @redact_errors()
+    @redacted
     def collect_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Collect one judge's hedging phrases over all batches."""
         hedges = _hedges_of_newest_studies(configuration, context.partition_key)
         vocabulary = collect_vocabulary(
@@ -226,14 +200,9 @@ def _hedge_assets(
         # A correction of a finding that no batch has corrects nothing, and nobody would
         # notice.
         corrected = load_corrections(configuration.home.corrections_file).keys()
-        unknown = sorted(corrected - {*hedges["finding_id"]})
-        metadata = {
-            "retained": int(vocabulary["retained"].sum()),
-            "corrections_of_unknown_findings": ", ".join(unknown) or "none",
-            **constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
-        }
-        checks = [expectations(configuration, "hedge_vocabulary", vocabulary)]
-        return stored("hedge_vocabulary", vocabulary, metadata, checks)
+        unknown = ", ".join(sorted(corrected - {*hedges["finding_id"]}))
+        metadata = {"corrections_of_unknown_findings": unknown or "none"}
+        yield from stored(configuration, "hedge_vocabulary", vocabulary, metadata)
 
     return [extract_phrases, collect_phrases]
 
@@ -242,7 +211,7 @@ def _rating_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
     """Return comparisons and ranking."""
-    checks_of_answers = _checks_of_answers(configuration)
+    pool = pool_of_judges(configuration.judges)
 
     @dg.multi_asset(
         name="compare_phrases",
@@ -255,17 +224,17 @@ def _rating_assets(
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         deps=["judges"],
         partitions_def=by.judge,
-        pool=pool_of_judges(configuration.judges),
+        pool=pool,
         check_specs=check_specs(
-            "comparison_matches", by.judge, expectations, *checks_of_answers
+            "comparison_matches", by.judge, expectations, pool=pool
         ),
     )
-    @redact_errors()
+    @redacted
     def compare_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Have one judge play all comparisons of the vocabulary.
 
         Args:
@@ -277,23 +246,16 @@ def _rating_assets(
         is_retained = hedge_vocabulary["retained"]
         retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
         require_anchor_phrases(configuration, retained)
-        spending = Spending(context)
+        spending = Spending(context, pool)
         judge = configuration.open_judge(context.partition_key, spending.note)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
-        is_valid = matches["answer"] != "invalid"
-        valid_answers = matches.loc[is_valid, "answer"]
-        metadata = {
-            "judge": judge.identity,
-            "invalid": len(matches) - len(valid_answers),
-            # Far from a half: the judge prefers a position (explicit.md section 2).
-            "p_sentence_1": float((valid_answers == "sentence_1").mean()),
-            **constants(hedge_vocabulary, "vocabulary_version"),
-            **spending.metadata(),
-        }
-        checks = [expectations(configuration, "comparison_matches", matches)]
-        for check in checks_of_answers:
-            checks.append(check(configuration, spending.asked))
-        return stored("comparison_matches", matches, metadata, checks)
+        yield from stored(
+            configuration,
+            "comparison_matches",
+            matches,
+            {"judge": judge.identity},
+            spending=spending,
+        )
 
     @dg.multi_asset(
         name="rank_phrases",
@@ -311,13 +273,13 @@ def _rating_assets(
         partitions_def=by.ranker,
         check_specs=check_specs("reference_ranking", by.ranker, expectations),
     )
-    @redact_errors()
+    @redacted
     def rank_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
         comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Rank the phrases from the matches of a judge or panel.
 
         Where no probability can be read off their ranking, it is shown, and the
@@ -338,31 +300,31 @@ def _rating_assets(
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)
-        versions_shown = ("ranking_version", "vocabulary_version")
-        metadata = {
-            "judges": ", ".join(matches),
-            **constants(ranking, "ruler", "ruler_reason", *versions_shown),
-            "plot": picture(ranking_plot(ranking)),
-        }
+        metadata = {"plot": picture(ranking_plot(ranking))}
         # Their own ranking gave no probabilities, and the published one stands in: a
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        checks = [expectations(configuration, "reference_ranking", ranking)]
-        return stored("reference_ranking", ranking, metadata, checks)
+        yield from stored(
+            configuration,
+            "reference_ranking",
+            ranking,
+            metadata,
+        )
 
     return [compare_phrases, rank_phrases]
 
 
 def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinition:
     """Return the fitted probabilities, with their log."""
-    checks_of_answers = _checks_of_answers(configuration)
-    checks_of_fits: list[Check] = [expectations, *checks_of_answers]
+    pool = pool_of_judges(configuration.judges)
+    checks: list[Callable[..., dg.AssetCheckResult]] = [expectations]
     # Where a distilled model fits, the fits rest on it.
-    models: list[dg.AssetDep] = []
-    if uses_distilled_model(configuration):
-        checks_of_fits.append(scored_as_tested)
-        models.append(dg.AssetDep("distilled_scorer", partition_mapping=by.same_ranker))
+    uses_model = uses_distilled_model(configuration)
+    models: list[str] = []
+    if uses_model:
+        checks.append(scored_as_tested)
+        models.append("distilled_scorer")
 
     @dg.multi_asset(
         name="fit_findings",
@@ -375,23 +337,17 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
             condition=partial(batch_condition, configuration),
         ),
         ins={
-            "findings": dg.AssetIn(partition_mapping=by.same_batch),
             "hedge_phrases": dg.AssetIn(partition_mapping=by.extractor_of_batch),
             "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
-            "reference_ranking": dg.AssetIn(partition_mapping=by.same_ranker),
         },
-        deps=[
-            dg.AssetDep("panels", partition_mapping=by.same_ranker),
-            "anchors_file",
-            *models,
-        ],
+        deps=["panels", "anchors_file", *models],
         partitions_def=by.ranker_and_batch,
-        pool=pool_of_judges(configuration.judges),
+        pool=pool,
         check_specs=check_specs(
-            "fitted_probabilities", by.ranker_and_batch, *checks_of_fits
+            "fitted_probabilities", by.ranker_and_batch, *checks, pool=pool
         ),
     )
-    @redact_results
+    @redacted
     def fit_findings(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -412,61 +368,50 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         """
         keys = context.partition_key.keys_by_dimension
         ranker = keys["ranker"]
-        has_model = is_scored(configuration, ranker, keys["report_batch"])
-        scorer = None
-        if has_model:
-            ranking_version = str(reference_ranking["ranking_version"].iloc[0])
-            scorer = open_distilled_scorer(configuration, ranker, ranking_version)
-        anchors = anchors_of(configuration, reference_ranking)
+        settings = configuration.settings
         require_same_vocabulary(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
-        distilled = configuration.settings.distilled
-        asks_panel = distilled.out_of_distribution == "panel"
-        spending = Spending(context)
-        panel = [
-            configuration.open_judge(judge, spending.note)
-            for judge in configuration.judges.members(ranker)
-        ]
-
+        anchors = anchors_of(configuration, reference_ranking)
         inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
         valid = without_invalid(inputs)
         sentences = (valid["findings"], valid["hedge_phrases"])
         scored = None
-        if scorer is not None:
+        if is_scored(configuration, ranker, keys["report_batch"]):
+            ranking_version = str(reference_ranking["ranking_version"].iloc[0])
             scored = score_sentences(
-                *sentences, reference_ranking, scorer, ask_panel=asks_panel
+                *sentences,
+                reference_ranking,
+                open_distilled_scorer(configuration, ranker, ranking_version),
+                ask_panel=settings.distilled.out_of_distribution == "panel",
             )
+        spending = Spending(context, pool)
+        panel = [
+            configuration.open_judge(judge, spending.note)
+            for judge in configuration.judges.members(ranker)
+        ]
         fits = fit_pairs(
             *sentences,
             hedge_vocabulary,
             reference_ranking,
             panel,
             anchors,
-            configuration.settings.explicit,
+            settings.explicit,
             scored=scored,
         )
-        tables, invalid = valid_studies(
+        fitted = fits.probabilities
+        results = []
+        if uses_model:
+            scorer = distilled_model(configuration, ranker)
+            results.append(scored_as_tested(scorer, fitted))
+        yield from stored_valid(
+            configuration,
             "fitted_probabilities",
             inputs,
-            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            strict=configuration.is_strict,
+            {"fitted_probabilities": fitted, "fit_log": fits.log},
+            checks=results,
+            spending=spending,
         )
-        fitted = tables["fitted_probabilities"]
-        fitted_p = fitted.loc[fitted["p_source"] == "fitted", "p"]
-        metadata = {
-            "stop": counts(fitted["stop"], "end of the fit"),
-            **constants(reference_ranking, "ruler", "ranking_version"),
-            "mean_p": round(float(fitted_p.mean()), 4) if len(fitted_p) else 0.0,
-            **spending.metadata(),
-        }
-        checks = [expectations(configuration, "fitted_probabilities", fitted)]
-        for check in checks_of_answers:
-            checks.append(check(configuration, spending.asked))
-        if scored_as_tested in checks_of_fits:
-            checks.append(scored_as_tested(configuration, ranker, fitted))
-        yield stored("fit_log", tables["fit_log"])
-        yield stored("fitted_probabilities", fitted, metadata, checks, invalid)
 
     return fit_findings
 
@@ -529,11 +474,6 @@ def _hedges_of_newest_studies(configuration: Configuration, judge: str) -> pd.Da
     if registered and not by_batch:
         raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
     hedges = newest_only(by_batch, registered)
-    return HEDGE_PHRASES.frame() if hedges is None else hedges
-
-
-def constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
-    """Return the values of columns that have one value for all rows."""
-    if not len(frame):
-        return dict.fromkeys(columns, "none")
-    return {column: str(frame[column].iloc[0]) for column in columns}
+    if hedges is None:
+        return HEDGE_PHRASES.frame()
+    return hedges

@@ -31,16 +31,21 @@ from lunguage_assets.implicit.resolution.resolve import (
 )
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
-    check_specs,
     conflict_free,
-    conflict_free_refused,
     expectations,
     none_set_aside,
+    not_conflict_free,
 )
-from lunguage_assets.orchestration.io_manager import Result, stored, versioned
-from lunguage_assets.orchestration.metadata import counts, table_outs
+from lunguage_assets.orchestration.outputs import (
+    Result,
+    check_specs,
+    stored,
+    stored_valid,
+    table_outs,
+    versioned,
+)
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors, redact_results
+from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.quarantine import (
@@ -78,104 +83,79 @@ def implicit_assets(
         hash_of_files(resource("labels.yaml"), resource("statements.yaml")),
         content_hash(),
     ]
-    same_batch = dg.AssetIn(partition_mapping=by.same_batch)
+    merge_options = settings.model_dump(include=MERGE_OPTIONS)
+    merging = versioned("8", merge_options, encoder_identity(settings), statements)
+    outs = partial(table_outs, GROUP, condition=partial(batch_condition, configuration))
 
     @dg.multi_asset(
         name="merge_duplicates",
-        outs=table_outs(
-            GROUP,
-            versioned(
-                "8",
-                settings.model_dump(include=MERGE_OPTIONS),
-                encoder_identity(settings),
-                statements,
-            ),
-            "deduplicated_findings",
-            condition=partial(batch_condition, configuration),
-        ),
-        ins={"findings": same_batch, "terms": same_batch},
+        outs=outs(merging, "deduplicated_findings"),
         deps=["blacklist_file"],
         partitions_def=by.ranker_and_batch,
         check_specs=check_specs(
             "deduplicated_findings", by.ranker_and_batch, expectations
         ),
     )
-    @redact_errors()
+    @redacted
     def merge_duplicates(
-        context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         findings: pd.DataFrame,
         terms: pd.DataFrame,
         fitted_probabilities: pd.DataFrame,
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Merge duplicate findings of a study.
 
         Args:
-            context: of the run.
             configuration: of the home.
             findings: of the batch.
             terms: of the batch.
             fitted_probabilities: of the batch, by the ranker.
         """
-        tool_arguments = (
-            configuration.settings.implicit,
-            terms,
-            configuration.home.root,
-            configuration.home.blacklist_file,
-        )
-        # Processes load their own below. These say which encoder it is, and one that is
-        # not there ends the step before any work.
-        embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
-
+        home = configuration.home
+        options = configuration.settings.implicit
+        tool_arguments = (options, terms, home.root, home.blacklist_file)
+        # Processes load their own below; one that is not there ends the step before any
+        # work.
+        tools = merging_tools(*tool_arguments)
         inputs = {"findings": findings, "fitted_probabilities": fitted_probabilities}
         valid = without_invalid(inputs)
         fitted_findings = (valid["findings"], valid["fitted_probabilities"])
-        if settings.encoder != "lexical":
+        if options.encoder != "lexical":
             # A model is loaded once, and has cores of its own.
             merged = deduplicate(
-                *fitted_findings, embedder, blacklist, settings, labels
+                *fitted_findings,
+                tools.embedder,
+                tools.blacklist,
+                tools.settings,
+                tools.labels,
             )
         else:
-            chunks = map_studies(
-                deduplicate,
-                fitted_findings,
-                merging_tools,
-                *tool_arguments,
-                processes=configuration.processes,
+            merged = joined(
+                map_studies(
+                    deduplicate,
+                    fitted_findings,
+                    merging_tools,
+                    *tool_arguments,
+                    processes=configuration.processes,
+                )
             )
-            merged = joined(chunks)
-        tables, invalid = _valid_studies(
+        yield from stored_valid(
             configuration,
             "deduplicated_findings",
             inputs,
-            {"deduplicated_findings": merged},
+            merged,
+            {"encoder": tools.embedder.identity},
         )
-        merged = tables["deduplicated_findings"]
-        metadata = {
-            "encoder": embedder.identity,
-            "merged": int((merged["disposition"] == "merged").sum()),
-            "excluded": int((merged["disposition"] == "excluded").sum()),
-        }
-        checks = [expectations(configuration, "deduplicated_findings", merged)]
-        return stored("deduplicated_findings", merged, metadata, checks, invalid)
 
     @dg.multi_asset(
         name="expand_diagnoses",
-        outs=table_outs(
-            GROUP,
-            versioned("7", statements),
-            "expansions",
-            "pathway_matches",
-            condition=partial(batch_condition, configuration),
-        ),
-        ins={"terms": same_batch},
+        outs=outs(versioned("7", statements), "expansions", "pathway_matches"),
         deps=["pathways_file"],
         partitions_def=by.ranker_and_batch,
         check_specs=check_specs("expansions", by.ranker_and_batch, expectations),
     )
-    @redact_results
+    @redacted
     def expand_diagnoses(
-        context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         terms: pd.DataFrame,
         deduplicated_findings: pd.DataFrame,
@@ -183,12 +163,10 @@ def implicit_assets(
         """Match findings to pathways and generate the sub-findings that they imply.
 
         Args:
-            context: of the run.
             configuration: of the home.
             terms: of the batch.
             deduplicated_findings: of the batch, by the ranker.
         """
-
         chunks = map_studies(
             expand,
             (deduplicated_findings,),
@@ -197,57 +175,36 @@ def implicit_assets(
             terms,
             processes=configuration.processes,
         )
-        tables, invalid = _valid_studies(
-            configuration,
-            "expansions",
-            {"deduplicated_findings": deduplicated_findings},
-            {
-                "expansions": joined([chunk.expansions for chunk in chunks]),
-                "pathway_matches": joined([chunk.matches for chunk in chunks]),
-            },
-        )
-        expanded = tables["expansions"]
-        matches = tables["pathway_matches"]
-        matched = matches[matches["reason"] == "matched"]
-        metadata = {
-            "expanding": len(matched),
-            "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+        tables = {
+            "expansions": joined([chunk.expansions for chunk in chunks]),
+            "pathway_matches": joined([chunk.matches for chunk in chunks]),
         }
-        checks = [expectations(configuration, "expansions", expanded)]
-        yield stored("pathway_matches", matches)
-        yield stored("expansions", expanded, metadata, checks, invalid)
+        inputs = {"deduplicated_findings": deduplicated_findings}
+        yield from stored_valid(configuration, "expansions", inputs, tables)
 
     @dg.multi_asset(
         name="resolve_contradictions",
-        outs=table_outs(
-            GROUP,
+        outs=outs(
             versioned("7", statements),
             "lunguage_plus_plus",
             "resolution_log",
             "conflicts",
             "accounting",
             "set_aside",
-            condition=partial(batch_condition, configuration),
         ),
-        ins={
-            "reports": same_batch,
-            "rejected": same_batch,
-            "terms": same_batch,
-            "reference_ranking": dg.AssetIn(partition_mapping=by.same_ranker),
-        },
         deps=["pathways_file"],
         partitions_def=by.ranker_and_batch,
-        check_specs=check_specs(
-            "lunguage_plus_plus",
-            by.ranker_and_batch,
-            conflict_free,
-            none_set_aside,
-            expectations,
-            blocking=conflict_free,
-        ),
+        check_specs=[
+            *check_specs(
+                "lunguage_plus_plus", by.ranker_and_batch, conflict_free, blocking=True
+            ),
+            *check_specs(
+                "lunguage_plus_plus", by.ranker_and_batch, none_set_aside, expectations
+            ),
+        ],
     )
+    @redacted
     def resolve_contradictions(
-        context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         reports: pd.DataFrame,
         rejected: pd.DataFrame,
@@ -261,7 +218,6 @@ def implicit_assets(
         """Resolve every contradiction; a study that breaks a guarantee is set aside.
 
         Args:
-            context: of the run.
             configuration: of the home.
             reports: of the batch.
             rejected: of the batch.
@@ -286,83 +242,75 @@ def implicit_assets(
             fitted_probabilities if len(fitted_probabilities) else reference_ranking
         )
         ranking_version = str(ranked["ranking_version"].iloc[0])
-        # A generator, because its check blocks: Dagster stores what an asset returns
-        # before it looks whether a blocking check failed. So the check is yielded
-        # first, and what fails it is never returned.
-        with redact_errors():
-            upstream = invalid_upstream(inputs)
-            valid = without_invalid(inputs)
-            tables = _resolved(configuration, ranking_version, valid, upstream)
-            try:
-                _, invalid = _valid_studies(
-                    configuration, "lunguage_plus_plus", inputs, tables
-                )
-            except InvalidTable as error:
-                yield conflict_free_refused(error)
-                raise
-            if invalid != upstream:
-                studies = studies_of(invalid)
-                valid = without_studies(valid, studies)
-                tables = _accounted(valid, without_studies(tables, studies), invalid)
-            guaranteed = conflict_free(configuration, valid, tables)
-            yield guaranteed
-            if not guaranteed.passed:
-                raise InvalidTable(
-                    "lunguage_plus_plus: a blocking check failed, nothing stored; its "
-                    "note says why"
-                )
-            yield from _results(configuration, tables, invalid, ranking_version)
+        try:
+            tables, invalid = _resolved(configuration, ranking_version, inputs)
+            valid = without_studies(inputs, studies_of(invalid))
+            check = conflict_free(configuration, valid, tables)
+        except InvalidTable as error:
+            check = not_conflict_free(str(error))
+        # Dagster stores what an asset returns before it looks whether a blocking check
+        # failed. So the check is yielded first, and what fails it is never returned.
+        yield check
+        if not check.passed:
+            raise InvalidTable(f"lunguage_plus_plus: {check.metadata['note'].value}")
+        set_aside = none_set_aside(tables["set_aside"])
+        step = "lunguage_plus_plus"
+        checks = [set_aside]
+        yield from stored(configuration, step, tables, checks=checks, invalid=invalid)
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
 
-def _valid_studies(
-    configuration: Configuration, step: str, inputs: Tables, tables: Tables
-) -> tuple[Tables, list[InvalidStudy]]:
-    """Leave out the studies that break a rule, as `valid_studies`."""
-    return valid_studies(
-        step,
-        inputs,
-        tables,
-        strict=configuration.is_strict,
-        delivered=inputs["reports"]["study_id"] if "reports" in inputs else (),
-        processes=configuration.processes,
-    )
-
-
 def _resolved(
-    configuration: Configuration,
-    ranking_version: str,
-    inputs: Tables,
-    invalid: list[InvalidStudy],
-) -> dict[str, pd.DataFrame]:
+    configuration: Configuration, ranking_version: str, inputs: Tables
+) -> tuple[dict[str, pd.DataFrame], list[InvalidStudy]]:
     """Resolve all studies, and account for their rows.
 
     Args:
         configuration: of the home.
         ranking_version: of the reference ranking.
-        inputs: tables by name, without invalid studies.
-        invalid: studies that earlier steps set aside.
+        inputs: tables by name.
+
+    Returns:
+        The tables of the valid studies, and the studies that were set aside.
+
+    Raises:
+        InvalidTable: too many studies break a rule.
     """
+    valid = without_invalid(inputs)
     chunks = map_studies(
         resolve,
         (
-            inputs["deduplicated_findings"],
-            inputs["pathway_matches"],
-            inputs["expansions"],
+            valid["deduplicated_findings"],
+            valid["pathway_matches"],
+            valid["expansions"],
         ),
         resolution_tools,
-        inputs["terms"],
+        valid["terms"],
         ranking_version,
         configuration.home.pathways_file,
         processes=configuration.processes,
     )
-    tables = {
+    resolved = {
         "lunguage_plus_plus": joined([chunk.rows for chunk in chunks]),
         "resolution_log": joined([chunk.log for chunk in chunks]),
         "conflicts": joined([chunk.conflicts for chunk in chunks]),
     }
-    return _accounted(inputs, tables, invalid)
+    upstream = invalid_upstream(inputs)
+    tables = _accounted(valid, resolved, upstream)
+    _, invalid = valid_studies(
+        "lunguage_plus_plus",
+        inputs,
+        tables,
+        strict=configuration.is_strict,
+        delivered=inputs["reports"]["study_id"],
+        processes=configuration.processes,
+    )
+    if invalid != upstream:
+        studies = studies_of(invalid)
+        valid = without_studies(valid, studies)
+        tables = _accounted(valid, without_studies(tables, studies), invalid)
+    return tables, invalid
 
 
 def _accounted(
@@ -381,34 +329,3 @@ def _accounted(
     )
     set_aside = set_aside_frame(invalid, inputs["reports"])
     return {**tables, "accounting": accounts, "set_aside": set_aside}
-
-
-def _results(
-    configuration: Configuration,
-    tables: Tables,
-    invalid: list[InvalidStudy],
-    ranking_version: str,
-) -> Iterator[Result]:
-    """Yield the tables of a batch with the checks that only warn, side tables first.
-
-    Args:
-        configuration: of the home.
-        tables: by name.
-        invalid: studies that are not in them.
-        ranking_version: shown in the UI.
-    """
-    rows = tables["lunguage_plus_plus"]
-    totals = tables["accounting"].drop(columns=["study_id", "balanced"]).sum()
-    metadata = {
-        "generated": int((rows["source"] == "expansion").sum()),
-        "contested": len(tables["conflicts"]),
-        "ranking_version": ranking_version,
-        **{str(name): int(total) for name, total in totals.items()},
-    }
-    checks = [
-        none_set_aside(tables["set_aside"]),
-        expectations(configuration, "lunguage_plus_plus", rows),
-    ]
-    for table in ("resolution_log", "conflicts", "accounting", "set_aside"):
-        yield stored(table, tables[table])
-    yield stored("lunguage_plus_plus", rows, metadata, checks, invalid)

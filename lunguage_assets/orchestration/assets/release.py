@@ -7,13 +7,12 @@ whole, are not here, but in the package `release`.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
@@ -21,18 +20,19 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
 from lunguage_assets.locks import exclusive_lock
-from lunguage_assets.orchestration.checks import as_sealed, check_specs
+from lunguage_assets.orchestration.checks import as_sealed
 from lunguage_assets.orchestration.current import (
     TABLES_PER_BATCH,
     Current,
     complete_batches,
     version_of_inputs,
 )
-from lunguage_assets.orchestration.io_manager import Result, stored_table, versioned
-from lunguage_assets.orchestration.metadata import column_schema, counts
+from lunguage_assets.orchestration.io_manager import stored_or_none, stored_table
+from lunguage_assets.orchestration.metadata import column_schema
+from lunguage_assets.orchestration.outputs import Result, check_specs, versioned
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import rescored_batches, scored_batches
+from lunguage_assets.orchestration.resources import distilled_model, scored_batches
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
@@ -40,7 +40,7 @@ from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
-from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import Written
 
 GROUP = "release"
@@ -68,7 +68,7 @@ def release_assets(
         partitions_def=by.ranker,
         code_version="1",
         deps=[
-            dg.AssetDep("lunguage_plus_plus", partition_mapping=by.same_ranker),
+            "lunguage_plus_plus",
             dg.AssetDep("findings", partition_mapping=dg.AllPartitionMapping()),
             *ANALYSES,
         ],
@@ -86,11 +86,9 @@ def release_assets(
         ranker = context.partition_key
         batches = complete_batches(configuration.home, ranker)
         version = version_of_inputs(context.instance, ranker, batches)
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(version), metadata={"batches": len(batches)}
-        )
+        return dg.MaterializeResult(data_version=dg.DataVersion(version))
 
-    release_spec = dg.AssetSpec(
+    release = dg.AssetSpec(
         "release",
         group_name=GROUP,
         kinds={"csv", "parquet"},
@@ -107,8 +105,9 @@ def release_assets(
     )
 
     @dg.multi_asset(
+        # A job has the name of the asset already.
         name="write_release",
-        specs=[release_spec],
+        specs=[release],
         partitions_def=by.ranker,
         check_specs=check_specs("release", by.ranker, as_sealed),
     )
@@ -119,61 +118,24 @@ def release_assets(
     ) -> Result:
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
-        current = Current(
-            asset_graph(),
-            context.instance,
-            configuration.home,
-            configuration.releases,
-            partial(rescored_batches, configuration),
-        )
-        _refuse_stale(current, ranker)
-        version = _write_release(configuration, ranker)
+        _refuse_stale(Current(configuration, context.instance, asset_graph()), ranker)
+        folder = configuration.releases / ranker
+        version = _write_release(configuration, ranker, folder)
         summary = version.summary
         # A batch that is not finished holds up no release; the release says so.
         left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],
-            "folder": dg.MetadataValue.path(str(configuration.releases / ranker)),
             "version": version.version,
-            "is_new": version.is_new,
             "report": dg.MetadataValue.path(str(version.report)),
             "batches_not_included": left_out or "none",
-            "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
         }
-        checks = [as_sealed(configuration.releases / ranker)]
-        return dg.MaterializeResult(metadata=metadata, check_results=checks)
+        return dg.MaterializeResult(
+            metadata=metadata, check_results=[as_sealed(folder)]
+        )
 
     return [release_inputs, write_release]
-
-
-def _write_release(configuration: Configuration, ranker: str) -> Written:
-    tables = UPath(configuration.home.tables)
-    ranking = stored_table(tables, "reference_ranking", ranker)
-    complete = complete_batches(configuration.home, ranker)
-    registered = [batch.key for batch in configuration.home.registered()]
-    missing = tuple(batch for batch in registered if batch not in complete)
-    with newest_studies(configuration, ranker) as studies:
-        release = Release(
-            ranker,
-            ranking,
-            studies,
-            missing,
-            configuration.processes,
-            _distilled_model(configuration, ranker, complete),
-        )
-        return write_bundle(
-            release,
-            configuration.releases / ranker,
-            read_origin(
-                configuration.home,
-                configuration.settings,
-                configuration.judges,
-                configuration.prompts,
-            ),
-            _stored_analyses(tables, ranker),
-            _phrase_counts(tables, configuration.judges.extractor),
-        )
 
 
 def _refuse_stale(current: Current, ranker: str) -> None:
@@ -190,55 +152,45 @@ def _refuse_stale(current: Current, ranker: str) -> None:
         reasons = current.reasons_of_result(ranker, batch)
         if reasons:
             stale.append(f"{batch} ({', '.join(reasons)})")
-    if not stale:
-        return
-    more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
-    raise MethodError(
-        f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
-        f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. "
-        "Ask `lunguage estimate` first when language models judge; or undo the change."
-    )
+    if stale:
+        raise MethodError(
+            f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
+            f"{'; '.join(stale[:NAMED])}. `lunguage run` makes such batches again. Ask "
+            "`lunguage estimate` first when language models judge; or undo the change."
+        )
 
 
-def _distilled_model(
-    configuration: Configuration, ranker: str, complete: Sequence[str]
-) -> dict[str, Any] | None:
-    """Return the distilled model that scored batches of a ranker, and which ones.
-
-    Args:
-        configuration: of the home with the tables.
-        ranker: of the release.
-        complete: batches in it.
-
-    Returns:
-        What DISTILLED_SCORER says of it, and `batches`; None: judges fitted all.
-    """
-    scored = scored_batches(configuration, ranker)
-    batches = [batch for batch in complete if batch in scored]
-    if not batches:
-        return None
-    scorer = stored_table(configuration.home.tables, DISTILLED_SCORER.name, ranker)
-    (row,) = scorer.head(1)[list(DISTILLED_SCORER.constant)].to_dict("records")
-    return {"batches": batches, **{str(name): value for name, value in row.items()}}
-
-
-def _stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:
-    """Return the analyses of a ranker that are there."""
-    analyses = {}
-    for name, table in ANALYSES.items():
-        path = partition_path(tables, name, ranker)
-        if is_stored(table, path):
-            analyses[name] = read_table(table, path)
-    return analyses
-
-
-def _phrase_counts(tables: UPath, extractor: str) -> pd.Series:
-    """Return how often each hedging phrase was extracted, by phrase."""
-    path = partition_path(tables, HEDGE_VOCABULARY.name, extractor)
-    vocabulary = HEDGE_VOCABULARY.frame()
-    if is_stored(HEDGE_VOCABULARY, path):
-        vocabulary = read_table(HEDGE_VOCABULARY, path)
-    return vocabulary.set_index("phrase")["n_examples"]
+def _write_release(configuration: Configuration, ranker: str, folder: Path) -> Written:
+    """Write the bundle of a ranker over all its batches."""
+    home = configuration.home
+    judges = configuration.judges
+    complete = complete_batches(home, ranker)
+    registered = [batch.key for batch in home.registered()]
+    scored = {*scored_batches(configuration, ranker)}.intersection(complete)
+    distilled = None
+    if scored:
+        model = distilled_model(configuration, ranker).iloc[0]
+        constants = {name: model[name] for name in DISTILLED_SCORER.constant}
+        distilled = {"batches": sorted(scored, key=complete.index), **constants}
+    analyses = {name: stored_or_none(home.tables, name, ranker) for name in ANALYSES}
+    vocabulary = stored_or_none(home.tables, "hedge_vocabulary", judges.extractor)
+    if vocabulary is None:
+        vocabulary = HEDGE_VOCABULARY.frame()
+    with newest_studies(configuration, ranker) as studies:
+        return write_bundle(
+            Release(
+                ranker,
+                stored_table(home.tables, "reference_ranking", ranker),
+                studies,
+                tuple(batch for batch in registered if batch not in complete),
+                configuration.processes,
+                distilled,
+            ),
+            folder,
+            read_origin(home, configuration.settings, judges, configuration.prompts),
+            {name: frame for name, frame in analyses.items() if frame is not None},
+            vocabulary.set_index("phrase")["n_examples"],
+        )
 
 
 @contextmanager

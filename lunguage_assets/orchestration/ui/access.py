@@ -90,8 +90,9 @@ class Access:
         if scope["type"] in ("http", "websocket"):
             refusal = self._refusal(HTTPConnection(scope))
             if refusal is not None:
-                is_socket = scope["type"] == "websocket"
-                app = WebSocketClose(1008) if is_socket else refusal
+                app = refusal
+                if scope["type"] == "websocket":
+                    app = WebSocketClose(1008)
         await app(scope, receive, send_with_headers)
 
     def _refusal(self, request: HTTPConnection) -> PlainTextResponse | None:

@@ -88,20 +88,15 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     make(small, "report_texts")
     make(small, "structured_findings", structurer="rules")
     assert server.calls == []
-    alone = make(small, "structuring_agreement")
-    assert (alone["structurers"], len(table(small, "structuring_agreement"))) == (
-        "rules",
-        0,
-    )
-    metadata = make(small, "structured_findings", structurer="one")
+    make(small, "structuring_agreement")
+    assert table(small, "structuring_agreement").empty
+    make(small, "structured_findings", structurer="one")
     calls_before = len(server.calls)
     assert calls_before >= len(table(small, "report_texts"))
     make(small, "structured_findings", structurer="one")
     assert len(server.calls) == calls_before
     assert small.current().is_current("structured_findings", "one", "b")
-    assert metadata["studies_with_findings"] > 3
-    compared = make(small, "structuring_agreement")
-    assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
+    make(small, "structuring_agreement")
     agreement = table(small, "structuring_agreement").set_index("field")
     assert set(
         zip(agreement["structurer_1"], agreement["structurer_2"], strict=True)
@@ -119,7 +114,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     gold = lunguage_frame(table(small, "report_texts"), rules)
     gold.to_csv(small.home.gold_findings, index=False)
     assert not small.current().is_current("structuring_agreement", "b")
-    assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
+    make(small, "structuring_agreement")
     agreement = table(small, "structuring_agreement").set_index(
         ["structurer_1", "structurer_2", "field"]
     )
