@@ -261,8 +261,7 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
             line = lines[end]
             if is_open and row.match(line):
                 rows_inside.append(end)
-            if '"' in line and (is_open or _OPENING.search(line)):
-                is_open ^= line.count('"') % 2 == 1
+            is_open ^= _opens_or_closes(line, is_open=is_open)
             if not is_open or len(rows_inside) > 1:
                 break
         behind = end + 1
@@ -273,6 +272,15 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[str]:
         if record.strip("\r\n"):
             yield record
         start = behind
+
+
+def _opens_or_closes(line: str, *, is_open: bool) -> bool:
+    """Tell whether a line opens a quote that goes on, or closes the open one."""
+    if '"' not in line:
+        return False
+    has_odd_quotes = line.count('"') % 2 == 1
+    # A quote inside a cell without quotes, as in `5" tube`, opens nothing.
+    return has_odd_quotes and (is_open or _OPENING.search(line) is not None)
 
 
 # Parquet
