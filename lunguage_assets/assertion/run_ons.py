@@ -14,6 +14,7 @@ from lunguage_assets.assertion.units import (
     kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
+from lunguage_assets.assertion.word_files import WORDS
 
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
@@ -83,4 +84,7 @@ def _begins_finding(units: list[TaggedToken], at: int) -> bool:
             verb += 1
         return has_kind(units[at:verb], "finding") and kind_at(units, verb) == "copula"
     is_size = first.kind in ("word", "abnormal") and first.code in STATEMENT_BEGINS
-    return is_size and kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
+    # "No pneumothorax large effusion" lacks an "or".
+    if not is_size or first.form in WORDS["denied_sizes"]:
+        return False
+    return kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"

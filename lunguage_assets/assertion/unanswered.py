@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import cue_path
+from lunguage_assets.assertion.lists import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     DEVICE,
     OWN_WORDS,
@@ -131,15 +132,24 @@ def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
     for at, following in reversed(list(pairwise(findings))):
         first = units[at]
         second = units[following]
-        # "Opacity, pneumonia possible" states the opacity as a sign of the second.
-        is_answered = first.edges or first.name in WORDS["explained_signs"]
-        if is_answered or not _is_bare_list(units[at + 1 : following]):
+        if first.edges or _is_stated(units, at):
+            continue
+        if not _is_bare_list(units[at + 1 : following]):
             continue
         begins = {edge.begin for edge in second.edges if edge.begin > second.begin}
         first.unanswered = second.unanswered
         if begins:
             predicates = (unit for unit in units if unit.begin in begins)
             first.unanswered = (next(predicates),)
+
+
+def _is_stated(units: list[TaggedToken], at: int) -> bool:
+    """Whether the first of a list is stated whatever its last one is.
+
+    "Opacity, pneumonia possible" states a sign, "mild edema, pneumonia likely" a size.
+    """
+    has_size = at > 0 and units[at - 1].code in STATEMENT_BEGINS
+    return has_size or units[at].name in WORDS["explained_signs"]
 
 
 def _is_bare_list(between: list[TaggedToken]) -> bool:

@@ -81,7 +81,7 @@ class _Spelling(NamedTuple):
         replaces: whether it takes away the meaning that its wordings had.
     """
 
-    choices: tuple[tuple[tuple[str, ...], ...], ...]
+    choices: list[tuple[tuple[str, ...], ...]]
     entry: LexiconEntry
     replaces: bool
 
@@ -138,15 +138,15 @@ class _Branch:
         "Cannot be entirely excluded" is a spelling of its own; "cannot be entirely
         ruled out" is not, and must not end there.
         """
-        is_adverb = form.endswith("ly") and _ADVERB in self._expected
-        if form not in self._expected:
-            if not is_adverb:
-                return None
-            form = _ADVERB
-        if form not in self._branches:
-            continuations = self._expected[form]
-            if is_adverb and form != _ADVERB:
-                continuations = continuations + self._expected[_ADVERB]
+        # Most words of a text were read before, or go on with nothing.
+        if form in self._branches:
+            return self._branches[form]
+        continuations = self._expected.get(form, [])
+        if form.endswith("ly"):
+            continuations = continuations + self._expected.get(_ADVERB, [])
+            # One branch for all adverbs that are in no spelling.
+            form = form if form in self._expected else _ADVERB
+        if continuations and form not in self._branches:
             branch = _Branch()
             for spelling, part, forms in continuations:
                 if forms:
@@ -154,7 +154,7 @@ class _Branch:
                 else:
                     branch.open(spelling, part + 1)
             self._branches[form] = branch
-        return self._branches[form]
+        return self._branches.get(form)
 
 
 class Vocabulary:
@@ -174,8 +174,10 @@ class Vocabulary:
     def add_all(self, entries: Iterable[tuple[str, LexiconEntry]]) -> None:
         """Add spellings with alternatives in brackets; the last meaning counts."""
         for pattern, entry in entries:
-            choices = [map(_forms, part) for part in choices_of(pattern)]
-            self._add(tuple(map(tuple, choices)), entry)
+            choices = [tuple(map(_forms, part)) for part in choices_of(pattern)]
+            # Words of a request, and harmless ones, count where they mean nothing else.
+            is_weak = entry.cue is not None and entry.cue.category in _WEAK
+            self._root.open(_Spelling(choices, entry, replaces=not is_weak), 0)
 
     def add_literal(
         self, spelling: str, entry: LexiconEntry, *, replace: bool = True
@@ -187,18 +189,7 @@ class Vocabulary:
             entry: their meaning.
             replace: whether they lose the meaning that they had.
         """
-        self._add(((_forms(spelling),),), entry, replaces=replace)
-
-    def _add(
-        self,
-        choices: tuple[tuple[tuple[str, ...], ...], ...],
-        entry: LexiconEntry,
-        *,
-        replaces: bool = True,
-    ) -> None:
-        # Words of a request, and harmless ones, count where they mean nothing else.
-        is_weak = entry.cue is not None and entry.cue.category in _WEAK
-        self._root.open(_Spelling(choices, entry, replaces and not is_weak), 0)
+        self._root.open(_Spelling([(_forms(spelling),)], entry, replace), 0)
 
     def match(
         self, tokens: Sequence[Token], start: int, section: str = "find"
