@@ -17,7 +17,7 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.partitions import partition_key
-from lunguage_assets.orchestration.resources import is_scored
+from lunguage_assets.orchestration.resources import is_scored, uses_distilled_model
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import fingerprint, is_stored, partition_path
@@ -101,7 +101,8 @@ class Current:
         """Whether a change of what was read makes a partition stale."""
         if read == "distilled_scorer" and asset in ("fitted_probabilities", "fit_log"):
             # Who fitted a batch fits it again: the judges, or the model.
-            return is_scored(self._configuration, *keys)
+            uses_model = uses_distilled_model(self._configuration)
+            return uses_model and is_scored(self._configuration, *keys)
         return ON_REQUEST.get(asset) != read
 
     def _has_files(self, asset: str, keys: Sequence[str]) -> bool:

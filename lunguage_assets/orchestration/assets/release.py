@@ -169,7 +169,8 @@ def _write_release(configuration: Configuration, ranker: str, folder: Path) -> W
     scored = {*scored_batches(configuration, ranker)}.intersection(complete)
     distilled = None
     if scored:
-        model = distilled_model(configuration, ranker).iloc[0]
+        # Values of Python, which JSON can hold.
+        (model,) = distilled_model(configuration, ranker).head(1).to_dict("records")
         constants = {name: model[name] for name in DISTILLED_SCORER.constant}
         distilled = {"batches": sorted(scored, key=complete.index), **constants}
     analyses = {name: stored_or_none(home.tables, name, ranker) for name in ANALYSES}
