@@ -72,6 +72,7 @@ class RowClaims:
             location=", ".join((row.location, *row.location_parts)),
             cells=(row.name, row.ent, row.measurement, *row.refining),
             causes=self._causes.get(row.finding_id, _NO_CAUSES),
+            words_before=row.sent.lower().partition(row.ent.lower())[0],
         )
         labels_read: set[int] = set()
         for meaning in meanings:

@@ -164,7 +164,11 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     ("no finding", [HEART, stated("lungs", "dn", section="impr", location="right")], "unmentioned"),
     ("no finding", [stated("osseous abnormality", "dn")], "unmentioned"),
     ("no finding", [stated("tuberculosis", "dn")], "unmentioned"),
-    ("pneumonia", [stated("infection")], "stated"),
+    # An infection of the lung is a pneumonia, unless its sentence says otherwise.
+    ("pneumonia", [stated("infection", sent="Right infection.")], "stated"),
+    *(("pneumonia", [stated("infection", sent=sent)], "unmentioned") for sent in (
+        "A sequela of infection.", "It suggests resolved infection.", "The differential includes infection.")),
+    ("no finding", [NORMAL, stated("infection", sent="A sequela of infection.")], "stated"),
     # A contour says nothing of a size.
     ("cardiomegaly", [stated("heart", "dn", morphology="contour is normal")], "unmentioned"),
     ("lung opacity", [stated("density", location="right paratracheal")], "unmentioned"),

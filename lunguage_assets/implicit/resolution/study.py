@@ -8,7 +8,7 @@ both go with them, and what refers to them is redirected.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lunguage_assets.implicit.merging.merge_constraints import unite_attributes
@@ -23,7 +23,11 @@ from lunguage_assets.implicit.rows import (
     report_position,
     united_tokens,
 )
-from lunguage_assets.implicit.statements.contradictions import grouped
+from lunguage_assets.implicit.statements.contradictions import (
+    Key,
+    contested_kinds,
+    grouped,
+)
 
 _STAGE = "resolve"
 
@@ -45,15 +49,14 @@ class StudyResolver:
 
     def run(self) -> list[Row]:
         """Resolve, and number the rows: stated ones first, children after parents."""
-        # In topological order of their findings: before a child's key is resolved,
-        # every parent is final, and what was below a row that is gone is gone, too.
-        for key in sorted(
-            self.groups, key=lambda key: (self._rank(self.groups[key]), key)
-        ):
-            group = [row for row in self.groups[key] if row.finding_id in self._living]
-            # What stands alone passes through (the printed algorithm would drop it).
-            if len(group) > 1:
-                self._resolve_key(group)
+        # "Loculated" and "no loculated" effusion first: what stays of the two meets
+        # the other effusions afterwards.
+        contested = contested_kinds(self.groups)
+        self._resolve(contested)
+        if contested:
+            self.groups = grouped(self._living.values())
+        self._resolve(self.groups)
+        self.groups |= contested
         for row in self._living.values():
             row.evidence = self._redirected(row, row.evidence)
             row.associate = self._redirected(row, row.associate)
@@ -64,6 +67,15 @@ class StudyResolver:
             if event["event"] == "merged":
                 event["survivor_id"] = self.survivor_id(event["finding_id"])
         return self._numbered()
+
+    def _resolve(self, groups: Mapping[Key, Sequence[Row]]) -> None:
+        # In topological order of their findings: before a child's key is resolved,
+        # every parent is final, and what was below a row that is gone is gone, too.
+        for key in sorted(groups, key=lambda key: (self._rank(groups[key]), key)):
+            group = [row for row in groups[key] if row.finding_id in self._living]
+            # What stands alone passes through (the printed algorithm would drop it).
+            if len(group) > 1:
+                self._resolve_key(group)
 
     def _rank(self, group: Sequence[Row]) -> int:
         return min(self._dictionary.rank(row.name, row.ent) for row in group)

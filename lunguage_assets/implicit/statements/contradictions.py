@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
@@ -52,15 +52,26 @@ class QualifierWord(NamedTuple):
     word: str
 
 
-def qualifier_of(row: Row) -> Qualifier | None:
+def qualifying_word_of(row: Row) -> QualifierWord | None:
     """Find what restricts a denial to a kind of its finding; None of any other row."""
     if row.positive or not row.policy.reads_restrictions:
         return None
     # "The large effusion has resolved."
     if says_resolved(row.improved):
         return None
-    qualified = qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
-    return qualified and qualified.qualifier
+    return qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
+
+
+def qualifier_of(row: Row) -> Qualifier | None:
+    """Find the qualifier of a restricted denial; None of any other row."""
+    restriction = qualifying_word_of(row)
+    return restriction and restriction.qualifier
+
+
+def states_kind(row: Row, word: str) -> bool:
+    """Whether a presence is said to be of a kind, in its name or its attributes."""
+    description = " ".join((row.name, row.ent, *_DESCRIPTION_OF(row)))
+    return row.positive and word in tokens(description)
 
 
 def kind_denied(row: Row) -> str:
@@ -168,9 +179,11 @@ class Assertion(NamedTuple):
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
-        # "No large effusion": one that is stated may be small. Of one that only a
-        # pathway implies, it leaves nothing.
-        if not presence.row.is_generated and kind_denied(self.row):
+        # "No large effusion": one that is stated may be small, unless it is called
+        # large. Of one that only a pathway implies, it leaves nothing.
+        restriction = qualifying_word_of(self.row)
+        leaves_others = restriction is not None and not presence.row.is_generated
+        if leaves_others and not states_kind(presence.row, restriction.word):
             return False
         return bool(anatomy().covers(self.location, presence.location))
 
@@ -275,3 +288,23 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     for row in rows:
         groups[key_of(row)].append(row)
     return groups
+
+
+def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]:
+    """Find the denials of a kind beside presences of it: "loculated", "no loculated".
+
+    Returns:
+        The rows of both, by the key of the denials.
+    """
+    contested: dict[Key, list[Row]] = {}
+    for key, denials in groups.items():
+        restrictions = filter(None, map(qualifying_word_of, denials))
+        words = {restriction.word for restriction in restrictions}
+        presences = [
+            row
+            for row in groups.get(key._replace(kind=""), ())
+            if any(states_kind(row, word) for word in words)
+        ]
+        if key.kind and presences:
+            contested[key] = [*denials, *presences]
+    return contested

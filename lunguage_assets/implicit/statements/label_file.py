@@ -28,6 +28,8 @@ from lunguage_assets.implicit.rows import Content, Row, content_of, tokens
 from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import TERMS
 
+_WORDS_BEFORE = 6
+"""How many words before a finding may take a meaning from it."""
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
@@ -42,6 +44,7 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
     not_at: Wordings = ()
     described: Wordings = ()
     not_described: Wordings = ()
+    not_after: frozenset[str] = frozenset()
     not_explained_by: Wordings = ()
     reads: Reading = "presence"
 
@@ -59,6 +62,12 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
         if self.described and not names_any(cells, self.described):
             return False
         return not names_any(cells, self.not_described)
+
+    def holds_after(self, words_before: str) -> bool:
+        """Whether the words of the sentence before the finding admit this meaning."""
+        # A bare "infection" is a pneumonia, "a sequela of infection" is none.
+        nearest = tokens(words_before)[-_WORDS_BEFORE:]
+        return self.not_after.isdisjoint(nearest)
 
     def holds_at(self, location: str) -> bool:
         """Whether the location of a row admits this meaning."""
@@ -184,6 +193,7 @@ class LabelList:
         location: str,
         cells: Sequence[str],
         causes: AbstractSet[str] = frozenset(),
+        words_before: str = "",
     ) -> Iterator[Meaning]:
         """Yield the meanings that a row has, without those that one of them replaces.
 
@@ -192,12 +202,15 @@ class LabelList:
             location: its cell and parts, in one text.
             cells: its wording and attributes.
             causes: what the report explains it by.
+            words_before: those of its sentence before it.
         """
         admitted: list[Meaning] = []
         replaced: set[str] = set()
         for meaning in meanings:
             entry = meaning.entry
             if not entry.holds_at(location) or not entry.describes(cells):
+                continue
+            if not entry.holds_after(words_before):
                 continue
             # An opacity that the report calls a nipple shadow is none of the lung.
             if causes and causes <= set(map(self._wording, entry.not_explained_by)):
