@@ -36,14 +36,44 @@ _INDENT = " " * 10
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
+@click.option(
+    "--verify", is_flag=True, help="Compare sealed releases with their checksums."
+)
 @configured(existing=True)
-def status(configuration: Configuration) -> None:
+def status(configuration: Configuration, verify: bool) -> None:
     """Show how a home stands: batches, rankers, releases, spending.
 
     Says what is stale and why. Makes and asks nothing.
     """
     for line in _lines(configuration):
         click.echo(line)
+    if verify:
+        _verify(configuration)
+
+
+def _verify(configuration: Configuration) -> None:
+    """Say of every sealed version whether its files are those that were sealed.
+
+    Raises:
+        LunguageError: some are not.
+    """
+    from lunguage_assets.errors import LunguageError
+    from lunguage_assets.workspace.versions import (
+        changes_since_sealing,
+        sealed_versions,
+    )
+
+    changes = []
+    for ranker in configuration.judges.rankers:
+        for version in sealed_versions(configuration.releases / ranker):
+            changes_of_version = changes_since_sealing(version)
+            state = "changed" if changes_of_version else "as it was sealed"
+            click.echo(f"sealed    {ranker} {version.name}: {state}")
+            changes += changes_of_version
+    if changes:
+        raise LunguageError(
+            f"{'; '.join(changes)}. Restore them from a copy, or delete that version."
+        )
 
 
 def _lines(configuration: Configuration) -> Iterator[str]:

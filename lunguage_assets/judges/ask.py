@@ -62,6 +62,9 @@ MAX_CONNECT_ATTEMPTS = 3
 taken to be down.
 """
 
+TIMEOUTS_IN_A_ROW = 2
+"""After so many a server is asked half as many questions at once."""
+
 GRACE_S = 10.0
 """Seconds that an interrupted person waits for calls in flight, which are paid."""
 
@@ -91,7 +94,10 @@ class Limiter:
     """
 
     def __init__(self, limits: Limits) -> None:
+        self._place_count = limits.in_flight
         self._places = asyncio.Semaphore(limits.in_flight)
+        self._withheld: list[asyncio.Future[bool]] = []
+        self._timeouts_in_a_row = 0
         self._interval_s = 60.0 / (limits.requests_per_minute or float("inf"))
         self._next_call_at = 0.0
 
@@ -109,6 +115,28 @@ class Limiter:
     def pause(self, seconds: float) -> None:
         """Let no call go for some time: Retry-After holds for all calls of a judge."""
         self._next_call_at = max(self._next_call_at, time.monotonic() + seconds)
+
+    def is_crowded(self, failure: ProviderFailure | None) -> bool:
+        """Whether a call may have timed out for want of places; half of them go then.
+
+        A server with one place answers in time once it is asked one call at a time.
+
+        Args:
+            failure: of the newest call; None: it was answered.
+        """
+        if failure is None or failure.kind != "timeout":
+            self._timeouts_in_a_row = 0
+            return False
+        has_places_to_spare = self._place_count > 1
+        self._timeouts_in_a_row += 1
+        if has_places_to_spare and self._timeouts_in_a_row >= TIMEOUTS_IN_A_ROW:
+            self._timeouts_in_a_row = 0
+            remaining_count = self._place_count // 2
+            # A place that goes is taken, and not given back.
+            for _ in range(self._place_count - remaining_count):
+                self._withheld.append(asyncio.ensure_future(self._places.acquire()))
+            self._place_count = remaining_count
+        return has_places_to_spare
 
 
 class Answered(NamedTuple, Generic[T]):
@@ -276,8 +304,12 @@ class Asker:
         while key not in batch.settled and self._error is None:
             attempt, failure = await self._call(key, batch.requests[key])
             await self._record(batch, attempt)
+            is_crowded = self._limiter.is_crowded(failure)
             if failure is None:
                 self._consecutive_failures = 0
+                continue
+            if is_crowded:
+                self._note(retried=1)
                 continue
             failures += 1
             if self._is_hopeless(failure, failures):

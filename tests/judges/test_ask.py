@@ -304,6 +304,25 @@ class Clock:
         self.seconds += seconds
 
 
+def test_concurrency_falls_where_answers_time_out_before_questions_fail(
+    ledger: Ledger,
+) -> None:
+    class OnePlace(FakeModel):
+        """Answers one call at a time; whoever waits for it is timed out."""
+
+        async def answer(self, request: Request) -> Reply:
+            if self.in_flight:
+                await asyncio.sleep(0.02)
+                self.sent["timed out"] += 1
+                raise ProviderFailure("timeout")
+            return await super().answer(request)
+
+    model = OnePlace(latency=0.01)
+    limits = {"in_flight": 8, "failures_per_request": 2}
+    assert None not in asked(questions(30), model, ledger, limits=limits)
+    assert model.sent["timed out"] < 60
+
+
 # --- interruption
 
 

@@ -182,8 +182,10 @@ class Assertion(NamedTuple):
         # "No large effusion": one that is stated may be small, unless it is called
         # large. Of one that only a pathway implies, it leaves nothing.
         restriction = qualifying_word_of(self.row)
-        leaves_others = restriction is not None and not presence.row.is_generated
-        if leaves_others and not states_kind(presence.row, restriction.word):
+        is_of_another_kind = restriction is not None and not states_kind(
+            presence.row, restriction.word
+        )
+        if is_of_another_kind and not presence.row.is_generated:
             return False
         return bool(anatomy().covers(self.location, presence.location))
 

@@ -111,9 +111,11 @@ def _mended(word: str) -> str:
     # Short words have too many neighbours: "exam" and "exac".
     if len(word) < _LONG_WORD or word in known_words:
         return word
+    # Two swapped letters weigh too much in a word of seven: "HISOTRY".
+    swapped = [known for known in known_words if sorted(known) == sorted(word)]
     # In a fixed order, so that of two that are as similar one is always taken.
     similar = get_close_matches(word, sorted(known_words), 1, _LEAST_SIMILAR)
-    return similar[0] if similar else word
+    return next(iter((*swapped, *similar)), word)
 
 
 def heading_words(text: str) -> Iterator[re.Match[str]]:
