@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
+from operator import ne
 from pathlib import Path
 from typing import Literal
 
@@ -111,11 +112,19 @@ def _mended(word: str) -> str:
     # Short words have too many neighbours: "exam" and "exac".
     if len(word) < _LONG_WORD or word in known_words:
         return word
-    # Two swapped letters weigh too much in a word of seven: "HISOTRY".
-    swapped = [known for known in known_words if sorted(known) == sorted(word)]
+    # One wrong letter, or two swapped ones, weigh too much in a word of seven.
+    near = [known for known in known_words if _is_letter_for_letter(word, known)]
     # In a fixed order, so that of two that are as similar one is always taken.
     similar = get_close_matches(word, sorted(known_words), 1, _LEAST_SIMILAR)
-    return next(iter((*swapped, *similar)), word)
+    return next(iter((*sorted(near), *similar)), word)
+
+
+def _is_letter_for_letter(word: str, known: str) -> bool:
+    """Whether a letter is another one, or letters are swapped: "HOSTORY", "HISOTRY"."""
+    if len(word) != len(known):
+        return False
+    wrong_letters = sum(map(ne, word, known))
+    return wrong_letters == 1 or sorted(word) == sorted(known)
 
 
 def heading_words(text: str) -> Iterator[re.Match[str]]:
