@@ -43,12 +43,7 @@ def _weigh(
     of_opponents = [evidence[study, it] for it in opponents if (study, it) in evidence]
     # It says both that something is found and that it is not.
     is_disputed = any(map(_is_disputed, of_opponents))
-    claims = dict(of_label.against)
-    for of_opponent in of_opponents:
-        claim = of_opponent.stated()
-        if claim is not None and claim.p > 0.0:
-            claims[claim.finding_id] = claim
-    against = list(claims.values())
+    against = _claims_against(of_label, of_opponents)
     statement = of_label.decide().claim
     is_found = any(claim.is_present for claim in against)
     # "Pneumonia is unlikely" alone says nothing of "no finding"; it only bounds its p.
@@ -60,6 +55,18 @@ def _weigh(
         of_label.replace_claims(is_disputed=True)
     if against or is_disputed:
         evidence[study, label] = of_label
+
+
+def _claims_against(
+    of_label: LabelEvidence, of_opponents: Sequence[LabelEvidence]
+) -> list[Claim]:
+    """List what speaks against a label: its denials, and what its opponents state."""
+    claims = dict(of_label.against)
+    for of_opponent in of_opponents:
+        claim = of_opponent.stated()
+        if claim is not None and claim.p > 0.0:
+            claims[claim.finding_id] = claim
+    return list(claims.values())
 
 
 def _is_disputed(evidence: LabelEvidence) -> bool:
