@@ -112,6 +112,7 @@ LADDERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.lengthy
 def test_every_further_error_costs() -> None:
     assert [reports for reports in LADDERS if not falls(reports[0], *reports)] == []
 

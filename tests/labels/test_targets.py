@@ -106,6 +106,7 @@ def test_what_is_unknown_is_named(
         lunguage_assets.targets(labels, **options)
 
 
+@pytest.mark.lengthy
 def test_every_image_of_a_study_has_the_targets_of_the_study(
     version: Path, tmp_path: Path
 ) -> None:

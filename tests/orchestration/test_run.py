@@ -76,6 +76,7 @@ def test_an_interrupted_run_goes_on_and_makes_nothing_twice(
     assert small.plan() == []
 
 
+@pytest.mark.lengthy
 def test_a_failed_run_keeps_what_was_made_and_says_why(
     small: SmallHome, finished: Finished
 ) -> None:

@@ -79,6 +79,7 @@ def coverage(
     return float(np.concatenate(inside).mean())
 
 
+@pytest.mark.lengthy
 def test_the_interval_holds_95_percent_under_assumed_and_other_noise(
     assumed: list[Trial], adverse: list[Trial]
 ) -> None:
