@@ -32,7 +32,6 @@ COURSES = frozenset({"no_change", "improved", "worsened"})
 """Columns of words that say how something has changed."""
 STATEMENT_BEGINS = COURSES | {"severity", "measurement"}
 """Columns of words that begin a statement of their own: "no effusion, mild edema"."""
-_BEGINS_BEHIND_HEDGE = STATEMENT_BEGINS | {"morphology", "distribution", "onset"}
 
 ASIDES: frozenset[Kind] = frozenset({"recommendation", "aim", "condition", "relative"})
 _ENDS_BEHIND = ASIDES | {"break", "ended", "negated before"}

@@ -24,7 +24,6 @@ BLUE = "#0072B2"
 ORANGE = "#E69F00"
 GREY = "#6F6F6F"
 VERMILION = "#D55E00"
-GREEN = "#009E73"
 
 
 class Style(NamedTuple):

@@ -19,8 +19,6 @@ from lunguage_assets.structuring.rules.drafts import (
 )
 from lunguage_assets.structuring.rules.phrases import Phrase
 
-_LOCATION_WORDS: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
-
 
 def is_location(clause: Clause, phrase: Phrase) -> bool:
     """Whether a phrase with a location is one, and no predicate.
