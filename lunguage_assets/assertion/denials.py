@@ -53,6 +53,9 @@ def _is_answer(units: list[TaggedToken], at: int) -> bool:
     following = kind_at(units, at + 1)
     if units[at].direction != "both":
         return False
+    # "Effusion (no), edema (mild)"
+    if [unit.form for unit in units[max(0, at - 1) : at + 2 : 2]] == ["(", ")"]:
+        return True
     # The colon behind a heading is read as its verb, a dash as a comma.
     before = kind_at(units, at - 1)
     if before == "comma":

@@ -39,3 +39,9 @@ def test_a_doubtful_explanation_stays_a_row_beside_its_sign() -> None:
     ).findings
     stated = findings[findings["source"] == "original"]
     assert stated["status"].tolist() == ["dp", "tp"]
+
+
+def test_an_answer_in_brackets_is_that_of_the_finding_before_it() -> None:
+    findings = lunguage_assets.read("FINDINGS: Effusion (no), edema (mild).").findings
+    stated = findings[findings["source"] == "original"]
+    assert stated["status"].tolist() == ["dn", "dp"]
