@@ -52,6 +52,7 @@ def kept(cache: Path, name: str) -> Path:
 
 
 @pytest.mark.lengthy
+@pytest.mark.lengthy
 @needs_models
 def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> None:
     files = tiny_model.save(kept(cache, "judge"))
@@ -72,6 +73,7 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
     assert dict(os.environ) == before
 
 
+@pytest.mark.lengthy
 @needs_models
 def test_an_encoder_leaves_the_environment_as_it_is(
     cache: Path, tmp_path: Path

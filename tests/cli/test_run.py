@@ -62,6 +62,7 @@ def test_a_second_run_has_nothing_to_do_and_does_nothing(
     } == set()
 
 
+@pytest.mark.lengthy
 def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     home: Path, tmp_path: Path, five: Path
 ) -> None:

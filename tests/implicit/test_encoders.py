@@ -82,6 +82,7 @@ def embedder(name: Path | str, revision: str = "") -> SentenceEmbedder:
     return SentenceEmbedder(str(name), revision, "cpu", 2)
 
 
+@pytest.mark.lengthy
 @needs_model
 def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
     vectors = embedder(model).encode(PHRASES)
@@ -90,6 +91,7 @@ def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> 
     np.testing.assert_allclose(vectors, plain, atol=2e-6)
 
 
+@pytest.mark.lengthy
 @needs_model
 def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere" / "tiny"
@@ -101,6 +103,7 @@ def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
     assert embedder(moved).identity != identity
 
 
+@pytest.mark.lengthy
 @needs_model
 def test_a_model_of_the_hub_is_recorded_by_its_commit(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -130,6 +133,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
         make_embedder(settings, vocabulary(), Path())
 
 
+@pytest.mark.lengthy
 @needs_model
 def test_only_safetensors_are_read_and_no_code_of_a_model_is_run(
     model: Path, tmp_path: Path

@@ -174,6 +174,7 @@ def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
     assert (accounts.drop(index=study)["set_aside"] == 0).all()
 
 
+@pytest.mark.lengthy
 def test_the_release_lists_an_invalid_study_with_its_rule_alone(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *keys, "b"))
 
 
+@pytest.mark.lengthy
 def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     small: SmallHome, server: LoopbackServer
 ) -> None:
