@@ -23,13 +23,8 @@ from lunguage_assets.annotation.given_reports import (
     reports_of_files,
     reports_of_frame,
 )
-from lunguage_assets.annotation.method import Frames, bundled_method
+from lunguage_assets.annotation.method import Frames, bundled_method, in_parts
 
-REPORTS_AT_ONCE = 1000
-"""Reports that go through the method together.
-
-Memory follows from it, results do not.
-"""
 REPORTS_IN_A_NOTEBOOK = 5
 """Reports that an `Annotation` shows of itself; the others are in its frames."""
 
@@ -187,13 +182,7 @@ def _parts(reports: Sequence[GivenReport], cues: Path | str | None) -> Iterator[
     """Run the method over parts of the reports; without one over an empty part."""
     own_cues = None if cues is None else Path(cues)
     method = bundled_method(own_cues)
-    # Without a report an empty part gives the frames their columns and types.
-    for start in range(0, max(len(reports), 1), REPORTS_AT_ONCE):
-        batch = reports[start : start + REPORTS_AT_ONCE]
-        # The method knows studies by its own ids; the caller's are put back afterwards.
-        by_study = {
-            f"s{number:08d}": report for number, report in enumerate(batch, start)
-        }
+    for by_study in in_parts(reports):
         tables = method.read(by_study)
         conclusions = method.conclude(tables)
         yield annotation_frames(by_study, tables, conclusions)

@@ -91,9 +91,9 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
         concept = significance.concept(finding.label, words)
         present = finding.label_present
     name = concept or finding.name
-    listed = significance.finding(name)
-    extent = first_in(significance.content.extents, description)
-    weight = significance.weight(name, row.cat, extent)
+    listed = significance.finding(name, row.cat)
+    extent = first_in(significance.extents, description)
+    weight = significance.weight(listed, extent)
     # "The catheter has a fracture": the row is named after its device, and says nothing
     # of the patient.
     if finding.name != row.name:
@@ -108,7 +108,7 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
     sides = [""] if is_whole else sorted(location.sides) or [""]
     # "Not significantly increased" stands in the column of what did not change.
     changes = f"{row.onset}, {row.worsened}, {row.improved}, {row.measurement}"
-    course = 0.0 if row.no_change else first_in(significance.content.courses, changes)
+    course = 0.0 if row.no_change else first_in(significance.courses, changes)
     return [
         Claim(
             concept=name,

@@ -9,7 +9,7 @@ stage does what is in the packages that are imported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -63,6 +63,12 @@ from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
+
+REPORTS_AT_ONCE = 1000
+"""Reports that go through the method together.
+
+Memory follows from it, results do not.
+"""
 
 
 class StatedFinding(NamedTuple):
@@ -164,8 +170,12 @@ class Method:
 
     def stated(self, reports: Sequence[GivenReport]) -> list[StatedReport]:
         """Read what reports state now; nothing is merged, implied or resolved."""
-        # Studies are known by ids of this form alone.
-        by_study = {f"s{number:08d}": report for number, report in enumerate(reports)}
+        stated: list[StatedReport] = []
+        for by_study in in_parts(reports):
+            stated += self._stated(by_study)
+        return stated
+
+    def _stated(self, by_study: Mapping[str, GivenReport]) -> Iterable[StatedReport]:
         findings = self.read(by_study)["findings"]
         hedges = hedge_phrases(findings, self._panel[0])
         fitted = self._fitted(findings, hedges)
@@ -183,7 +193,7 @@ class Method:
             claim = evidence.decide().claim
             if claim is not None:
                 stated[study].p_by_label[label] = claim.p
-        return list(stated.values())
+        return stated.values()
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
         """Read a row by its name and by the first diagnosis that it means."""
@@ -273,6 +283,16 @@ class Method:
             "accounting": accounting,
             "labels": labels,
         }
+
+
+def in_parts(reports: Sequence[GivenReport]) -> Iterator[dict[str, GivenReport]]:
+    """Yield parts of `REPORTS_AT_ONCE`, by ids of the form that the method knows.
+
+    Without a report an empty part gives tables their columns and types.
+    """
+    for start in range(0, max(len(reports), 1), REPORTS_AT_ONCE):
+        batch = reports[start : start + REPORTS_AT_ONCE]
+        yield {f"s{number:08d}": report for number, report in enumerate(batch, start)}
 
 
 def _report_text(study: str, report: GivenReport) -> dict[str, object]:

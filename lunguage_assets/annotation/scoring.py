@@ -10,24 +10,23 @@ and lost: (agreement + kept) / (agreement + kept + lost).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from math import nan
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
-from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE
 from lunguage_assets.annotation.claims import Claim, claims_of, is_within, regions_cover
 from lunguage_assets.annotation.given_reports import GivenReport, reports_of_frame
-from lunguage_assets.annotation.method import StatedReport, bundled_method
-from lunguage_assets.annotation.significance import packaged_significance
+from lunguage_assets.annotation.method import bundled_method
+from lunguage_assets.annotation.significance import packaged_significance, steps_up
 from lunguage_assets.errors import InputError
-
-RESAMPLES = 1000
 
 PARTS = (
     "presence",
@@ -38,8 +37,7 @@ PARTS = (
     "place",
     "description",
 )
-_REASONS = {True: "nothing was read in either text", False: ""}
-"""Whether a pair has no score, and why."""
+NOTHING_READ = "nothing was read in either text"
 MEASURES = ("findings", *PARTS, "labels")
 
 
@@ -49,6 +47,24 @@ class _TextClaims(NamedTuple):
     is_blank: bool
     claims: list[Claim]
     p_by_label: dict[int, float]
+
+
+class _Pair(NamedTuple):
+    """Claims of two texts about one finding, and what is lost of it, by part."""
+
+    claim: Claim
+    candidate: Claim
+    shares: dict[str, float]
+
+    @property
+    def loss(self) -> float:
+        """What is lost of it in all."""
+        return sum(self.shares.values())
+
+    @property
+    def distance(self) -> float:
+        """How far apart the two p are."""
+        return abs(self.claim.p - self.candidate.p)
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,17 +79,38 @@ class Scores:
             `omission`, `invention`, `name` (a more general or a near finding), `place`,
             `description` (extent, size, course, kind); `labels`, of the study's labels,
             each counted the same; `reason`, why a pair has no score, else empty.
-        corpus: a row per measure: `value`, the mean of the studies that have it, and
-            its 95% interval `low` to `high` by a bootstrap over studies, which one
-            study alone does not have.
     """
 
     studies: pd.DataFrame
-    corpus: pd.DataFrame
 
     def __repr__(self) -> str:
         """The corpus' values."""
         return self.corpus.round(3).to_string()
+
+    @cached_property
+    def corpus(self) -> pd.DataFrame:
+        """A row per measure.
+
+        `value` is the mean of the studies that have it, `low` to `high` its 95%
+        interval by a bootstrap over studies, which one study alone does not have.
+        """
+        studies = self.studies[list(MEASURES)]
+        corpus = studies.mean().to_frame("value").rename_axis("measure")
+        corpus[["low", "high"]] = nan
+        scored = studies.dropna().to_numpy()
+        # Of one study alone nothing varies.
+        if len(scored) > 1:
+            resampled = bootstrap(
+                (scored,),
+                np.mean,
+                n_resamples=1000,
+                method="percentile",
+                batch=10,
+                # The same texts have the same intervals in every run.
+                random_state=0,
+            )
+            corpus["low"], corpus["high"] = resampled.confidence_interval
+        return corpus
 
 
 def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
@@ -86,23 +123,6 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
         InputError: not as many of the one as of the other, none, or something that is
             no text.
     """
-    studies = pd.DataFrame(_scored(references, generated), columns=list(MEASURES))
-    reasons = studies["findings"].isna().map(_REASONS)
-    return Scores(studies.assign(reason=reasons), _with_intervals(studies))
-
-
-def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
-    """Score the findings of every pair, from 0 to 1; NaN: nothing was read in either.
-
-    Raises:
-        InputError: as `score`.
-    """
-    # `findings` is the first of the `MEASURES`.
-    return [measures[0] for measures in _scored(references, generated)]
-
-
-def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[float]]:
-    """Compute the `MEASURES` of every pair of texts."""
     # A missing text is an empty report: a model that wrote nothing omits everything.
     reference_reports = _reports(references, "references")
     candidates = _reports(generated, "generated")
@@ -116,19 +136,27 @@ def _scored(references: Sequence[str], generated: Sequence[str]) -> list[list[fl
         )
     # Training gives a reference once for each report of it.
     distinct = {report.text: report for report in (*reference_reports, *candidates)}
-    reports = list(distinct.values())
-    stated_reports: list[StatedReport] = []
-    for start in range(0, len(reports), REPORTS_AT_ONCE):
-        batch = reports[start : start + REPORTS_AT_ONCE]
-        stated_reports += bundled_method().stated(batch)
+    stated_reports = bundled_method().stated([*distinct.values()])
     claims_by_text = {
         text: _TextClaims(not text.strip(), claims_of(stated), stated.p_by_label)
         for text, stated in zip(distinct, stated_reports, strict=True)
     }
-    return [
+    rows = [
         _measures(claims_by_text[reference.text], claims_by_text[candidate.text])
         for reference, candidate in zip(reference_reports, candidates, strict=True)
     ]
+    studies = pd.DataFrame(rows, columns=list(MEASURES))
+    studies["reason"] = np.where(studies["findings"].isna(), NOTHING_READ, "")
+    return Scores(studies)
+
+
+def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
+    """Score the findings of every pair, from 0 to 1; NaN: nothing was read in either.
+
+    Raises:
+        InputError: as `score`.
+    """
+    return list(score(references, generated).studies["findings"])
 
 
 def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
@@ -150,8 +178,8 @@ def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
     elif reference.is_blank:
         lost["invention"] = 1.0
     else:
-        kept = packaged_significance().content.agreement
-        kept += _compare(reference.claims, generated.claims, lost)
+        agreed = packaged_significance().agreement
+        kept = agreed + _compare(reference.claims, generated.claims, lost)
     total = kept + sum(lost.values())
     parts = [lost[part] / total for part in PARTS]
     labels = _label_score(reference.p_by_label, generated.p_by_label)
@@ -171,49 +199,36 @@ def _compare(
         generated: what was read in the generated report.
         lost: the weight that is lost, by part.
     """
-    significance = packaged_significance()
-    content = significance.content
-    omitted = {row: claim for row, claim in enumerate(reference) if claim.present}
-    invented = {row: claim for row, claim in enumerate(generated) if claim.present}
+    omitted = [claim for claim in reference if claim.present]
+    invented = [claim for claim in generated if claim.present]
+    pairs = [
+        _Pair(claim, candidate, _lost_shares(claim, candidate))
+        for claim, candidate in product(omitted, invented)
+    ]
     kept = 0.0
     # Greedy, the best pair first; each claim is in one pair at most.
-    for loss, distance, row, column, shares in _pairs(omitted, invented):
-        if row not in omitted or column not in invented:
+    for pair in sorted(pairs, key=attrgetter("loss", "distance")):
+        is_open = pair.claim in omitted and pair.candidate in invented
+        # Names that have nothing in common are of two findings.
+        if not is_open or pair.shares["name"] == 1.0:
             continue
-        claim = omitted.pop(row)
-        weight = (claim.weight + invented.pop(column).weight) / 2.0
+        omitted.remove(pair.claim)
+        invented.remove(pair.candidate)
+        weight = (pair.claim.weight + pair.candidate.weight) / 2.0
         # What is said otherwise loses that part of what it would lose to leave the
         # finding out and to invent another.
-        for part, share in shares.items():
-            lost[part] += 2.0 * content.unsaid * weight * claim.p * share
+        both = 2.0 * packaged_significance().unsaid * weight * pair.claim.p
+        for part, share in pair.shares.items():
+            lost[part] += both * share
         # A proper score of doubt: no p is better than the reference's own.
-        paired = weight * (1.0 - loss)
-        lost["certainty"] += paired * distance**2
-        kept += paired * (1.0 - distance**2)
-    for claim in omitted.values():
+        paired = weight * (1.0 - pair.loss)
+        lost["certainty"] += paired * pair.distance**2
+        kept += paired * (1.0 - pair.distance**2)
+    for claim in omitted:
         _lose(claim, "omission", generated, lost)
-    for claim in invented.values():
+    for claim in invented:
         _lose(claim, "invention", reference, lost)
     return kept
-
-
-def _pairs(
-    omitted: Mapping[int, Claim], invented: Mapping[int, Claim]
-) -> list[tuple[float, float, int, int, dict[str, float]]]:
-    """List what may be about one finding, the best first.
-
-    That is by what is lost, then by how far apart the two p are; the places of the
-    claims follow, and what is lost by part.
-    """
-    pairs = []
-    for row, claim in omitted.items():
-        for column, candidate in invented.items():
-            shares = _lost_shares(claim, candidate)
-            distance = abs(claim.p - candidate.p)
-            # Names that have nothing in common lose all.
-            if shares["name"] < 1.0:
-                pairs.append((sum(shares.values()), distance, row, column, shares))
-    return sorted(pairs, key=itemgetter(0, 1, 2, 3))
 
 
 def _lose(
@@ -228,30 +243,30 @@ def _lose(
         lost: the weight that is lost, by part.
     """
     significance = packaged_significance()
-    content = significance.content
-    above = significance.above(claim.concept)
     # "No effusion" denies one on the left, "no left effusion" none elsewhere.
     denials = [
         denial.p
         for denial in opposite
-        if not denial.present and denial.concept in above and is_within(claim, denial)
+        if not denial.present
+        and denial.concept in steps_up(claim.concept)
+        and is_within(claim, denial)
     ]
     if denials:
         # Wrong presence is an omission and an invention at once.
         contradicted = abs(claim.p - min(denials))
-        lost["presence"] += content.denied * claim.weight * contradicted
+        lost["presence"] += significance.denied * claim.weight * contradicted
         return
     # A more exact name says it, too, also one that has a partner: a consolidation says
     # that there is an opacity, and an effusion without a side may be the left one.
     is_said = any(
-        claim.concept in significance.above(candidate.concept)
+        claim.concept in steps_up(candidate.concept)
         and (is_within(claim, candidate) or is_within(candidate, claim))
         for candidate in opposite
         if candidate.present
     )
     # To leave out a doubtful finding loses less than to leave out a sure one.
     if not is_said:
-        lost[part] += content.unsaid * claim.weight * claim.p
+        lost[part] += significance.unsaid * claim.weight * claim.p
 
 
 def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
@@ -262,22 +277,23 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     """
     significance = packaged_significance()
     name = significance.name_share(claim.concept, candidate.concept)
-    shares = significance.content.shares
-    place_losses = [0.0]
-    # No side misleads less than the wrong one (docs/score.md, "How it counts").
-    if claim.side != candidate.side:
-        is_said = claim.side and candidate.side
-        place_losses.append(shares["other_side" if is_said else "side_unsaid"])
+    shares = significance.shares
+    place_loss = 0.0
+    if claim.details != candidate.details:
+        place_loss = shares["detail"]
     if claim.regions != candidate.regions:
         is_same = regions_cover(claim.regions, candidate.regions)
         is_same = is_same or regions_cover(candidate.regions, claim.regions)
-        place_losses.append(shares["region_unsaid" if is_same else "other_region"])
-    if claim.details != candidate.details:
-        place_losses.append(shares["detail"])
-    place_loss = (1.0 - name) * max(place_losses)
+        region = "region_unsaid" if is_same else "other_region"
+        place_loss = max(place_loss, shares[region])
+    # No side misleads less than the wrong one (docs/score.md, "How it counts").
+    if claim.side != candidate.side:
+        side = "other_side" if claim.side and candidate.side else "side_unsaid"
+        place_loss = max(place_loss, shares[side])
+    place_loss *= 1.0 - name
     descriptions = [
         scale.share(getattr(claim, aspect), getattr(candidate, aspect))
-        for aspect, scale in significance.content.scales.items()
+        for aspect, scale in significance.scales.items()
     ]
     description = (1.0 - name - place_loss) * max(descriptions)
     return {"name": name, "place": place_loss, "description": description}
@@ -293,23 +309,3 @@ def _label_score(reference: dict[int, float], generated: dict[int, float]) -> fl
     wrong = sum((reference[label] - generated[label]) ** 2 for label in shared)
     # A pair is a label of either text, so that it counts twice.
     return 2.0 * (len(shared) - wrong) / labels if labels else 1.0
-
-
-def _with_intervals(studies: pd.DataFrame) -> pd.DataFrame:
-    """Compute means of the studies with 95% intervals of resampled studies."""
-    corpus = studies.mean().to_frame("value").rename_axis("measure")
-    corpus[["low", "high"]] = nan
-    scored = studies.dropna().to_numpy()
-    # Of one study alone nothing varies.
-    if len(scored) > 1:
-        resampled = bootstrap(
-            (scored,),
-            np.mean,
-            n_resamples=RESAMPLES,
-            method="percentile",
-            batch=10,
-            # The same texts have the same intervals in every run.
-            random_state=0,
-        )
-        corpus["low"], corpus["high"] = resampled.confidence_interval
-    return corpus

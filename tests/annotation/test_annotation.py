@@ -103,7 +103,7 @@ def test_a_report_is_read_alone_whatever_stands_beside_it(
 ) -> None:
     texts = [report.text for report in REPORTS[:3]]
     together = lunguage_assets.annotate(_texts(*texts))
-    monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
+    monkeypatch.setattr(method, "REPORTS_AT_ONCE", 1)
     alone = lunguage_assets.annotate(_texts(*texts))
     for field in fields(Annotation):
         pd.testing.assert_frame_equal(

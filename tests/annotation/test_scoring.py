@@ -75,8 +75,8 @@ def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
     p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
     scores = lunguage_assets.score(["FINDINGS: There is pneumonia."], [hedged]).studies
     significance = packaged_significance()
-    weight = significance.weight("pneumonia", "CF", None)
-    expected = weight * (1.0 - p) ** 2 / (significance.content.agreement + weight)
+    weight = significance.weight(significance.finding("pneumonia"), None)
+    expected = weight * (1.0 - p) ** 2 / (significance.agreement + weight)
     assert scores["certainty"].tolist() == pytest.approx([expected])
 
 
@@ -190,14 +190,14 @@ def test_the_benchmark_prints_tau_with_an_interval(
 
 
 def test_findings_of_the_file_are_kinds_of_findings_of_the_file() -> None:
-    findings = packaged_significance().content.findings
+    findings = packaged_significance().findings
     names = {finding.name for finding in findings}
     of_others = [name for one in findings for name in (*one.kind_of, *one.near)]
     assert set(of_others) <= names
 
 
 def test_the_weights_of_the_page_are_those_of_the_file() -> None:
-    levels = packaged_significance().content.levels
+    levels = packaged_significance().levels
     missing = [
         level
         for level, value in levels.items()

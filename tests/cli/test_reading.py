@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from read_reports import HEDGED
 
 import lunguage_assets
-from lunguage_assets.annotation import annotation
+from lunguage_assets.annotation import method
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import InputError
 
@@ -128,7 +128,7 @@ def table(tmp_path: Path) -> Path:
 def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
+    monkeypatch.setattr(method, "REPORTS_AT_ONCE", 1)
     printed = _annotate(
         str(table), "--text-column", "narrative", "--id-column", "accession"
     )
