@@ -61,7 +61,7 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks, _ = run_stages(configuration, [Stage("analyse", (ranker,))])
+    checks, _ = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
     _print_analyses(home, ranker)
     print_pairs(
         [

@@ -45,7 +45,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks, _ = run_stages(configuration, [Stage("distill", (ranker,))])
+    checks, _ = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
     scorer = stored_table(home, "distilled_scorer", ranker)
     print_table(scorer.drop(columns=["files", "ranking_version"]))
     folder = str(home.distilled / ranker)

@@ -111,6 +111,6 @@ def _asked_judges(
         # A refusal was listed above; to ask would only repeat it.
         is_refused = any(diagnosis.severity == "refusal" for diagnosis in examined)
         if not is_refused:
-            click.echo(price_of_trial(key, config, configuration.prompts), err=True)
+            click.echo(price_of_trial(key, config), err=True)
             answers += try_judge(key, judges, context)
     return answers

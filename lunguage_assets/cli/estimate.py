@@ -51,6 +51,7 @@ def estimate(
     """
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
+    from lunguage_assets.orchestration.jobs import pool_of_judges
 
     require_ranker(configuration, ranker)
     # The files are counted where they lie: an estimate makes no home.
@@ -62,6 +63,7 @@ def estimate(
         preset=configuration.judges.preset,
         ranker=ranker,
         estimate=estimated,
+        asks_models=pool_of_judges(configuration.judges) is not None,
         pairs=sum(pairs[1] for pairs in estimated.batches["pairs"]),
         table=estimated.lines.to_string(
             index=False, na_rep="?", float_format="{:,.2f}".format

@@ -75,9 +75,9 @@ def summary_lines(summary: Mapping[str, Any]) -> list[LabelledLine]:
 def checks_lines(summary: RunSummary) -> list[LabelledLine]:
     """Say how many checks passed, and what those that only warn say."""
     # A failed check is no line here: it ends the command, and says so last.
-    passed = f"{len(summary.checks('passed'))} of {len(summary.outcomes)}"
-    warnings = [("  warns", warning) for warning in summary.checks("warned")]
-    return [("checks passed", passed), *warnings]
+    checks = summary.passed + len(summary.warned) + len(summary.failed)
+    warnings = [("  warns", warning) for warning in summary.warned]
+    return [("checks passed", f"{summary.passed} of {checks}"), *warnings]
 
 
 def read_again_lines(summary: RunSummary) -> list[LabelledLine]:

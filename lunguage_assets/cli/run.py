@@ -110,7 +110,7 @@ def run(
     # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
-    checks, spent = run_stages(configuration, stages, rebuild=rebuild_ranking)
+    checks, spent = run_stages(configuration, stages)
     run_lines = [
         *read_again_lines(checks),
         *checks_lines(checks),
@@ -133,17 +133,13 @@ def opened_runner(configuration: Configuration) -> Iterator[Runner]:
 
 
 def run_stages(
-    configuration: Configuration,
-    stages: Sequence[Stage],
-    *,
-    rebuild: bool = False,
+    configuration: Configuration, stages: Sequence[Stage]
 ) -> tuple[RunSummary, list[Progress]]:
     """Run stages in this process, one Dagster run each, and show how far they are.
 
     Args:
         configuration: of the home that they are run in.
         stages: in their order.
-        rebuild: those of the reference scale are run although they are current.
 
     Returns:
         Their checks, and what each judge was asked and cost.
@@ -155,7 +151,7 @@ def run_stages(
 
     # The first run has just written its preset into the home.
     with opened_runner(configuration.reloaded()) as runner, run_display() as display:
-        summary = runner.run(stages, rebuild=rebuild, progress=display.stage)
+        summary = runner.run(stages, progress=display.stage)
     return summary, display.total.totals()
 
 
@@ -163,9 +159,9 @@ def require_checks(summary: RunSummary) -> None:
     """Raise `RunFailed` when a check failed; one that only warns was printed."""
     from lunguage_assets.orchestration.run import RunFailed
 
-    failed = summary.checks("failed")
-    if failed:
-        raise RunFailed(f"{len(failed)} checks failed: {'; '.join(failed)}")
+    if summary.failed:
+        reasons = "; ".join(summary.failed)
+        raise RunFailed(f"{len(summary.failed)} checks failed: {reasons}")
 
 
 def _print_departures(configuration: Configuration) -> None:

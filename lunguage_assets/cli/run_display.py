@@ -42,7 +42,7 @@ class RunDisplay:
             total: stages of the run, about.
         """
         self._begin()
-        because = f", {stage.reason}" if stage.reason else ""
+        because = "" if stage.reason == "missing" else f", {stage.reason}"
         click.echo(f"[{done + 1}/{total}] {stage}{because}")
 
     def note(self, report: Report) -> None:

@@ -179,7 +179,7 @@ def _ranker_lines(
     if not stages:
         yield f"{_INDENT}everything is current"
     for stage in stages[:MAX_STAGES_SHOWN]:
-        yield f"{_INDENT}to make: {stage}, {stage.reason or 'missing'}"
+        yield f"{_INDENT}to make: {stage}, {stage.reason}"
     # An archive may have hundreds of batches.
     if len(stages) > MAX_STAGES_SHOWN:
         yield f"{_INDENT}... and {len(stages) - MAX_STAGES_SHOWN} more steps"

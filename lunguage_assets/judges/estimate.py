@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.judges.budget import estimated_input_tokens, output_limit
+from lunguage_assets.judges.budget import output_limit
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import TRIES
-from lunguage_assets.judges.requests import Prompt
 
 PUBLISHED_STEPS = 24.61
 """Mean steps of a fit in the paper (explicit.md section 5)."""
@@ -29,12 +28,14 @@ PUBLISHED_PHRASES = 42
 (explicit.md sections 0 and 1).
 """
 
-LABEL_TOKENS = 5.0
-"""Tokens of a label."""
-PHRASES_TOKENS = 10.0
-"""Tokens of a list of a phrase or two."""
-FINDINGS_TOKENS = 1500.0
-"""Tokens of the findings of a report of ten sentences."""
+QUESTION_TOKENS = {"structure": 1100.0, "extract": 700.0, "compare": 410.0}
+"""Task -> tokens of a question with the packaged prompts: about a report of ten
+sentences, or about a sentence or two.
+"""
+ANSWER_TOKENS = {"structure": 1500.0, "extract": 10.0, "compare": 5.0}
+"""Task -> tokens of an answer: findings, a phrase or two, a label."""
+MOST_TOKENS = 4 / 3
+"""A question is at most so many times as long as expected."""
 
 THINKING_SHARE = 0.1
 """Part of its room for output that a thinking model thinks in. From the paper: its
@@ -63,18 +64,16 @@ class Dollars(NamedTuple):
 
 def price_of(
     config: LLMJudgeConfig,
+    task: str,
     questions: Range,
-    prompt: Prompt,
-    answer_tokens: float,
     record: Mapping[Hashable, Any] | None = None,
 ) -> Dollars:
     """Estimate what answers of a language model cost.
 
     Args:
         config: its table in the judges file.
-        questions: how many it is asked.
-        prompt: an example, as long as they are on average.
-        answer_tokens: of an answer without reasoning.
+        task: what it is asked, in the ledger's words.
+        questions: how many.
         record: how it has answered so far, a row of `Ledger.statistics`.
 
     Returns:
@@ -88,10 +87,8 @@ def price_of(
     if config.price is None:
         return Dollars(None, None, None)
     room = output_limit(config.binding)
-    # Rather too many are estimated for budgets: three letters a token, not four.
-    most_input = float(estimated_input_tokens(prompt))
-    input_tokens = 0.75 * most_input
-    output_tokens = answer_tokens
+    input_tokens = QUESTION_TOKENS[task]
+    output_tokens = ANSWER_TOKENS[task]
     if _THINKS.search(str(config.params)):
         output_tokens += THINKING_SHARE * (room or 0)
     replies = 1.0
@@ -102,7 +99,7 @@ def price_of(
     of_reply = config.price.cost(input_tokens, output_tokens)
     usd_at_most = None
     if room is not None:
-        worst = config.price.cost(max(most_input, input_tokens), room)
+        worst = config.price.cost(MOST_TOKENS * input_tokens, room)
         usd_at_most = at_most * TRIES * worst
     return Dollars(expected * replies * of_reply, at_least * of_reply, usd_at_most)
 

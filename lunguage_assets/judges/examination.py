@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.budget import shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import Diagnosis, preflight
-from lunguage_assets.judges.estimate import LABEL_TOKENS, price_of
+from lunguage_assets.judges.estimate import price_of
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import (
     JudgeContext,
     open_model_judge,
@@ -87,17 +85,10 @@ def _examine_model(
     return [Diagnosis("ok", message)]
 
 
-def price_of_trial(key: str, config: LLMJudgeConfig, prompts: Path | None) -> str:
-    """Say what the trial of a judge costs, before it is asked.
-
-    Args:
-        key: of the judge.
-        config: its table.
-        prompts: the user's own prompt templates, or None for the bundled ones.
-    """
+def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
+    """Say what the trial of a judge costs, before it is asked."""
     calls = 2 * len(trial_questions())
-    prompt = load_prompts(prompts).comparison(trial_questions()[0]).prompt
-    usd = price_of(config, np.full(3, calls), prompt, LABEL_TOKENS).usd
+    usd = price_of(config, "compare", np.full(3, calls)).usd
     dollars = "a cost that is not known" if usd is None else f"about {shown_usd(usd)}"
     return (
         f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "

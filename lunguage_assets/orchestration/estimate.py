@@ -7,8 +7,7 @@ questions cost is not here, but in `judges.estimate`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,23 +18,15 @@ from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.explicit.ranking import schedule
 from lunguage_assets.judges.estimate import (
-    FINDINGS_TOKENS,
-    LABEL_TOKENS,
-    PHRASES_TOKENS,
     PUBLISHED_PAIRS,
     PUBLISHED_PATIENCE,
     PUBLISHED_PHRASES,
     PUBLISHED_REPORTS,
     PUBLISHED_STEPS,
-    Dollars,
     Range,
     answers_per_judge,
     price_of,
 )
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.model_judge import load_prompts
-from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import stored_or_none
@@ -48,55 +39,38 @@ UNREAD = np.array([0.2, 1.0, 2.0])
 """Tentative pairs of reports that nobody has read are so many times the expected
 number: some radiologists hedge a third as often as others.
 """
-EXAMPLE = "There may be a small opacity at the left base, more likely atelectasis."
-"""An invented sentence, as long as those that judges see."""
-REPORT = Prompt(EXAMPLE * 50, EXAMPLE * 10)
-"""About as long as the question about a report, with its instructions."""
-
-LINE = ["task", "judge", "questions", "in_ledger", *Dollars._fields]
-"""What is estimated of each language model and task; the task in the ledger's words."""
+COUNTS = ["questions", "in_ledger"]
+DOLLARS = ["usd", "usd_at_least", "usd_at_most"]
 
 
-class Task(NamedTuple):
+class Questions(NamedTuple):
     """Questions of one kind to one judge.
 
     Attributes:
-        name: what is asked, in the ledger's words.
+        task: what is asked, in the ledger's words.
         judge: its key.
-        job: that asks about a batch, with its key beside the batch.
-        counted: column of what the questions are about.
-        answers: about each of these.
-        beside: questions about no batch: how many are needed.
-        beside_in_all: with those that tables rest on which stay.
-        prompt: an example.
-        answer_tokens: of an answer.
+        needed: how many the run needs.
+        in_all: with those whose answers are in tables that stay.
     """
 
-    name: str
+    task: str
     judge: str
-    job: tuple[str, str]
-    counted: str
-    answers: Range | float
-    prompt: Prompt
-    answer_tokens: float
-    beside: Range | float = 0.0
-    beside_in_all: Range | float = 0.0
+    needed: Range
+    in_all: Range
 
 
 class Estimate(NamedTuple):
     """What a run would ask and spend.
 
     Attributes:
-        batches: of the home and new ones, with reports and tentative pairs.
-        lines: columns `LINE`, a row for each language model and task, and their total;
-            without rows where nothing is asked. Dollars are missing when a price or a
-            limit is not known.
-        asks_models: whether language models are configured at all.
+        batches: of the home and new ones, with their `reports` and tentative `pairs`.
+        lines: `task`, `judge`, `COUNTS` and `DOLLARS` of each language model and task,
+            and their total; without rows where nothing is asked. Dollars are missing
+            when a price or a limit is not known.
     """
 
     batches: pd.DataFrame
     lines: pd.DataFrame
-    asks_models: bool
 
 
 def estimate_run(
@@ -126,23 +100,25 @@ def estimate_run(
     batches = pd.DataFrame(
         [_counted(configuration, *delivery) for delivery in deliveries.items()]
     )
-    batches["is_new"] = batches["batch"].isin(
-        [entry.batch.key for entry in registrations if entry.is_new]
-    )
-    asks_models = False
-    lines = []
-    answered = _answered(configuration)
-    for task in _tasks(configuration, ranker, batches, stages):
-        if task.judge not in configuration.judges.models:
-            continue
-        asks_models = True
-        needed_batches = [stage[-1] for stage in stages if stage[:-1] == task.job]
-        is_needed = batches["is_new"] | batches["batch"].isin(needed_batches)
-        in_all = task.answers * _total(batches, task.counted) + task.beside_in_all
-        needed = task.answers * _total(batches[is_needed], task.counted) + task.beside
-        if needed.any():
-            lines.append(_line(configuration, task, needed, in_all, answered))
-    return Estimate(batches, _with_total(lines), asks_models)
+    new_batches = [entry.batch.key for entry in registrations if entry.is_new]
+    batches["is_new"] = batches["batch"].isin(new_batches)
+    ledger = configuration.existing_ledger()
+    answered = pd.DataFrame(columns=["judge", "stage", "model"])
+    if ledger is not None:
+        answered = ledger.statistics()
+        ledger.close()
+    lines = [
+        _line(configuration, questions, answered)
+        for questions in _questions(configuration, ranker, batches, stages)
+        if questions.judge in configuration.judges.models and questions.needed.any()
+    ]
+    frame = pd.DataFrame(lines, columns=["task", "judge", *COUNTS, *DOLLARS])
+    frame[DOLLARS] = frame[DOLLARS].astype("float64")
+    if lines:
+        # What is not known of one judge is not known of all.
+        totals = frame[COUNTS + DOLLARS].sum(skipna=False)
+        frame.loc[len(frame)] = ["total", "", *totals]
+    return Estimate(batches, frame.astype(dict.fromkeys(COUNTS, "int64")))
 
 
 def _planned(
@@ -157,15 +133,6 @@ def _planned(
     return {(stage.job, *stage.keys) for stage in plan}
 
 
-def _with_total(lines: Sequence[Sequence[object]]) -> pd.DataFrame:
-    frame = pd.DataFrame(lines, columns=LINE)
-    frame[LINE[2:]] = frame[LINE[2:]].astype("float64")
-    if lines:
-        # What is not known of one judge is not known of all.
-        frame.loc[len(frame)] = ["total", "", *frame[LINE[2:]].sum(skipna=False)]
-    return frame.astype({"questions": "int64", "in_ledger": "int64"})
-
-
 def _counted(
     configuration: Configuration, batch: str, delivery: Delivery
 ) -> dict[str, object]:
@@ -176,8 +143,7 @@ def _counted(
         findings = take_in(delivery, configuration.settings.corpus).findings
     if findings is None:
         reports = len(delivery.raw_reports())
-        expected = reports * PUBLISHED_PAIRS / PUBLISHED_REPORTS
-        pairs = UNREAD * expected
+        pairs = UNREAD * reports * PUBLISHED_PAIRS / PUBLISHED_REPORTS
     else:
         # History takes no part (explicit.md section 0).
         is_hedged = findings["status"].isin(["tp", "tn"])
@@ -187,17 +153,12 @@ def _counted(
     return {"batch": batch, "reports": reports, "texts": texts, "pairs": pairs}
 
 
-def _total(batches: pd.DataFrame, column: str) -> Range:
-    total: Range = np.sum([np.zeros(3), *batches[column]], axis=0)
-    return total
-
-
-def _tasks(
+def _questions(
     configuration: Configuration,
     ranker: str,
     batches: pd.DataFrame,
-    stages: Collection[tuple[str, ...]],
-) -> Iterator[Task]:
+    stages: set[tuple[str, ...]],
+) -> Iterator[Questions]:
     """Yield what judges are asked, upstream first.
 
     Args:
@@ -206,49 +167,35 @@ def _tasks(
         batches: registered and new ones.
         stages: of the plan, with their keys.
     """
+
+    def counts(column: str, *job: str) -> Range:
+        """Total a column of the batches that a job is run for, and of all."""
+        planned = [stage[-1] for stage in stages if stage[:-1] == job]
+        is_needed = batches["is_new"] | batches["batch"].isin(planned)
+        parts = (batches.loc[is_needed, column], batches[column])
+        return np.array([sum(part, start=np.zeros(3)) for part in parts])
+
     judges = configuration.judges
-    prompts = load_prompts(configuration.prompts)
-    yield Task(
-        "structure",
-        judges.second_reader or judges.structurer,
-        ("structure", judges.structurer),
-        "texts",
-        OPEN_REPORTS if judges.second_reader else 1.0,
-        REPORT,
-        FINDINGS_TOKENS,
-    )
-    yield Task(
-        "extract",
-        judges.extractor,
-        ("extract_hedges", judges.extractor),
-        "pairs",
-        1.0,
-        prompts.extraction(ExtractionQuestion("opacity", EXAMPLE)).prompt,
-        PHRASES_TOKENS,
-    )
-    # Before its first comparison a judge answers its trial, in both orders.
-    trial = 2 * len(trial_questions())
-    matches = _matches(configuration, _total(batches, "pairs"))
+    reader = judges.second_reader or judges.structurer
+    share_read = OPEN_REPORTS if judges.second_reader else 1.0
+    texts = share_read * counts("texts", "structure", judges.structurer)
+    yield Questions("structure", reader, *texts)
+    pairs = counts("pairs", "extract_hedges", judges.extractor)
+    yield Questions("extract", judges.extractor, *pairs)
+
     members = judges.members(ranker)
-    answers = _answers_of_a_fit(configuration, len(members))
+    sentences = counts("pairs", "refit", ranker)
+    answers = sentences * _answers_of_a_fit(configuration, len(members))
+    matches = _matches(configuration, pairs[1])
     for judge in members:
         if judge not in judges.models:
             continue
-        # Twice where both orders are asked.
+        # Twice where both orders are asked, as in the trial before the first match.
         each = judges.models[judge].answers_each
-        beside = each * matches + trial
-        is_played = ("compare", judge) in stages or batches["is_new"].all()
-        yield Task(
-            "compare",
-            judge,
-            ("refit", ranker),
-            "pairs",
-            each * answers,
-            prompts.comparison(ComparisonQuestion(EXAMPLE, EXAMPLE)).prompt,
-            LABEL_TOKENS,
-            is_played * beside,
-            beside,
-        )
+        played = each * matches + 2 * len(trial_questions())
+        is_played = ("compare", judge) in stages or bool(batches["is_new"].all())
+        scale = np.array([is_played * played, played])
+        yield Questions("compare", judge, *(each * answers + scale))
 
 
 def _matches(configuration: Configuration, pairs: Range) -> Range:
@@ -279,34 +226,19 @@ def _answers_of_a_fit(configuration: Configuration, judges: int) -> Range:
     return answers_per_judge(steps_taken, settings.panel_steps, judges)
 
 
-def _answered(configuration: Configuration) -> pd.DataFrame:
-    """Read what the ledger has answered; without rows: nobody was ever asked."""
-    ledger = Ledger.find(configuration.ledger_location)
-    if ledger is None:
-        return pd.DataFrame(columns=["judge", "stage", "model"])
-    with closing(ledger):
-        return ledger.statistics()
-
-
 def _line(
-    configuration: Configuration,
-    task: Task,
-    needed: Range,
-    in_all: Range,
-    answered: pd.DataFrame,
+    configuration: Configuration, questions: Questions, answered: pd.DataFrame
 ) -> list[object]:
     """Estimate one kind of question to one judge, less what the ledger holds."""
-    config = configuration.judges.models[task.judge]
-    records = answered[
-        (answered["judge"] == task.judge)
-        & (answered["stage"] == task.name)
-        & (answered["model"] == config.binding.model)
-    ].to_dict("records")
+    task, judge, needed, in_all = questions
+    config = configuration.judges.models[judge]
+    is_of_task = (answered["judge"] == judge) & (answered["stage"] == task)
+    of_model = answered[is_of_task & (answered["model"] == config.binding.model)]
+    records = of_model.to_dict("records")
     record = records[0] if records else None
-    in_ledger = record["questions"] if record is not None else 0.0
+    in_ledger = record["questions"] if record is not None else 0
     # Answers of tables that stay are in the ledger, too, and spare no question.
-    settled = (in_all - needed)[1]
-    hits = min(max(0.0, in_ledger - settled), needed[2])
-    lacking = np.maximum(0.0, needed - hits)
-    dollars = price_of(config, lacking, task.prompt, task.answer_tokens, record)
-    return [task.name, task.judge, round(lacking[1]), round(hits), *dollars]
+    lacking = np.clip(in_all - in_ledger, 0, needed)
+    asked = round(lacking[1])
+    dollars = price_of(config, task, lacking, record)
+    return [task, judge, asked, round(needed[1]) - asked, *dollars]

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import dagster as dg
-import psutil
 
 from lunguage_assets.locks import (
     LockHeld,
@@ -34,17 +32,9 @@ LOCATION = "lunguage_assets.definitions"
 """Name of the code location, as `lunguage ui` and workspace.yaml load it."""
 
 DAGSTER_VARIABLE = "DAGSTER_HOME"
-HOST_TAG = ".dagster/lunguage_host"
-"""Run tag: the machine on which a command executes the run. Dagster hides such tags."""
 
-PROCESS_TAG = ".dagster/lunguage_process"
-"""Run tag: the command's process. Dagster notes it only once the run has started."""
-
-_WILL_RETRY_TAG = "dagster/will_retry"
-"""Run tag of Dagster: a failed run that its daemon will start again."""
-
-_SERVER_TAG = ".dagster/grpc_info"
-"""Run tag of Dagster: the code server that launched the run."""
+OF_COMMAND = {"lunguage/launched_by": "command", "dagster/max_retries": "0"}
+"""Tags of a run that a command executes: only the same command could go on with it."""
 
 _COMMAND_LOCK = ".command.lock"
 _AT_WORK = [
@@ -53,10 +43,6 @@ _AT_WORK = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_CLOCK_S = 2.0
-"""The start of the machine is known to the second, and its last digit may change
-between two looks.
-"""
 
 
 @contextmanager
@@ -81,13 +67,17 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 def environment_of_children(home: Home) -> dict[str, str]:
     """Return the variables with which Dagster's own commands serve a home.
 
-    They name its folder and its instance, and say whether messages are withheld.
-
-    The instance's databases are made: webserver, daemon and code server will open them
-    at once.
+    They name its folder and its instance, and say whether messages are withheld. Before
+    these commands open the instance, its databases are made, and runs that a kill left
+    "started" are reported as failed.
     """
-    with dagster_instance(home):
-        corpus = home.corpus()
+    with dagster_instance(home) as instance:
+        # A code server reports the runs of its own dead processes; nobody notices its
+        # own death. Of runs that are executed elsewhere nothing is known here.
+        if isinstance(instance.run_launcher, dg.DefaultRunLauncher):
+            _close_runs(instance, of_commands=False)
+        with command_at_work(instance, home.root):
+            corpus = home.corpus()
     data_class = corpus.data_class if corpus is not None else None
     return {
         **os.environ,
@@ -115,11 +105,18 @@ def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
 
 
 @contextmanager
-def command_at_work(home: Path) -> Iterator[None]:
+def command_at_work(instance: dg.DagsterInstance, home: Path) -> Iterator[None]:
     """Hold a lock on the home, so that automation leaves its batches to this command.
 
-    Several commands may hold it; it ends with the process, however that ends.
+    Several commands may hold it; it ends with the process, however that ends. So where
+    nobody holds it, what counts as a command's run was killed.
+
+    Args:
+        instance: of the home, in which runs of killed commands are closed.
+        home: its folder.
     """
+    with suppress(LockHeld), exclusive_lock_at_once(home / _COMMAND_LOCK):
+        _close_runs(instance, of_commands=True)
     with shared_lock(home / _COMMAND_LOCK):
         yield
 
@@ -146,70 +143,18 @@ def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
     ]
 
 
-def executed_here() -> dict[str, str]:
-    """Return the tags of a run that only the present process could execute again."""
-    return {
-        HOST_TAG: socket.gethostname(),
-        PROCESS_TAG: str(os.getpid()),
-        "dagster/max_retries": "0",
-    }
+def _close_runs(instance: dg.DagsterInstance, *, of_commands: bool) -> None:
+    """Report runs at work as failed, which would hold their places in queue and pools.
 
-
-def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
-    """Report runs as failed whose process was killed, and free what they held.
-
-    A code server reports the runs of its own dead processes; nobody else notices its
-    own death, or that of a command.
+    Args:
+        instance: in which they count as running.
+        of_commands: those that commands executed; or those that were launched.
     """
-    # Whether a process on another machine lives cannot be seen from here.
-    if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
-        return  # processes are elsewhere
-    message = (
-        "The process was killed. What it had finished is stored; the same work goes on "
-        "from there."
-    )
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
-        if _is_abandoned(instance, run):
-            # Dagster decides on a retry after it has stored the failure, and a backfill
-            # that looks in between would take the run for given up. It stores its
-            # decision over this.
-            if instance.run_retries_enabled:
-                instance.add_run_tags(run.run_id, {_WILL_RETRY_TAG: "true"})
-            instance.report_run_failed(run, message)
+        if (OF_COMMAND.items() <= run.tags.items()) == of_commands:
+            instance.report_run_failed(
+                run,
+                "The process was killed. What it had finished is stored; the same work "
+                "goes on from there.",
+            )
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-
-
-def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Tell whether the process of a run has ended.
-
-    Of one that runs elsewhere, or that nobody knows, nothing is said.
-    """
-    host = socket.gethostname()
-    # A number of a process means something on its own machine alone.
-    is_here = run.tags.get(HOST_TAG, host) == host
-    if not is_here or "localhost" not in run.tags.get(_SERVER_TAG, "localhost"):
-        return False
-    if PROCESS_TAG in run.tags:
-        (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
-        created = record.create_timestamp.timestamp()
-        return _has_ended(int(run.tags[PROCESS_TAG]), created)
-    # A run that the UI launched has no tag of ours: Dagster notes its process in an
-    # event.
-    for entry in instance.all_logs(run.run_id, dg.DagsterEventType.ENGINE_EVENT):
-        metadata = entry.get_dagster_event().engine_event_data.metadata
-        if process := metadata.get("pid"):
-            return _has_ended(int(str(process.value)), entry.timestamp)
-    return False
-
-
-def _has_ended(process: int, noted_at: float) -> bool:
-    """Tell whether a process has ended that was at work at a time.
-
-    One that began later has only the same number.
-    """
-    try:
-        running = psutil.Process(process)
-        is_zombie = bool(running.status() == psutil.STATUS_ZOMBIE)
-        return is_zombie or bool(running.create_time() > noted_at + _CLOCK_S)
-    except psutil.NoSuchProcess:
-        return True

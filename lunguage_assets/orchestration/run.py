@@ -10,27 +10,26 @@ import ctypes
 import gc
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import dagster as dg
 import duckdb
 import psutil
-from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.instance import (
-    close_abandoned_runs,
+    OF_COMMAND,
     command_at_work,
-    executed_here,
     runs_of_location,
 )
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import JOBS, REBUILT
+from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import (
     BATCH,
     forget_removed,
@@ -48,9 +47,6 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 MEMORY_TO_TRIM_BYTES = 1 << 30
 """What this process may hold before it looks what it can give back."""
 
-Outcome = Literal["passed", "warned", "failed"]
-"""Of a check; one that does not pass is `warned` when it only warns."""
-
 Progress = Callable[[Stage, int, int], None]
 """Called before each stage: the stage, how many are done, how many there are."""
 
@@ -59,48 +55,39 @@ class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
+@dataclass
 class RunSummary:
     """What came of a run.
 
     Attributes:
-        outcomes: the last evaluation of every check, by its name with asset and
-            partition.
+        passed: how many checks passed.
+        warned: those that did not, and only warn: what they say.
+        failed: what the others say.
         read_again: how many sentences a second reader read, and rows it changed.
     """
 
-    def __init__(self) -> None:
-        self.outcomes: dict[str, dg.AssetCheckEvaluation] = {}
-        self.read_again: Counter[str] = Counter()
-
-    def checks(self, outcome: Outcome) -> list[str]:
-        """Return the checks with an outcome, and why where they say so."""
-        lines = []
-        for name, evaluation in self.outcomes.items():
-            if outcome == _outcome(evaluation):
-                reason = evaluation.description or ""
-                lines.append(f"{name}: {reason}".removesuffix(": "))
-        return lines
+    passed: int = 0
+    warned: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    read_again: Counter[str] = field(default_factory=Counter)
 
     def add(self, stage: Stage, result: dg.ExecuteInProcessResult) -> None:
         """Note the checks of a stage, and what a second reader did in it."""
-        for evaluation in result.get_asset_check_evaluations():
-            asset = evaluation.asset_key.to_user_string()
-            partition = " x ".join(stage.keys)
-            name = f"{asset}: {evaluation.check_name} ({partition})"
-            self.outcomes[name] = evaluation
+        for check in result.get_asset_check_evaluations():
+            asset = check.asset_key.to_user_string()
+            name = f"{asset}: {check.check_name} ({stage.partition})"
+            said = f"{name}: {check.description or ''}".removesuffix(": ")
+            if check.passed:
+                self.passed += 1
+            elif check.severity is dg.AssetCheckSeverity.WARN:
+                self.warned.append(said)
+            else:
+                self.failed.append(said)
         for event in result.get_asset_materialization_events():
             metadata = event.materialization.metadata
             for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
                 count: Any = metadata[name].value
                 self.read_again[name] += count
-
-
-def _outcome(evaluation: dg.AssetCheckEvaluation) -> Outcome:
-    if evaluation.passed:
-        return "passed"
-    if evaluation.severity is dg.AssetCheckSeverity.WARN:
-        return "warned"
-    return "failed"
 
 
 class Runner:
@@ -150,8 +137,6 @@ class Runner:
     def run(
         self,
         stages: Sequence[Stage],
-        *,
-        rebuild: bool = False,
         progress: Progress = lambda *_: None,
     ) -> RunSummary:
         """Make the stages of a plan.
@@ -160,27 +145,22 @@ class Runner:
 
         Args:
             stages: in their order.
-            rebuild: those of the reference scale are made although they are current.
             progress: called before each stage.
 
         Raises:
             RunFailed: a run failed.
             KeyboardInterrupt: the process was asked to stop.
         """
-        with command_at_work(self._home.root):
-            # A run that a kill left "started" would hold its place in the pool.
-            close_abandoned_runs(self._instance)
+        summary = RunSummary()
+        with command_at_work(self._instance, self._home.root):
             remove_abandoned_files(self._home.tables)
             self._build_catalog()
-            summary = RunSummary()
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
-                is_rebuilt = rebuild and stage.job in REBUILT
-                is_asked_for = is_rebuilt or bool(stage.because) or not done
                 # What came before it may have come out the same: a vocabulary that is
                 # collected again leaves comparisons, ranking and fits current.
-                if is_asked_for or not self._is_current(stage):
-                    self._make(stage, summary)
+                if stage.because or stage.reasons(self.current()):
+                    summary.add(stage, self._make(stage))
                     _give_back_memory()
         return summary
 
@@ -195,31 +175,7 @@ class Runner:
                 "there, and run the same command again."
             ) from None
 
-    def _is_current(self, stage: Stage) -> bool:
-        current = self.current()
-        steps = JOBS[stage.job].steps
-        return all(current.is_current(step, *stage.keys) for step in steps)
-
-    def _make(self, stage: Stage, summary: RunSummary) -> None:
-        result = self._executed(stage)
-        summary.add(stage, result)
-        if result.success:
-            return
-        # An interrupted run has failed at nothing.
-        kinds = [*_kinds_of_errors(result)]
-        if {"KeyboardInterrupt", "DagsterExecutionInterruptedError"} & {*kinds}:
-            self._cancel(result.run_id)
-            raise KeyboardInterrupt
-        reason = "the run failed"
-        if kinds:
-            reason = f"unexpected {kinds[-1]}; the run's log has its place"
-        for event in result.get_step_failure_events():
-            described = event.step_failure_data.user_failure_data
-            if described is not None and described.description:
-                reason = " ".join(described.description.split())
-        raise RunFailed(f"{stage}: {reason} [Dagster run {result.run_id}]")
-
-    def _executed(self, stage: Stage) -> dg.ExecuteInProcessResult:
+    def _make(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
         job = self._definitions.resolve_job_def(stage.job)
         try:
@@ -228,21 +184,16 @@ class Runner:
                     run_config=QUIET,
                     instance=self._instance,
                     partition_key=partition_key(JOBS[stage.job].steps[0], stage.keys),
-                    raise_on_error=False,
-                    tags=executed_here(),
+                    tags=OF_COMMAND,
                     run_id=run_id,
                 )
-        # Before the run has begun, Dagster does not note an interruption itself.
+        except dg.Failure as failure:
+            reason = " ".join((failure.description or "").split())
+            raise RunFailed(f"{stage}: {reason} [Dagster run {run_id}]") from None
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
+            # Before the run has begun, Dagster does not note an interruption itself.
             self._cancel(run_id)
             raise KeyboardInterrupt from None
-        # Its own message shows events; that of the database does not.
-        except DBAPIError as error:
-            raise RunFailed(
-                f"{stage}: Dagster's record of runs cannot be written ({error.orig}). "
-                "Free disk space, or see that nothing else holds it, and run the same "
-                "command again: what is finished is kept."
-            ) from None
 
     def _cancel(self, run_id: str) -> None:
         run = self._instance.get_run_by_id(run_id)
@@ -263,13 +214,3 @@ def _give_back_memory() -> None:
     # Other C libraries have no `malloc_trim`.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _kinds_of_errors(result: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """Yield the kinds of the errors of a failed run, causes after what they caused."""
-    for event in result.all_events:
-        if event.is_step_failure or event.is_job_failure or event.is_failure:
-            error = getattr(event.event_specific_data, "error", None)
-            while error is not None:
-                yield str(error.cls_name)
-                error = error.cause

@@ -7,14 +7,16 @@ is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.current import MISSING, Current
+from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.tables import TABLES
+
+_FIT = JOBS["refit"].steps[0]
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,23 @@ class Stage:
     because: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def partition(self) -> str:
+        """Its keys, as text."""
+        return " x ".join(self.keys)
+
+    @property
     def reason(self) -> str:
-        """The first reason, and how many more there are; none of a missing table."""
-        if not self.because:
-            return "what it reads is made again"
-        reasons = [reason for reason in self.because if reason != MISSING]
-        if len(reasons) > 1:
-            return f"{reasons[0]} and {len(reasons) - 1} more"
-        return "".join(reasons)
+        """The first reason, and how many more there are."""
+        if len(self.because) > 1:
+            return f"{self.because[0]} and {len(self.because) - 1} more"
+        return "".join(self.because) or "what it reads is made again"
+
+    def reasons(self, current: Current) -> list[str]:
+        """Say why it is to be made; none: all that it makes is current."""
+        reasons: list[str] = []
+        for step in JOBS[self.job].steps:
+            reasons += current.reasons(step, *self.keys)
+        return list(dict.fromkeys(reasons))
 
     @property
     def batch(self) -> str | None:
@@ -55,7 +66,7 @@ class Stage:
         return None in (self.batch, earlier.batch) or self.batch == earlier.batch
 
     def __str__(self) -> str:
-        return f"{self.job} ({' x '.join(self.keys)})"
+        return f"{self.job} ({self.partition})"
 
 
 def plan(
@@ -71,8 +82,7 @@ def plan(
     Args:
         configuration: of the home.
         current: what is current in it.
-        ranker: whose results are wanted; a judge that is no ranker ends with its
-            comparisons.
+        ranker: whose results are wanted.
         rebuild: make the reference scale again, although it is current.
         fit_again: batches that the judges are asked to fit, although they are current.
 
@@ -87,48 +97,37 @@ def plan(
             "no batch is registered. `lunguage register --data DIR` registers one."
         )
     stages: list[Stage] = []
-    for job, *keys in _all_stages(configuration, ranker):
-        if job == "expand" and Stage("refit", (*keys,)) in stages:
-            continue
-        reasons = _reasons(current, job, keys)
-        if job == "refit" and keys[-1] in fit_again:
+    for stage in _all_stages(configuration, ranker):
+        reasons = stage.reasons(current)
+        if stage.job == "refit" and stage.batch in fit_again:
             reasons.append("the judges are to fit it")
-        stage = Stage(job, (*keys,), (*reasons,))
-        is_rebuilt = rebuild and job in REBUILT
-        if reasons or is_rebuilt or any(map(stage.follows, stages)):
-            stages.append(stage)
+        if rebuild and stage.job in REBUILT:
+            reasons.append("the scale is to be made again")
+        follows = any(map(stage.follows, stages))
+        if not (reasons or follows):
+            continue
+        job = stage.job
+        # A fit is not made again where only what follows from it is stale.
+        if job == "refit" and not follows and current.is_current(_FIT, *stage.keys):
+            job = "expand"
+        stages.append(Stage(job, stage.keys, (*reasons,)))
     return stages
 
 
-def _reasons(current: Current, job: str, keys: Sequence[str]) -> list[str]:
-    steps = JOBS[job].steps
-    # A fit is not made again where only what follows from it is stale.
-    if job == "refit":
-        steps = steps[:1]
-    reasons: dict[str, None] = {}
-    for step in steps:
-        reasons |= dict.fromkeys(current.reasons(step, *keys))
-    return list(reasons)
-
-
-def _all_stages(configuration: Configuration, ranker: str) -> Iterator[tuple[str, ...]]:
-    """Yield all jobs with the keys of their partitions, upstream first."""
+def _all_stages(configuration: Configuration, ranker: str) -> Iterator[Stage]:
+    """Yield all stages to the release of a ranker, upstream first."""
     judges = configuration.judges
     batches = configuration.home.registered()
     for batch in batches:
         if batch.kind == "text":
-            yield "read_reports", batch.key
-            yield "structure", judges.structurer, batch.key
-        yield "ingest", batch.key
-        yield "extract_hedges", judges.extractor, batch.key
-    yield "build_vocabulary", judges.extractor
-    if ranker not in judges.rankers:
-        yield "compare", ranker
-        return
+            yield Stage("read_reports", (batch.key,))
+            yield Stage("structure", (judges.structurer, batch.key))
+        yield Stage("ingest", (batch.key,))
+        yield Stage("extract_hedges", (judges.extractor, batch.key))
+    yield Stage("build_vocabulary", (judges.extractor,))
     for judge in judges.members(ranker):
-        yield "compare", judge
-    yield "rank", ranker
+        yield Stage("compare", (judge,))
+    yield Stage("rank", (ranker,))
     for batch in batches:
-        yield "refit", ranker, batch.key
-        yield "expand", ranker, batch.key
-    yield "release", ranker
+        yield Stage("refit", (ranker, batch.key))
+    yield Stage("release", (ranker,))

@@ -17,7 +17,7 @@ from commands import lunguage
 from lunguage_assets.cli.main import commands
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.estimate import (
-    LABEL_TOKENS,
+    ANSWER_TOKENS,
     PUBLISHED_STEPS,
     Dollars,
     answers_per_judge,
@@ -25,7 +25,6 @@ from lunguage_assets.judges.estimate import (
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Ledger
-from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -122,8 +121,7 @@ def estimated(ledger: Ledger | None = None) -> Dollars:
     if ledger is not None:
         record = ledger.statistics().query("judge == 'j'").to_dict("records")[0]
     config = LLMJudgeConfig.model_validate(SLOT)
-    prompt = Prompt("", "four" * 400)
-    return price_of(config, np.full(3, 100), prompt, LABEL_TOKENS, record)
+    return price_of(config, "compare", np.full(3, 100), record)
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> None:
@@ -156,7 +154,7 @@ def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     )
     # a comparison prompt of the paper is about 500 tokens
     costs = {
-        key: price.cost(500 * calls, LABEL_TOKENS * calls)
+        key: price.cost(500 * calls, ANSWER_TOKENS["compare"] * calls)
         for key, price in prices.items()
         if price
     }

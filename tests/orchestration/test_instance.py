@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-import signal
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
-import psutil
 import pytest
 
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.orchestration import internals
 from lunguage_assets.orchestration.instance import (
-    HOST_TAG,
-    PROCESS_TAG,
-    close_abandoned_runs,
+    OF_COMMAND,
     command_at_work,
     dagster_instance,
     environment_of_children,
-    executed_here,
     is_at_work,
 )
 from lunguage_assets.packaged_data import dagster_yaml
@@ -66,66 +59,28 @@ def idle() -> None:
     nothing()
 
 
-@pytest.fixture
-def another() -> Iterator[psutil.Popen]:
-    """A process that waits for a signal."""
-    waiting = psutil.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-    yield waiting
-    waiting.kill()
-    waiting.wait()
+def test_runs_of_killed_processes_are_closed_and_no_other(home: Home) -> None:
+    """A command's when none is alive; those of a UI before one is opened again."""
 
+    def begun(**tags: str) -> str:
+        status = dg.DagsterRunStatus.STARTED
+        return str(instance.create_run_for_job(idle, status=status, tags=tags).run_id)
 
-def status_after_a_look(
-    instance: dg.DagsterInstance, run_id: str
-) -> dg.DagsterRunStatus:
-    close_abandoned_runs(instance)
-    run = instance.get_run_by_id(run_id)
-    assert run is not None
-    return run.status
+    def is_closed(run_id: str) -> bool:
+        (run,) = instance.get_runs(dg.RunsFilter(run_ids=[run_id]))
+        return run.status is dg.DagsterRunStatus.FAILURE
 
-
-def test_a_run_whose_process_has_ended_is_closed_and_no_other(
-    home: Home, another: psutil.Popen
-) -> None:
-    """The log names the process of a code server; of a command also a tag does, from
-    the first.
-    """
     with dagster_instance(home) as instance:
-        done = idle.execute_in_process(instance=instance).run_id
-        (entry, *_) = instance.all_logs(done, of_type=dg.DagsterEventType.ENGINE_EVENT)
-
-        def begun(**tags: str) -> str:
-            run = instance.create_run_for_job(
-                idle, status=dg.DagsterRunStatus.STARTED, tags=tags
-            )
-            data = type(entry.get_dagster_event().engine_event_data).in_process(
-                another.pid
-            )
-            instance.report_engine_event("Started process for run.", run, data)
-            return str(run.run_id)
-
-        on_this_machine = begun()
-        elsewhere = begun(**{HOST_TAG: "elsewhere"})
-        tags = {**executed_here(), PROCESS_TAG: str(another.pid)}
-        waiting = dg.DagsterRunStatus.NOT_STARTED
-        hardly_begun = instance.create_run_for_job(
-            idle, status=waiting, tags=tags
-        ).run_id
-        unknown = instance.create_run_for_job(
-            idle, status=dg.DagsterRunStatus.STARTED
-        ).run_id
-        assert (
-            status_after_a_look(instance, on_this_machine)
-            is dg.DagsterRunStatus.STARTED
-        )
-        assert status_after_a_look(instance, hardly_begun) is waiting
-        another.send_signal(signal.SIGKILL)  # a zombie, until it is waited for
-        while another.status() != psutil.STATUS_ZOMBIE:
-            pass
-        for ended in (on_this_machine, hardly_begun):
-            assert status_after_a_look(instance, ended) is dg.DagsterRunStatus.FAILURE
-        for run_id in (elsewhere, unknown):
-            assert status_after_a_look(instance, run_id) is dg.DagsterRunStatus.STARTED
+        with command_at_work(instance, home.root):
+            of_command = begun(**OF_COMMAND)
+            launched = begun()
+            with command_at_work(instance, home.root):
+                assert not is_closed(of_command), "its command is alive"
+        with command_at_work(instance, home.root):
+            assert is_closed(of_command)
+            assert not is_closed(launched)
+        environment_of_children(home)
+        assert is_closed(launched)
 
 
 def test_no_other_module_imports_what_is_private_in_dagster() -> None:
@@ -140,7 +95,7 @@ def test_no_other_module_imports_what_is_private_in_dagster() -> None:
 
 
 def test_a_command_at_work_is_seen(home: Home) -> None:
-    home.create()
-    assert not is_at_work(home.root)
-    with command_at_work(home.root):
-        assert is_at_work(home.root)
+    with dagster_instance(home) as instance:
+        assert not is_at_work(home.root)
+        with command_at_work(instance, home.root):
+            assert is_at_work(home.root)

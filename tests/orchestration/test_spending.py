@@ -19,7 +19,7 @@ from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.run import RunFailed
 from lunguage_assets.orchestration.run_plan import Stage
 
-COMPARE = [Stage("compare", ("one",))]
+COMPARE = [Stage("compare", ("one",), ("asked for",))]
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_cost_of_a_run_is_shown_and_what_was_paid_before_is_a_hit(
     ledger = paid(asking)
     assert ledger["attempts"] == len(server.calls)
     assert 0 < metadata["llm_cost_usd"] < ledger["cost_usd"]
-    asking.runner().run(COMPARE, rebuild=True)
+    asking.runner().run(COMPARE)
     metadata = shown(asking)
     assert (metadata["llm_calls"], metadata["llm_cost_usd"]) == (0, 0.0)
     assert metadata["llm_hits"] == metadata["llm_questions"] > 0

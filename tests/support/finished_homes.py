@@ -34,7 +34,7 @@ bootstrap = 10
 """
 """Settings with which forty reports have a reference scale of their own, in seconds."""
 
-ANALYSES = [Stage("analyse", ("panel",))]
+ANALYSES = [Stage("analyse", ("panel",), ("asked for",))]
 SIZES = {"first": 40, "second": 5, "third": 5}
 """Reports of each delivery; the third is not registered."""
 

@@ -64,6 +64,7 @@ class ServedHome:
         file.write_text(text)
 
     def start(self, *, webserver: bool = True) -> None:
+        environment_of_children(Home(self.home))
         code = [
             "-m",
             "dagster",

@@ -137,7 +137,7 @@ class SmallHome:
         """Make what is not current; the stages that were executed."""
         runner = self.runner()
         stages = runner.plan(ranker, rebuild=rebuild)
-        return self.executed(lambda: runner.run(stages, rebuild=rebuild))
+        return self.executed(lambda: runner.run(stages))
 
     def executed(self, work: Callable[[], RunSummary]) -> list[str]:
         """The stages that some work executed, in their order."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import sys
 
-import dagster as dg
 import dagster_webserver.app
 from dagster_webserver.cli import dagster_webserver as webserver_command
 from dagster_webserver.webserver import DagsterWebserver
 from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.instance import close_abandoned_runs
 from lunguage_assets.orchestration.ui.access import access_rules, path_prefix
 from lunguage_assets.permissions import set_private_umask
 
@@ -23,9 +21,6 @@ from lunguage_assets.permissions import set_private_umask
 def serve_webserver(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as in `dagster-webserver`."""
     set_private_umask()
-    # A code server that was killed could not report its own runs.
-    with dg.DagsterInstance.get() as instance:
-        close_abandoned_runs(instance)
     options = webserver_command.make_context("lunguage", [*arguments]).params
     rules = access_rules(options["host"], os.environ)
 

@@ -30,7 +30,7 @@ from lunguage_assets.workspace.store import partition_path, read_table
 pytestmark = pytest.mark.skipif(
     bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
 )
-DISTILL = [Stage("distill", ("panel",))]
+DISTILL = [Stage("distill", ("panel",), ("asked for",))]
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def test_nothing_is_requested_while_a_command_is_at_work(
     tmp_path: Path,
 ) -> None:
     acted = in_use(Acted(located(tmp_path)))
-    with command_at_work(tmp_path), command_at_work(tmp_path):
+    with command_at_work(acted.instance, tmp_path):
         acted.deliver("new")
         assert acted.tick() == {}
     assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}
