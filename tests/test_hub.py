@@ -52,7 +52,6 @@ def kept(cache: Path, name: str) -> Path:
 
 
 @pytest.mark.lengthy
-@pytest.mark.lengthy
 @needs_models
 def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> None:
     files = tiny_model.save(kept(cache, "judge"))
