@@ -34,7 +34,7 @@ from lunguage_assets.packaged_data import read_as
 
 _MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
 _ASKED: frozenset[Category] = frozenset(
-    {"negated", "doubted", "ended", "hedged", "setting", "limitation", "mimic"}
+    {"negated", "doubted", "ended", "hedged", "setting", "limitation", "mimic", "condition"}
 )
 """Categories of cues that have to reach something."""
 _IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
