@@ -34,7 +34,16 @@ from lunguage_assets.packaged_data import read_as
 
 _MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
 _ASKED: frozenset[Category] = frozenset(
-    {"negated", "doubted", "ended", "hedged", "setting", "limitation", "mimic", "condition"}
+    {
+        "negated",
+        "doubted",
+        "ended",
+        "hedged",
+        "setting",
+        "limitation",
+        "mimic",
+        "condition",
+    }
 )
 """Categories of cues that have to reach something."""
 _IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
@@ -111,7 +120,8 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         text: of the sentence.
     """
     _mark_rest_of_lists(units)
-    parts = _parts_of(units)
+    _mark_taken_for(units)
+    parts = _parts_of(units, text)
     for number, part in enumerate(parts):
         unread = list(_unread(part.units, text))
         if not unread:
@@ -143,6 +153,18 @@ def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
             first.unanswered = (next(predicates),)
 
 
+def _mark_taken_for(units: list[TaggedToken]) -> None:
+    """Note what a finding was taken for: "the nodule is a nipple shadow"."""
+    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
+    for at, following in pairwise(findings):
+        artifact = units[following]
+        if artifact.name not in WORDS["artifacts"]:
+            continue
+        between = units[at + 1 : following]
+        if has_kind(between, "copula") and not has_kind(between, "comma", "break"):
+            units[at].unanswered = (artifact,)
+
+
 def _is_stated(units: list[TaggedToken], at: int) -> bool:
     """Whether the first of a list is stated whatever its last one is.
 
@@ -163,12 +185,12 @@ def _is_listed(unit: TaggedToken, text: str) -> bool:
     return unit.cue is not None or speaks(text[unit.begin : unit.end])
 
 
-def _parts_of(units: list[TaggedToken]) -> list[_Part]:
+def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
     parts = [_Part([], begins_clause=True)]
     for unit in units:
         if unit.kind in ("break", "comma"):
             parts.append(_Part([], begins_clause=unit.kind == "break"))
-        else:
+        if unit.kind not in ("break", "comma") or speaks(text[unit.begin : unit.end]):
             parts[-1].units.append(unit)
     return [part for part in parts if part.units]
 
@@ -201,6 +223,9 @@ def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
         if unit.cue is not None:
             if unit.cue.category in _ASKED:
                 yield unit
+        elif unit.kind == "break" and not has_kind(units, *_MENTIONS):
+            # An exception that names no finding: "it has cleared, except at the bases".
+            yield unit
         elif unit.kind == "other":
             words = text[unit.begin : unit.end].lower()
             if speaks(words) or _is_unknown(units, at, words):
