@@ -5,8 +5,7 @@ Every corpus is taken through the whole pipeline: matches by simulated judges, T
 ranking, bootstrap, fit, calibration by anchors whose ratings err, interval. Prints the
 table of docs/trust.md. `width` is the mean width of the interval, `error` the root mean
 square error of p, `agreement` how often two judges agree about a match (0.87
-published), `readings` the deviation of judges' readings that was estimated, or assumed
-for a single judge.
+published).
 """
 
 from __future__ import annotations
@@ -44,15 +43,13 @@ NOISES = {
 @dataclass(frozen=True)
 class Outcome:
     """One corpus: whether each interval held, shape (targets,); widths and errors;
-    agreement of the judges (nan for one); the deviation of their readings that the
-    ranking states.
+    agreement of the judges (nan for one).
     """
 
     held: NDArray[np.bool_]
     width: float
     error: float
     agreement: float
-    readings: float
 
 
 def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
@@ -66,9 +63,7 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
     reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
     fits = fit_sentences(corpus.targets, reference, panel, settings)
-    centre, mu_sd = panel_posterior(
-        fits.answers, reference.mu, reference.variance, reference.reading_sd
-    )
+    centre, mu_sd = panel_posterior(fits.answers, reference.mu, reference.variance)
     p, low, high = probability(
         fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre
     )
@@ -78,7 +73,6 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
         float((high - low).mean()),
         float(np.sqrt(((p - corpus.target_p) ** 2).mean())),
         agreement(matches),
-        reference.reading_sd,
     )
 
 
@@ -95,28 +89,19 @@ def agreement(matches: dict[str, pd.DataFrame]) -> float:
 
 
 def main(corpora: int, phrases: int) -> None:
-    print(
-        "| noise | judges | coverage | lowest corpus | width | error | agreement | "
-        "readings |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| noise | judges | coverage | lowest corpus | width | error | agreement |")
+    print("|---|---|---|---|---|---|---|")
     for name, noise in NOISES.items():
         for judges in (4, 2, 1):
             done = [outcome(seed, noise, judges, phrases) for seed in range(corpora)]
             shares_held = [float(result.held.mean()) for result in done]
-            width, error, agreed, readings = (
-                float(np.mean(values))
-                for values in zip(
-                    *(
-                        (result.width, result.error, result.agreement, result.readings)
-                        for result in done
-                    ),
-                    strict=True,
-                )
-            )
+            width = np.mean([result.width for result in done])
+            error = np.mean([result.error for result in done])
+            agreed = np.mean([result.agreement for result in done])
             agreement_shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
             print(
                 f"| {name} | {judges} | {np.mean(shares_held):.3f} | "
-                f"{min(shares_held):.3f} | {width:.3f} | {error:.3f} | {agreement_shown} | {readings:.1f} |",
+                f"{min(shares_held):.3f} | {width:.3f} | {error:.3f} | {agreement_shown} |",
                 flush=True,
             )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,8 +62,8 @@ class Outcome(IntEnum):
 
     NOT_ASKED = -2
     INVALID = -1
-    LOST = 0
-    WON = 1
+    LOST = 0  # False: has not won
+    WON = 1  # True
 
 
 Outcomes = NDArray[np.int8]
@@ -78,14 +78,12 @@ class ReferenceScale:
         variance: square of each phrase's sigma, shape (phrases,).
         examples: masked sentences of each phrase.
         phrases: wording of each phrase.
-        reading_sd: how far judges differ in reading one sentence, in units of mu.
     """
 
     mu: Floats
     variance: Floats
     examples: Examples
     phrases: tuple[str, ...] = ()
-    reading_sd: float = 0.0
 
     @classmethod
     def from_tables(
@@ -105,7 +103,6 @@ class ReferenceScale:
             variance=ordered["sigma"].to_numpy(dtype=np.float64) ** 2,
             examples=Examples([_stable_subset(examples[phrase]) for phrase in phrases]),
             phrases=tuple(phrases),
-            reading_sd=float(ordered["reading_sd"].iloc[0]),
         )
 
 
@@ -129,27 +126,12 @@ def _stable_subset(examples: Sequence[str]) -> list[str]:
     return [example for _, example in sorted(hashed)[:EXAMPLES_DRAWN_FROM]]
 
 
-class Rules(NamedTuple):
-    """When a fit ends, and who plays: numbers for all fits, or one for each.
-
-    Attributes:
-        opponent_limit: N, plays against one phrase.
-        panel_steps: K, steps that all judges play; then one of them plays alone.
-        step_limit: steps with a valid answer after which a fit ends.
-        patience: consecutive steps with the same rank after which it ends.
-    """
-
-    opponent_limit: Any
-    panel_steps: Any
-    step_limit: Any
-    patience: Any
-
-
 def fit_sentences(
     sentences: Sequence[str],
     reference: ReferenceScale,
     panel: Sequence[Judge],
     settings: ExplicitSettings,
+    fits: Fits | None = None,
 ) -> Fits:
     """Fit distinct masked sentences.
 
@@ -157,13 +139,14 @@ def fit_sentences(
         sentences: masked sentences.
         reference: the phrases that they play.
         panel: judges, in the order in which their answers are used.
-        settings: the `Rules`, and whether there is a log.
+        settings: N, K, patience, limit of steps, seed, position, whether there is a
+            log.
+        fits: to begin with, where they are not as `Fits` makes them.
 
     Returns:
         The fits, all ended.
     """
-    rules = Rules(*(getattr(settings, name) for name in Rules._fields))
-    fits = Fits(len(sentences), len(panel), reference, rules)
+    fits = fits or Fits(len(sentences), len(panel), reference, settings)
     judges = FitPanel(sentences, reference, panel, settings)
     while len(active := fits.running()):
         opponent, draw = fits.opponents(active)
@@ -181,7 +164,6 @@ class Fits:
     """Fits of many sentences; every sentence begins at the prior, without an answer.
 
     Attributes:
-        rules: of each sentence, shape (sentences,) as all that have no other.
         mu: score of each sentence.
         variance: square of its sigma.
         counts: steps with a valid answer against each phrase, (sentences, phrases).
@@ -196,11 +178,15 @@ class Fits:
     """
 
     def __init__(
-        self, sentences: int, judges: int, reference: ReferenceScale, rules: Rules
+        self,
+        sentences: int,
+        judges: int,
+        reference: ReferenceScale,
+        settings: ExplicitSettings,
     ) -> None:
         phrases = len(reference.mu)
         self._reference = reference
-        self.rules = Rules(*(np.broadcast_to(rule, sentences) for rule in rules))
+        self._settings = settings
         self.mu = np.full(sentences, trueskill.MU)
         self.variance = np.full(sentences, trueskill.SIGMA**2)
         self.counts = np.zeros((sentences, phrases), dtype=np.int16)
@@ -217,19 +203,6 @@ class Fits:
         """Find the numbers of the sentences whose fit has not ended."""
         return np.flatnonzero(self.stop == RUNNING)
 
-    def eligible(self, active: Integers) -> NDArray[np.bool_]:
-        """Find the phrases that were played less than N times, (plays, phrases)."""
-        limit: Integers = self.rules.opponent_limit[active, None]
-        return self.counts[active] < limit
-
-    def is_whole_panel(self, active: Integers) -> NDArray[np.bool_]:
-        """Whether all judges play the next step of each; else one of them does.
-
-        Steps without a valid answer do not use up the whole panel's share of K steps.
-        """
-        panel_steps: Integers = self.rules.panel_steps[active]
-        return self.steps[active] < panel_steps
-
     def opponents(self, active: Integers) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.
 
@@ -238,17 +211,21 @@ class Fits:
 
         Returns:
             The phrase of each, the first in ranking order where several are as even,
-            and the probability of a draw.
+            and how even it is.
         """
-        draw = draw_probability(
+        evenness = self.evenness(active)
+        # Below every probability, so that what was played often enough is not chosen.
+        evenness[self.counts[active] >= self._settings.opponent_limit] = -1.0
+        return evenness.argmax(axis=1), evenness.max(axis=1)
+
+    def evenness(self, active: Integers) -> Floats:
+        """Compute the probability of a draw with each phrase, (plays, phrases)."""
+        return draw_probability(
             self.mu[active, None],
             self.variance[active, None],
             self._reference.mu,
             self._reference.variance,
         )
-        # Below every probability, so that what was played often enough is not chosen.
-        draw[~self.eligible(active)] = -1.0
-        return draw.argmax(axis=1), draw.max(axis=1)
 
     def play(self, active: Integers, opponent: Integers, outcomes: Outcomes) -> None:
         """Step 3: move the scores of sentences by the answers of one step.
@@ -286,13 +263,14 @@ class Fits:
 
     def end(self, active: Integers) -> None:
         """Step 4: end the fits that have just played, and have a reason to end."""
+        rules = self._settings
         steps = self.steps[active]
         # The strongest reason first: a fit that is stable says so, even where it has
         # run out of opponents in the same step.
         applies_by_reason = {
-            STABLE_RANK: self.stable[active] >= self.rules.patience[active],
-            STEP_LIMIT: steps >= self.rules.step_limit[active],
-            NO_OPPONENT: ~self.eligible(active).any(axis=1),
+            STABLE_RANK: self.stable[active] >= rules.patience,
+            STEP_LIMIT: steps >= rules.step_limit,
+            NO_OPPONENT: (self.counts[active] >= rules.opponent_limit).all(axis=1),
             NO_ANSWERS: self.tried[active] - steps >= MAX_STEPS_WITHOUT_ANSWER,
         }
         self.stop[active] = np.select(
@@ -350,7 +328,7 @@ class FitPanel:
         sentences: masked sentences, by their number in the fits.
         reference: the phrases that they play.
         panel: the judges, in the order in which their answers are used.
-        settings: seed and position.
+        settings: seed, position and K.
     """
 
     def __init__(
@@ -363,11 +341,12 @@ class FitPanel:
         self._sentences = np.array(sentences, dtype=object)
         self._examples = reference.examples
         self._panel = panel
-        self._is_coin = settings.position == "coin"
+        self._settings = settings
         self._is_scorer = np.array([isinstance(judge, Scorer) for judge in panel])
         self._judge_hashes = text_hashes(judge.key for judge in panel)
-        self._seed = text_hash(settings.seed, "fit")
-        self._sentence_seeds = mix(self._seed, text_hashes(sentences))
+        seed = text_hash(settings.seed, "fit")
+        of_sentences = mix(seed, text_hashes(sentences))[:, None]
+        self._seeds = np.where(self._is_scorer, np.uint64(seed), of_sentences)
 
     def ask(self, active: Integers, opponent: Integers, fits: Fits) -> Outcomes:
         """Ask every judge about its plays; all judges are asked at the same time.
@@ -381,18 +360,15 @@ class FitPanel:
             An `Outcome` for each play and judge, shape (plays, judges).
         """
         step = fits.tried[active]
-        by_step = mix(self._seed, step[:, None], self._judge_hashes)
-        seeds = self._sentence_seeds[active, None]
-        by_sentence = mix(seeds, step[:, None], self._judge_hashes)
-        # Without a language model the step alone says who plays alone: sentences of the
-        # same score then meet the same judges, and have the same probability.
-        turns = by_step if self._is_scorer.all() else by_sentence
-        lone_judge = mix(turns, _LONE_JUDGE).argmin(axis=1)
+        draws = mix(self._seeds[active], step[:, None], self._judge_hashes)
+        lone_judge = mix(draws, _LONE_JUDGE).argmin(axis=1)
         is_lone_judge = np.arange(len(self._panel)) == lone_judge[:, None]
-        is_asked = fits.is_whole_panel(active)[:, None] | is_lone_judge
-        draws = np.where(self._is_scorer, by_step, by_sentence)
+        # Steps without a valid answer do not use up the whole panel's share of K steps.
+        is_panels = fits.steps[active] < self._settings.panel_steps
+        is_asked = is_panels[:, None] | is_lone_judge
         # Who is shown second; of a scorer it decides between equal scores.
-        coin = random_bits(mix(draws, _COIN)) & (self._is_coin | self._is_scorer)
+        is_coin = self._is_scorer | (self._settings.position == "coin")
+        is_second = random_bits(mix(draws, _COIN)) & is_coin
         outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
         questions: list[list[ComparisonQuestion]] = [[] for _ in self._panel]
         for number, judge in enumerate(self._panel):
@@ -400,13 +376,16 @@ class FitPanel:
             sentences = self._sentences[active[rows]]
             example_draws = mix(draws[rows, number], _EXAMPLE)
             examples = self._examples.draw(opponent[rows], example_draws)
-            is_second = coin[rows, number]
+            turned = is_second[rows, number]
             if isinstance(judge, Scorer):
-                outcomes[rows, number] = _compare(
-                    judge, sentences.tolist(), examples.tolist(), is_second
-                )
+                mu, _ = judge.scores(sentences.tolist())
+                opponent_mu, _ = judge.scores(examples.tolist())
+                has_won = np.where(mu == opponent_mu, turned, mu > opponent_mu)
+                # Without a score of both the answer is invalid.
+                is_valid = ~np.isnan(mu + opponent_mu)
+                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
                 continue
-            pairs = np.where(is_second, [examples, sentences], [sentences, examples])
+            pairs = np.where(turned, [examples, sentences], [sentences, examples])
             questions[number] = list(
                 map(ComparisonQuestion, *pairs.tolist(), step[rows].tolist())
             )
@@ -414,31 +393,7 @@ class FitPanel:
             if choices:
                 rows = np.flatnonzero(is_asked[:, number])
                 choice = np.array(choices)
-                has_won = (choice == "sentence_1") != coin[rows, number]
-                outcomes[rows, number] = _outcomes(has_won, choice != "invalid")
+                has_won = (choice == "sentence_1") != is_second[rows, number]
+                is_valid = choice != "invalid"
+                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
         return outcomes
-
-
-def _compare(
-    scorer: Scorer,
-    sentences: Sequence[str],
-    examples: Sequence[str],
-    coin: NDArray[np.bool_],
-) -> Outcomes:
-    """Let the higher score win; without a score of both the answer is invalid.
-
-    Args:
-        scorer: whose scores they are.
-        sentences: that are fitted.
-        examples: of their opponents.
-        coin: decides between equal scores.
-    """
-    mu, _ = scorer.scores(sentences)
-    opponent_mu, _ = scorer.scores(examples)
-    has_won = np.where(mu == opponent_mu, coin, mu > opponent_mu)
-    return _outcomes(has_won, ~np.isnan(mu + opponent_mu))
-
-
-def _outcomes(has_won: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Outcomes:
-    outcomes = np.where(has_won, Outcome.WON, Outcome.LOST)
-    return np.where(is_valid, outcomes, Outcome.INVALID).astype(np.int8)

@@ -181,9 +181,7 @@ def _scores(fits: Fits, reference: ReferenceScale) -> pd.DataFrame:
     `mu_sd` are of the score given all answers, from which the interval follows
     (docs/trust.md). `steps` has those without a valid answer, too.
     """
-    posterior = panel_posterior(
-        fits.answers, reference.mu, reference.variance, reference.reading_sd
-    )
+    posterior = panel_posterior(fits.answers, reference.mu, reference.variance)
     scores = pd.DataFrame(
         {
             "mu": fits.mu,

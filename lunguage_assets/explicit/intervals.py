@@ -3,21 +3,19 @@
 Sections 3 and 6 of docs/method/explicit.md, and docs/trust.md. For the ranking answers
 are resampled; all judges see the same sentence pair, so their answers to it go
 together. For a sentence there is the posterior given all its answers: a judge that
-reads it as more certain than the panel does so in every answer about it. How far judges
-differ in this is estimated from the matches of the ranking.
+reads it as more certain than the panel does so in every answer about it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.randomness import Floats, Integers, mix, random_below, text_hash
@@ -26,8 +24,8 @@ from lunguage_assets.settings import ExplicitSettings
 # The ranking
 
 ORDERS_PER_RESAMPLE = 2
-"""Random orders per resample: the fewest that show the spread between orders, which is
-then taken out.
+"""Random orders that a resample is averaged over. The ranking has more: its intervals
+have a little of the noise of orders in them.
 """
 
 MAX_MATCHES = 100_000_000
@@ -46,15 +44,11 @@ def bootstrap_intervals(
 ) -> dict[str, Floats]:
     """Compute the deviation of mu, and 95% percentile intervals of mu and rank.
 
-    A resample is averaged over few orders of play, the ranking over many: the excess of
-    order noise is estimated from the spread between a resample's orders, and taken out
-    by shrinking the deviations.
-
     Args:
         answers: as `ranking.collect_answers` returns them.
         mu: the ranking's mu, shape (phrases,); an interval always contains it.
-        settings: seed, `orders`, and `bootstrap` resamples; with fewer than two,
-            intervals are points. See `MAX_MATCHES` for very many answers.
+        settings: seed, and `bootstrap` resamples; with fewer than two, intervals are
+            points. See `MAX_MATCHES` for very many answers.
 
     Returns:
         By the name of their column, each of shape (phrases,).
@@ -69,7 +63,8 @@ def bootstrap_intervals(
             for orders in _resampled_orders(answers["cluster"], count, settings.seed)
         ]
         by_resample = np.concatenate(played).reshape(count, -1, len(mu))
-        resampled_mu, mu_sd = _without_excess_order_noise(by_resample, settings.orders)
+        resampled_mu = by_resample.mean(axis=1)
+        mu_sd = resampled_mu.std(axis=0, ddof=1)
     columns = {"mu_sd": mu_sd}
     estimates = {"mu": (mu, resampled_mu), "rank": (ranks(mu), ranks(resampled_mu))}
     for name, (estimate, resampled) in estimates.items():
@@ -85,52 +80,23 @@ def ranks(mu: Floats) -> Floats:
     return np.argsort(order, axis=-1, kind="stable").astype(np.float64)
 
 
-def _without_excess_order_noise(
-    resampled: Floats, orders: int
-) -> tuple[Floats, Floats]:
-    """Shrink resampled mu, as if each were averaged over as many orders as the ranking.
-
-    Args:
-        resampled: mu, shape (resamples, orders per resample, phrases).
-        orders: over which the ranking is averaged.
-
-    Returns:
-        Resampled mu, shape (resamples, phrases), and its deviation, shape (phrases,).
-    """
-    means = resampled.mean(axis=1)
-    centre = means.mean(axis=0)
-    between = means.var(axis=0, ddof=1)
-    order_noise = resampled.var(axis=1, ddof=1).mean(axis=0)
-    # Means of 2 orders stray more than those of 10, of which the ranking is made.
-    excess = order_noise * max(0.0, 1.0 / ORDERS_PER_RESAMPLE - 1.0 / orders)
-    variance = np.minimum(between, np.maximum(between - excess, order_noise / orders))
-    share = np.divide(
-        variance, between, out=np.zeros_like(between), where=between > 0.0
-    )
-    return centre + (means - centre) * np.sqrt(share), np.sqrt(variance)
-
-
 def _resampled_orders(cluster: pd.Series, count: int, seed: int) -> Iterator[Integers]:
     """Draw orders of play for a few resamples at a time.
 
     Yields:
         Answer numbers, shape (resamples x orders, longest), padded with -1.
     """
-    answers_by_cluster = np.argsort(cluster.to_numpy(), kind="stable")
-    size = np.bincount(cluster)
-    start = np.cumsum(size) - size
+    sizes = np.bincount(cluster)
+    by_cluster = np.argsort(cluster.to_numpy(), kind="stable")
+    answers_of_clusters = np.split(by_cluster, np.cumsum(sizes)[:-1])
     seed = text_hash(seed, "bootstrap")
-    draws = np.arange(len(size), dtype=np.uint64)
+    draws = np.arange(len(sizes), dtype=np.uint64)
     at_once = max(1, _MATCHES_AT_ONCE // (ORDERS_PER_RESAMPLE * len(cluster)))
     for first in range(0, count, at_once):
         orders = []
         for resample in range(first, min(first + at_once, count)):
-            clusters = random_below(mix(seed, resample, draws), len(size))
-            sizes = size[clusters]
-            # Position of each answer within its drawn cluster: 0, 1, 2, 0, 1, ...
-            begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
-            within = np.arange(sizes.sum()) - begins
-            answers = answers_by_cluster[np.repeat(start[clusters], sizes) + within]
+            clusters = random_below(mix(seed, resample, draws), len(sizes))
+            answers = np.concatenate([answers_of_clusters[c] for c in clusters])
             positions = np.arange(len(answers), dtype=np.uint64)
             # Every resample is played in orders of its own, as the ranking is.
             for order in range(1, ORDERS_PER_RESAMPLE + 1):
@@ -142,100 +108,12 @@ def _resampled_orders(cluster: pd.Series, count: int, seed: int) -> Iterator[Int
         yield padded
 
 
-# How judges read a sentence
-
-ASSUMED_DEVIATION = 3.0
-"""Deviation of judges' readings where none can be estimated, in units of mu: between
-what the published agreement leaves room for, 2.7, and the 5 of the one public log.
-"""
-
-
-def judge_sentence_deviation(
-    phrases: Sequence[str], mu: Floats, matches: Mapping[str, pd.DataFrame]
-) -> float:
-    """Estimate how far judges' readings of a sentence lie from its score, in mu.
-
-    In a match a judge's answer departs from the panel's mean answer. Two departures of
-    one judge about one sentence, against two different phrases, have as their expected
-    product the readings' variance times the two slopes of the probit. The sum of all
-    products over the sum of the slopes' products is the estimate; it is averaged with
-    the default by precision, and never exceeds beta.
-
-    Args:
-        phrases: the ranked phrases.
-        mu: their scores in the panel's ranking, shape (phrases,).
-        matches: `COMPARISON_MATCHES` frame per judge, all about the same sentence
-            pairs. Only those that every judge answered validly count.
-
-    Returns:
-        A standard deviation.
-    """
-    judges = len(matches)
-    if judges < 2:
-        return ASSUMED_DEVIATION
-    frames = [frame.set_index("match_id") for frame in matches.values()]
-    winners = pd.concat([frame["winner"] for frame in frames], axis=1).sort_index()
-    questions = frames[0].loc[winners.index]
-    # A sentence that meets itself says nothing of how it is read.
-    is_different = questions["sentence_a"] != questions["sentence_b"]
-    counts = winners.notna().all(axis=1) & is_different
-    questions = questions[counts]
-    has_a_won = winners[counts].eq(questions["phrase_a"], axis=0).T.to_numpy(float)
-    departure = has_a_won - has_a_won.mean(axis=0)
-
-    mu_by_phrase = pd.Series(mu, pd.Index(phrases))
-    mu_a = mu_by_phrase[questions["phrase_a"]].to_numpy()
-    mu_b = mu_by_phrase[questions["phrase_b"]].to_numpy()
-    gap = (mu_a - mu_b) / trueskill.DIFFERENCE_SD
-    # How steeply the probability of a win rises with mu, at this gap.
-    slope = np.exp(-0.5 * gap**2) / (math.sqrt(2 * math.pi) * trueskill.DIFFERENCE_SD)
-    # Of a judge's variance, what is left in its departure from the panel's mean.
-    share = 1.0 - 1.0 / judges
-    coin_variance = ndtr(gap) * ndtr(-gap) * share
-
-    products = _products_of_matches(questions, departure, -departure)
-    expected = np.stack([slope, coin_variance])
-    slopes, coins = _products_of_matches(questions, expected, expected).sum(axis=1)
-    information = slopes * judges * share
-    if information <= 0.0:
-        return ASSUMED_DEVIATION
-    # The error seen between sentences, or that of coins as uneven as the answers: a few
-    # judges that happen to agree are no proof that judges do.
-    between_sentences = (products.sum(axis=0) ** 2).sum()
-    precision = information**2 / max(between_sentences, 2.0 * judges * coins)
-    precision_of_default = 1.0 / ASSUMED_DEVIATION**4
-    estimate = products.sum() / information
-    weighted = precision * estimate + precision_of_default * ASSUMED_DEVIATION**2
-    variance = max(weighted / (precision + precision_of_default), 0.0)
-    return min(math.sqrt(variance), trueskill.BETA)
-
-
-def _products_of_matches(
-    questions: pd.DataFrame, of_sentence_a: Floats, of_sentence_b: Floats
-) -> Floats:
-    """Sum the products of two different matches of a sentence, against other phrases.
-
-    Args:
-        questions: the matches; each is one of sentence a against phrase b, and one of
-            sentence b against phrase a.
-        of_sentence_a: what is multiplied, shape (rows, matches).
-        of_sentence_b: the same for the other side.
-
-    Returns:
-        Shape (rows, sentences); every pair of matches counts twice.
-    """
-    values = pd.DataFrame(np.concatenate([of_sentence_a, of_sentence_b], axis=1).T)
-    sentence = np.concatenate([questions["sentence_a"], questions["sentence_b"]])
-    against = np.concatenate([questions["phrase_b"], questions["phrase_a"]])
-    # Matches of a sentence against one phrase are a block, within which no pair counts:
-    # the square of the total, less the squares of the blocks, is what remains.
-    by_block = values.groupby([sentence, against]).sum()
-    total = by_block.groupby(level=0).sum()
-    squares = (by_block**2).groupby(level=0).sum()
-    return (total**2 - squares).T.to_numpy()
-
-
 # A sentence
+
+READING_SD = 3.0
+"""Deviation of judges' readings of one sentence, in units of mu: between what the
+published agreement leaves room for, 2.7, and the 5 of the one public log.
+"""
 
 _GRID_STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _GRID_STEP / 2, _GRID_STEP)
@@ -263,7 +141,10 @@ class Posterior(NamedTuple):
 
 
 def panel_posterior(
-    answers: NDArray[np.int16], mu: Floats, variance: Floats, reading_sd: float
+    answers: NDArray[np.int16],
+    mu: Floats,
+    variance: Floats,
+    reading_sd: float = READING_SD,
 ) -> Posterior:
     """Estimate each sentence's score given all its answers at once.
 

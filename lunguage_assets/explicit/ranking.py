@@ -19,10 +19,9 @@ from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.intervals import (
-    ASSUMED_DEVIATION,
     ORDERS_PER_RESAMPLE,
+    READING_SD,
     bootstrap_intervals,
-    judge_sentence_deviation,
 )
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.randomness import (
@@ -214,7 +213,6 @@ def reference_ranking(
             **bootstrap_intervals(answers, mu, settings),
             "n_matches": played,
             "win_rate": won / pd.Series(played).replace(0, np.nan),
-            "reading_sd": judge_sentence_deviation(phrases, mu, matches),
             "ruler": "own",
             "ruler_reason": "",
             "vocabulary_version": version,
@@ -322,7 +320,7 @@ def ranking_version(
         settings.orders,
         settings.bootstrap,
         ORDERS_PER_RESAMPLE,
-        ASSUMED_DEVIATION,
+        READING_SD,
         vocabulary_version,
         *identities,
     ]
@@ -347,15 +345,12 @@ def _published(
         mu_high=ranked["mu"],
         rank_low=ranked["rank"],
         rank_high=ranked["rank"],
-        reading_sd=ASSUMED_DEVIATION,
         n_matches=0,
         win_rate=np.nan,
         ruler="published",
         ruler_reason=reason,
         vocabulary_version=vocabulary_version,
-        ranking_version=digest(
-            "published", ASSUMED_DEVIATION, *scores, *judges, *identities
-        ),
+        ranking_version=digest("published", READING_SD, *scores, *judges, *identities),
     )
     return _ranking_frame(ranked, judges)
 

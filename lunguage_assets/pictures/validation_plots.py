@@ -244,8 +244,7 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     Args:
         correlations: `RANKING_CORRELATIONS` frame.
     """
-    pairs = correlations.groupby(["first", "second"], as_index=False)
-    square = _square(pairs.agg({"spearman": "mean"}), "spearman")
+    square = _square(correlations, "spearman")
     size = 2.5 + 0.8 * max(len(square), 2)
     figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()

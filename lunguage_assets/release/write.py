@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.trueskill import BETA
+from lunguage_assets.explicit.intervals import READING_SD
 from lunguage_assets.files import replace_text
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.context import Release, ReportContext, context_of
@@ -117,7 +117,7 @@ def _texts(context: ReportContext) -> dict[str, str]:
         "origin": context.origin,
         "provenance": context.provenance,
         "batches": [key for key, batch in batches.items() if batch["included"]],
-        "widest_reading": BETA - 0.05,
+        "reading_sd": READING_SD,
     }
     return {
         path: page_template("release", template).render(values)

@@ -11,7 +11,6 @@ from lunguage_assets.tables.columns import (
     integer,
     number,
     optional_number,
-    optional_probability,
     text,
 )
 from lunguage_assets.tables.schema import Table
@@ -31,7 +30,6 @@ _VALUE = (
     optional_number("high", "Upper end of the 95% interval; null where there is none"),
 )
 _CASES = integer("n", "Cases behind the value")
-_ORDER = "0-based random order of play; -1: the reference ranking, averaged over orders"
 _TESTED = text("ranking_version", "Ranking that was tested")
 
 JUDGE_AGREEMENT = Table(
@@ -60,10 +58,6 @@ JUDGE_AGREEMENT = Table(
         text("first", "Judge; 'all judges' for a measure of all together"),
         text("second", "The other judge; empty for a measure of one or of all"),
         *_VALUE,
-        optional_probability(
-            "p_value",
-            "Of the exact test that sentence_1 is chosen half the time",
-        ),
         _CASES,
     ),
 )
@@ -71,24 +65,21 @@ JUDGE_AGREEMENT = Table(
 RANKING_CORRELATIONS = Table(
     name="ranking_correlations",
     description=(
-        "Spearman correlation of every two rankings: judges' own in each order of "
-        "play, and reference rankings."
+        "Spearman correlation of every two rankings: judges' own, with each other and "
+        "between orders of play, and reference rankings."
     ),
     partitioned_by=("ranker",),
     released="analysis",
-    key=("first", "first_order", "second", "second_order"),
+    key=("first", "second"),
     columns=(
         text("first", "Judge, or ranker of a reference ranking"),
-        integer("first_order", _ORDER, minimum=-1),
         text("second", "Judge, or ranker of a reference ranking"),
-        integer("second_order", _ORDER, minimum=-1),
         optional_number(
             "spearman",
-            "Of mu; null for fewer than three phrases or no variation",
+            "Of mu, mean over orders of play; null for no variation",
             -1.0,
             1.0,
         ),
-        integer("n_phrases", "Phrases that are in both"),
     ),
 )
 

@@ -170,12 +170,6 @@ REFERENCE_RANKING = Table(
         ),
         *ends("mu", "the 95% interval of mu over the bootstrap", number),
         *ends("rank", "the 95% interval of the rank over the bootstrap", number),
-        number(
-            "reading_sd",
-            "How far judges lie apart in reading a sentence, in mu (one judge: a "
-            "default)",
-            0.0,
-        ),
         integer("n_matches", "Valid matches that the phrase played"),
         optional_probability(
             "win_rate",
@@ -195,7 +189,7 @@ REFERENCE_RANKING = Table(
     ),
     ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
     unique=(("rank",),),
-    constant=("reading_sd", "ranking_version"),
+    constant=("ranking_version",),
 )
 
 FITTED_PROBABILITIES = Table(

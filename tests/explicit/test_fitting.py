@@ -93,10 +93,10 @@ class PlainFit:
     ranks: list[int] = field(default_factory=list)
     log: list[LoggedStep] = field(default_factory=list)
 
-    def hashes(self, judge: Judge, *, is_scorers: bool) -> np.ndarray:
+    def hashes(self, judge: Judge) -> np.ndarray:
         """A scorer's draws do not depend on the sentence."""
         seed = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
-        if not is_scorers:
+        if not isinstance(judge, Scorer):
             seed = mix(seed, text_hashes([self.sentence]))
         return mix(seed, self.tried, text_hash(judge.key))
 
@@ -108,7 +108,7 @@ class PlainFit:
 
     def ask(self, judge: Judge, opponent: int) -> bool | None:
         """Whether the sentence won in the eyes of a judge; None: an invalid answer."""
-        key = self.hashes(judge, is_scorers=isinstance(judge, Scorer))
+        key = self.hashes(judge)
         example = int(
             smallest(
                 mix(key, 0), text_hashes(self.reference.examples.sentences[opponent])
@@ -152,17 +152,13 @@ class PlainFit:
     def run(self) -> str:
         """Play all steps, and say why they ended."""
         met = [0] * len(self.reference.mu)
-        are_scorers = all(isinstance(judge, Scorer) for judge in self.panel)
         while not (stop := self.stop(met)):
             eligible = [i for i, n in enumerate(met) if n < self.options.opponent_limit]
             opponent = max(eligible, key=self.draw_probability)
             draw = self.draw_probability(opponent)
             playing = list(self.panel)
             if self.steps >= self.options.panel_steps:
-                turns = [
-                    mix(self.hashes(judge, is_scorers=are_scorers), 2)[0]
-                    for judge in playing
-                ]
+                turns = [mix(self.hashes(judge), 2)[0] for judge in playing]
                 playing = [playing[int(np.argmin(turns))]]
             outcomes = [self.ask(judge, opponent) for judge in playing]
             valid = [won for won in outcomes if won is not None]

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from lunguage_assets.explicit.fit import ReferenceScale
-from lunguage_assets.explicit.intervals import panel_posterior
+from lunguage_assets.explicit.intervals import READING_SD, panel_posterior
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.settings import ExplicitSettings
@@ -30,7 +30,7 @@ def reference() -> ReferenceScale:
 
 
 def posterior(
-    answers: np.ndarray, reference: ReferenceScale, reading_sd: float
+    answers: np.ndarray, reference: ReferenceScale, reading_sd: float = READING_SD
 ) -> np.ndarray:
     return np.stack(
         panel_posterior(answers, reference.mu, reference.variance, reading_sd)
@@ -79,9 +79,8 @@ def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
 ) -> None:
     rng = np.random.default_rng(0)
     answers = rng.poisson(0.2, (700, 3, len(reference.mu), 2)).astype(np.int16)
-    sd = reference.reading_sd
-    together = posterior(answers, reference, sd)
+    together = posterior(answers, reference)
     some = np.array([3, 511, 512, 699])
-    assert (posterior(answers[some], reference, sd) == together[:, some]).all()
-    turned = posterior(answers[:, ::-1], reference, sd)
+    assert (posterior(answers[some], reference) == together[:, some]).all()
+    turned = posterior(answers[:, ::-1], reference)
     assert turned == pytest.approx(together, abs=1e-9)

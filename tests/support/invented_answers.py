@@ -88,22 +88,6 @@ def noisy(
     return decide
 
 
-def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
-    """Every repetition of a pair has the same answer of a judge; a share of the pairs
-    are upsets.
-    """
-
-    def decide(a: str, b: str, repetition: int, judge: str) -> bool:
-        return bool(
-            np.random.default_rng(
-                [seed, int(a[1:]), int(b[1:]), *judge.encode()]
-            ).random()
-            > upsets
-        )
-
-    return decide
-
-
 def recorded(
     size: int, judges: list[str], decide: Decide, repetitions: int = 10
 ) -> dict[str, pd.DataFrame]:

@@ -7,7 +7,7 @@ phrase that was chosen (the published kappa), and `position`, whether it was sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -25,8 +25,6 @@ from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATION
 from lunguage_assets.tables.schema import Table
 
 ALL_JUDGES = "all judges"
-AVERAGED = -1
-"""The order number of a reference ranking, which is averaged over random orders."""
 
 MIN_PHRASES_TO_CORRELATE = 3
 _QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
@@ -57,12 +55,6 @@ def wilson(hits: int, n: int) -> MeasuredValue:
         return MeasuredValue(None, 0)
     limits = binomtest(hits, n).proportion_ci(method="wilson")
     return MeasuredValue(hits / n, n, float(limits.low), float(limits.high))
-
-
-def mean_of(values: Sequence[float | None]) -> MeasuredValue:
-    """Average the values that are defined, without an interval; `n` is their number."""
-    defined = [value for value in values if value is not None]
-    return MeasuredValue(float(np.mean(defined)) if defined else None, len(defined))
 
 
 def pairwise_agreement(first: pd.Series, second: pd.Series) -> MeasuredValue:
@@ -176,44 +168,36 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for judge, frame in matches.items():
-        rows += _diagnostic_rows(judge, frame)
+        valid = frame[frame["answer"] != "invalid"]
+        hits = int((valid["answer"] == "sentence_1").sum())
+        shares = {
+            "sentence_1 chosen": wilson(hits, len(valid)),
+            "invalid answers": wilson(len(frame) - len(valid), len(frame)),
+        }
+        for measure, share in shares.items():
+            rows.append(agreement_row(measure, share, first=judge))
     frames = [frame.assign(judge=judge) for judge, frame in matches.items()]
     answers = pd.concat(frames).dropna(subset="winner").set_index([*_QUESTION, "judge"])
     phrases = answers["winner"].unstack("judge")
     positions = answers["answer"].unstack("judge")
-    shares: dict[str, list[float | None]] = {}
-    for first, second in combinations(phrases.columns, 2):
-        share = pairwise_agreement(phrases[first], phrases[second])
-        rows.append(
-            agreement_row("pairwise agreement", share, first=first, second=second)
-        )
-        shares.setdefault(first, []).append(share.value)
-        shares.setdefault(second, []).append(share.value)
-    for judge, values in shares.items():
-        mean = mean_of(values)
-        rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
+    for judge in phrases.columns:
+        shares_with_others = []
+        for other in phrases.columns.drop(judge):
+            share = pairwise_agreement(phrases[judge], phrases[other])
+            shares_with_others.append(share.value)
+            if judge < other:
+                rows.append(
+                    agreement_row(
+                        "pairwise agreement", share, first=judge, second=other
+                    )
+                )
+        # Without an interval: shares of one judge rest on the same answers.
+        defined = pd.Series(shares_with_others, dtype="float64").dropna()
+        if shares_with_others:
+            mean = MeasuredValue(defined.mean(), len(defined))
+            rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
     rows += coefficient_rows(phrases, positions, first=ALL_JUDGES)
-    return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
-
-
-def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Measure position bias and invalid answers of one judge."""
-    from scipy.stats import binomtest
-
-    valid = frame[frame["answer"] != "invalid"]
-    hits = int((valid["answer"] == "sentence_1").sum())
-    first_chosen = wilson(hits, len(valid))
-    invalid = wilson(len(frame) - len(valid), len(frame))
-    # A coin decides which phrase is shown first, so the binomial test is exact; with
-    # fixed positions, as of the public code, there is none.
-    is_coin = valid["swapped"].nunique() > 1
-    return [
-        {
-            **agreement_row("sentence_1 chosen", first_chosen, first=judge),
-            "p_value": float(binomtest(hits, len(valid)).pvalue) if is_coin else None,
-        },
-        agreement_row("invalid answers", invalid, first=judge),
-    ]
+    return agreement_frame(JUDGE_AGREEMENT, rows)
 
 
 def ranking_correlations(
@@ -232,14 +216,15 @@ def ranking_correlations(
         settings: seed and orders.
 
     Returns:
-        A `RANKING_CORRELATIONS` frame, each pair once. A phrase counts where both have
-        a valid match of it; fewer than three such phrases have no correlation.
+        A `RANKING_CORRELATIONS` frame, each pair once: the mean over orders of play, of
+        a judge with itself over every two orders. A phrase counts where both have a
+        valid match of it; fewer than three such phrases have no correlation.
     """
     compared = pd.concat(
         [frame[["phrase_a", "phrase_b"]] for frame in matches.values()]
     )
     phrases = sorted(set(compared.to_numpy().ravel()))
-    # A ranking is known by its ranker and the number of its order of play.
+    # By the name of the ranking, and the number of its order of play.
     mu_by_ranking: dict[tuple[str, int], Any] = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
@@ -251,19 +236,13 @@ def ranking_correlations(
                 mu_by_ranking[judge, order] = np.where(is_played, mu, np.nan)
     if (ranking["ruler"] == "own").all():
         played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
-        mu_by_ranking[ranker, AVERAGED] = played.reindex(phrases).to_numpy()
-    rows = []
-    for first, second in combinations(mu_by_ranking, 2):
-        mu = pd.DataFrame([mu_by_ranking[first], mu_by_ranking[second]]).T.dropna()
-        is_enough = len(mu) >= MIN_PHRASES_TO_CORRELATE
-        rows.append(
-            {
-                "first": first[0],
-                "first_order": first[1],
-                "second": second[0],
-                "second_order": second[1],
-                "spearman": mu[0].corr(mu[1], "spearman") if is_enough else None,
-                "n_phrases": len(mu),
-            }
-        )
-    return RANKING_CORRELATIONS.frame(rows)
+        mu_by_ranking[ranker, 0] = played.reindex(phrases).to_numpy()
+    if not mu_by_ranking:
+        return RANKING_CORRELATIONS.frame()
+    rankings = pd.DataFrame(mu_by_ranking, phrases)
+    spearman = rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
+    is_pair = np.triu(np.ones(spearman.shape, dtype=bool), 1)
+    pairs = spearman.where(is_pair).stack([0, 1], future_stack=True).dropna()
+    means = pairs.groupby(level=[0, 2], sort=False).mean().reset_index()
+    rows = means.set_axis(["first", "second", "spearman"], axis=1)
+    return RANKING_CORRELATIONS.frame(rows.to_dict("list"))

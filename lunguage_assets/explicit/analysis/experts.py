@@ -49,26 +49,22 @@ def load_responses(path: Path) -> pd.DataFrame:
     Raises:
         InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
+    rows = dict(edited_rows(path, PHRASE_COLUMNS))
+    entries = pd.DataFrame.from_dict(rows, "index", dtype="str").map(normal_phrase)
     # Spreadsheets keep rows of which somebody has deleted every cell.
-    rows = {
-        row_number: cells
-        for row_number, cells in edited_rows(path, PHRASE_COLUMNS)
-        if any(cell.strip() for cell in cells.values())
-    }
-    cells = pd.DataFrame.from_dict(rows, orient="index", dtype="str")
+    entries = entries[(entries != "").any(axis=1)]
     experts = [
         name
-        for name in cells.columns
+        for name in entries.columns
         if name not in _COLUMNS_OF_NOBODY and not name.startswith(_NOT_OF_EXPERTS)
     ]
-    if cells.empty or not experts:
+    if entries.empty or not experts:
         raise InputError(
             path.name,
-            "no row" if cells.empty else "no expert's column",
+            "no row" if entries.empty else "no expert's column",
             "the columns phrase_1, phrase_2 and one per expert, and a row per pair",
             "Fill in the file that `lunguage survey make` writes.",
         )
-    entries = cells.map(normal_phrase)
     phrases = entries[list(PHRASE_COLUMNS)]
     first = phrases["phrase_1"]
     second = phrases["phrase_2"]
@@ -182,13 +178,10 @@ def _lead_of_wins(matches: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     Ten comparisons may end five to five: then the judge chooses neither.
     """
     valid = matches.dropna(subset="winner")
-    has_a_won = valid["winner"] == valid["phrase_a"]
-    loser = valid["phrase_b"].where(has_a_won, valid["phrase_a"])
-    wins = valid.groupby([valid["winner"], loser]).size()
-    won = wins.reindex(pd.MultiIndex.from_frame(pairs), fill_value=0)
-    swapped = pd.MultiIndex.from_frame(pairs[["phrase_2", "phrase_1"]])
-    lost = wins.reindex(swapped, fill_value=0)
-    return pd.Series(won.to_numpy() - lost.to_numpy(), pairs.index)
+    signs = (valid["winner"] == valid["phrase_a"]) * 2 - 1
+    lead_of_first = signs.groupby([valid["phrase_a"], valid["phrase_b"]]).sum()
+    lead_of_either = pd.concat([lead_of_first, -lead_of_first.swaplevel()])
+    return lead_of_either.reindex(pairs.index, fill_value=0)
 
 
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -214,8 +207,5 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     label_by_name = {
         name: f"expert {number:0{width}d}" for number, name in enumerate(names, 1)
     }
-    is_of_two = single["measure"] == "with expert"
-    labels = single["second"].map(label_by_name)
-    second = single["second"].mask(is_of_two, labels)
-    first = single["first"].map(label_by_name)
-    return single.assign(first=first, second=second).reset_index(drop=True)
+    labels = {"first": label_by_name, "second": label_by_name}
+    return single.replace(labels).reset_index(drop=True)

@@ -1,9 +1,9 @@
 """Validation of ranking and fit from the recorded comparisons; no judge is asked.
 
 Sections 3 and 7 of docs/method/explicit.md. How much the ranking changes with half of
-the comparisons; and each ranked phrase is left out of the reference scale and fitted
-back by the rules of `fit.py`: its rank is compared with the known one. Answers are
-drawn, with replacement, from those recorded for the pair.
+the comparisons; and each ranked phrase is fitted back by `fit.py` itself, against all
+others: its rank is compared with the known one. In the place of a judge stand the
+answers that it gave about the pair, of which one is drawn, with replacement.
 
 Reference and answers of the fits come from the same comparisons: the distances say how
 well the fit finds a known rank, not how well the ranking is known.
@@ -13,28 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fit import (
-    MAX_STEPS_WITHOUT_ANSWER,
-    Fits,
-    Outcome,
-    Outcomes,
-    ReferenceScale,
-    Rules,
-)
-from lunguage_assets.explicit.intervals import ranks
+from lunguage_assets.explicit.fit import Fits, ReferenceScale, fit_sentences
 from lunguage_assets.explicit.ranking import (
     Examples,
     collect_answers,
     is_published_scale,
     random_orders,
 )
-from lunguage_assets.randomness import text_hash
+from lunguage_assets.judges.protocol import (
+    Choice,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
+from lunguage_assets.randomness import Floats, Integers, text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
 
@@ -51,6 +50,7 @@ ALL_JUDGES = "all"
 
 _ENDLESS = 10**9
 """Patience of a fit that no stable rank ends."""
+_PAIR = ["phrase_a", "phrase_b"]
 
 
 # The ranking
@@ -79,33 +79,34 @@ def ranking_robustness(
     """
     if is_published_scale(ranking):
         return RANKING_ROBUSTNESS.frame()
-    ordered = ranking.sort_values("phrase")
-    ranked_mu = ordered["mu"].to_numpy(dtype=np.float64)
-    answers = collect_answers(ordered["phrase"].tolist(), matches)
-    sides = np.sort(answers[["winner", "loser"]], axis=1)
-    comparisons = answers.assign(a=sides[:, 0], b=sides[:, 1]).drop_duplicates("match")
-    # With all comparisons only the order of play differs: what that alone changes.
+    mu_by_phrase = ranking.set_index("phrase")["mu"].sort_index().astype("float64")
+    # All judges were asked about the same comparisons.
+    comparisons, *_ = matches.values()
     half = max(1, settings.repetitions // 2)
-    numbers_of_comparisons = sorted({half, settings.repetitions})
     rows = []
-    for number, repeat in product(numbers_of_comparisons, range(repeats)):
+    for number, repeat in product(sorted({half, settings.repetitions}), range(repeats)):
         seed = text_hash(settings.seed, "half", repeat) % 2**32
-        drawn = comparisons.groupby(["a", "b"])["match"].sample(
-            frac=number / settings.repetitions, random_state=seed
-        )
-        kept = answers[answers["match"].isin(drawn)]
-        orders = random_orders(kept, settings, "order of play of a repeat", repeat)
-        mu = trueskill.play(kept, len(ordered), orders).mu.mean(axis=0)
-        change = np.abs(mu - ranked_mu)
+        pairs = comparisons.groupby(_PAIR)["match_id"]
+        drawn = set(pairs.sample(number, random_state=seed))
+        kept = {
+            judge: frame[frame["match_id"].isin(drawn)]
+            for judge, frame in matches.items()
+        }
+        answers = collect_answers(mu_by_phrase.index.tolist(), kept)
+        orders = random_orders(answers, settings, "order of play of a repeat", repeat)
+        ratings = trueskill.play(answers, len(mu_by_phrase), orders)
+        mu = pd.Series(ratings.mu.mean(axis=0), mu_by_phrase.index)
+        change = (mu - mu_by_phrase).abs()
+        change_of_rank = (mu.rank() - mu_by_phrase.rank()).abs()
         rows.append(
             {
                 "comparisons": number,
                 "repeat": repeat,
-                "answers": len(kept),
+                "answers": len(answers),
                 "mean_abs_mu": change.mean(),
                 "largest_abs_mu": change.max(),
-                "mean_abs_rank": np.abs(ranks(mu) - ranks(ranked_mu)).mean(),
-                "spearman": pd.Series(mu).corr(pd.Series(ranked_mu), "spearman"),
+                "mean_abs_rank": change_of_rank.mean(),
+                "spearman": mu.corr(mu_by_phrase, "spearman"),
                 "ranking_version": ranking["ranking_version"].iloc[0],
             }
         )
@@ -143,8 +144,7 @@ def fit_validation(
         ranking: `REFERENCE_RANKING` frame.
         matches: the `COMPARISON_MATCHES` per judge that it was made from.
         settings: its N and K are part of the grid; the fits know no patience.
-        seeds: repetitions with other random draws. The draws are the same in every
-            configuration: these differ by what they do, not by luck.
+        seeds: repetitions with other random draws.
 
     Returns:
         A `FIT_VALIDATION` frame, a row per configuration and step; empty for the
@@ -152,19 +152,18 @@ def fit_validation(
     """
     if is_published_scale(ranking):
         return FIT_VALIDATION.frame()
-    configurations = grid(list(ranking["judges"].iloc[0]), settings)
-    distance = fit_back(ranking, matches, configurations, settings.seed, seeds)
-    by_configuration = distance.groupby(level="configuration")
-    means_by_seed = distance.groupby(level=["configuration", "seed"]).mean()
-    measures = {
-        "mean_distance": by_configuration.mean(),
-        "sd_distance": by_configuration.std(),
-        # What luck is worth: how far the means of single seeds lie from each other.
-        "sd_between_seeds": means_by_seed.groupby(level="configuration").std(),
-    }
-    frame = pd.DataFrame({name: table.stack() for name, table in measures.items()})
-    frame = frame.rename_axis(["configuration", "step"]).reset_index()
-    frame = frame.join(pd.DataFrame(configurations), on="configuration").assign(
+    frames = []
+    for configuration in grid(list(ranking["judges"].iloc[0]), settings):
+        distance = fit_back(ranking, matches, configuration, settings, seeds)
+        measures = {
+            "mean_distance": distance.mean(),
+            "sd_distance": distance.std(),
+            # What luck is worth: how far the means of single seeds lie from each other.
+            "sd_between_seeds": distance.groupby(level="seed").mean().std(),
+        }
+        frames.append(pd.DataFrame(measures).assign(**configuration._asdict()))
+    frame = pd.concat(frames).rename_axis("step").reset_index()
+    frame = frame.assign(
         phrases=len(ranking),
         seeds=seeds,
         ranking_version=ranking["ranking_version"].iloc[0],
@@ -175,18 +174,17 @@ def fit_validation(
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
     """List the configurations of the study, for both strategies.
 
-    All judges together, where there are several: with K varied at the product's N, and
-    with N varied at its K. Every judge alone, for which K means nothing: N varied.
+    All judges together with K varied at the product's N, and with N varied at its K;
+    every judge alone as the product is set.
     """
+    # One option at a time is varied, around what the product does.
+    together = ALL_JUDGES if len(judges) > 1 else judges[0]
     product_n = settings.opponent_limit
     product_k = settings.panel_steps
-    # One option at a time is varied, around what the product does.
-    together = [ALL_JUDGES] if len(judges) > 1 else []
-    varied_k = product(together, [product_n], {*PANEL_STEPS, product_k})
-    varied_n = product([*together, *judges], {*OPPONENT_LIMITS, product_n}, [product_k])
-    shapes = sorted(
-        {*varied_k, *varied_n}, key=lambda shape: (shape[0] != ALL_JUDGES, shape)
-    )
+    varied_k = product([together], [product_n], {*PANEL_STEPS, product_k})
+    varied_n = product([together], {*OPPONENT_LIMITS, product_n}, [product_k])
+    alone = product(judges, [product_n], [product_k])
+    shapes = sorted({*varied_k, *varied_n, *alone})
     return [
         Configuration(strategy, *shape)
         for strategy, shape in product(STRATEGIES, shapes)
@@ -196,120 +194,100 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
 def fit_back(
     ranking: pd.DataFrame,
     matches: Mapping[str, pd.DataFrame],
-    configurations: Sequence[Configuration],
-    seed: int,
+    configuration: Configuration,
+    settings: ExplicitSettings,
     seeds: int = SEEDS,
 ) -> pd.DataFrame:
-    """Leave every phrase out, and fit it back with every configuration and seed.
+    """Fit every phrase back against the others.
 
     Args:
         ranking: `REFERENCE_RANKING` frame.
         matches: the `COMPARISON_MATCHES` per judge that it was made from.
-        configurations: ways to fit a phrase back.
-        seed: of all draws.
-        seeds: repetitions of each.
+        configuration: the way to fit a phrase back.
+        settings: position and seed of all draws.
+        seeds: repetitions of each fit.
 
     Returns:
-        |rank - known rank|: a row per phrase, configuration and seed, a column per
-        step with a valid answer. A fit that has ended keeps its last one; one without
-        any answer has none.
+        |rank - known rank|: a row per phrase and seed, a column per step. A fit that
+        has ended keeps its last one; one without any answer has none.
     """
     ordered = ranking.sort_values("rank", kind="stable")
-    judges = list(ranking["judges"].iloc[0])
-    outcomes = recorded_outcomes(ordered["phrase"].tolist(), judges, matches)
+    phrases = ordered["phrase"].tolist()
     mu = ordered["mu"].to_numpy(dtype=np.float64)
     variance = ordered["sigma"].to_numpy(dtype=np.float64) ** 2
-    plan = pd.DataFrame(configurations).rename_axis("configuration").reset_index()
-    # `all` is no judge of the panel: -1.
-    plan["judge"] = pd.Index(judges).get_indexer(pd.Index(plan["judges"]))
-    plan = plan.merge(pd.DataFrame({"seed": range(seeds)}), how="cross")
-    plan = plan.set_index(["configuration", "seed"])
-    distances = {}
-    for phrase in range(len(mu)):
-        is_opponent = np.arange(len(mu)) != phrase
-        reference = ReferenceScale(mu[is_opponent], variance[is_opponent], Examples([]))
-        random = np.random.default_rng([seed, phrase])
-        rank = _refit(plan, reference, outcomes[phrase, is_opponent], random)
-        known_rank = int((mu[is_opponent] > mu[phrase]).sum())
-        distances[phrase] = (rank - known_rank).abs()
-    return pd.concat(distances, names=["phrase"])
+    examples = Examples([[phrase] for phrase in phrases])
+    reference = ReferenceScale(mu, variance, examples, tuple(phrases))
+    options = {
+        "opponent_limit": configuration.opponent_limit,
+        "panel_steps": configuration.panel_steps,
+        "step_limit": STEPS,
+        "patience": _ENDLESS,
+        "fit_log": True,
+    }
+    judges = list(ranking["judges"].iloc[0])
+    if configuration.judges != ALL_JUDGES:
+        judges = [configuration.judges]
+    panel = [_RecordedJudge(judge, matches[judge], settings.seed) for judge in judges]
+    # The sentence of a phrase is the phrase, once for each seed.
+    left_out, seed = np.divmod(np.arange(len(mu) * seeds), seeds)
+    names = pd.MultiIndex.from_arrays([left_out, seed], names=["phrase", "seed"])
+    sentences = [f"{phrases[phrase]}\n{number}" for phrase, number in names]
+    changed = settings.model_copy(update=options)
+    kind = _FitsAtRandom if configuration.strategy == RANDOM else Fits
+    fits = kind(len(sentences), len(panel), reference, changed)
+    # No phrase plays itself.
+    fits.counts[np.arange(len(sentences)), left_out] = configuration.opponent_limit
+    fit_sentences(sentences, reference, panel, changed, fits)
+    log = pd.concat(fits.log)
+    known_rank = left_out[log["sentence"]]
+    # The phrase itself counts neither above nor below its sentence.
+    rank = log["rank"] - (mu[known_rank] > log["mu"])
+    log["distance"] = (rank - known_rank).abs()
+    distance = log.pivot(index="sentence", columns="step", values="distance")
+    distance = distance.reindex(columns=range(STEPS)).ffill(axis=1)
+    distance[fits.steps == 0] = np.nan
+    return distance.set_axis(range(1, STEPS + 1), axis=1).set_axis(names)
 
 
-def _refit(
-    plan: pd.DataFrame,
-    reference: ReferenceScale,
-    outcomes: Outcomes,
-    random: np.random.Generator,
-) -> pd.DataFrame:
-    """Fit one phrase back, by every configuration and seed side by side.
+class _FitsAtRandom(Fits):
+    """Fits whose opponents are drawn at random, among those that may still play."""
 
-    Args:
-        plan: the `Configuration` of each fit.
-        reference: the other phrases.
-        outcomes: recorded answers about the phrase, (phrases, judges, repetitions).
-        random: of all draws.
-
-    Returns:
-        Ranks after every step, a row per fit.
-    """
-    phrases, judges, repetitions = outcomes.shape
-    seed = plan.index.get_level_values("seed").to_numpy()
-    # What every seed draws in every step, whatever the configuration.
-    draws = (seed.max() + 1, STEPS + MAX_STEPS_WITHOUT_ANSWER)
-    chance = random.random((*draws, phrases))
-    repetition = random.integers(repetitions, size=(*draws, judges))
-    drawn_judge = random.integers(judges, size=draws)
-    is_random = (plan["strategy"] == RANDOM).to_numpy()
-    only_judge = plan["judge"].to_numpy()
-    rules = Rules(plan["opponent_limit"], plan["panel_steps"], STEPS, _ENDLESS)
-    fits = Fits(len(plan), judges, reference, rules)
-    rank_by_step = np.full((len(plan), STEPS + 1), np.nan)
-    while len(active := fits.running()):
-        draw = (seed[active], fits.tried[active])
-        most_even, _ = fits.opponents(active)
-        any_other = np.where(fits.eligible(active), chance[draw], -1.0).argmax(axis=1)
-        opponent = np.where(is_random[active], any_other, most_even)
-        # Every judge draws a comparison of its own, as it plays its own sentence of the
-        # opponent in the product. One judge answers all steps, or after K steps one
-        # that is drawn each time.
-        numbers = np.arange(judges)
-        drawn = outcomes[opponent[:, None], numbers, repetition[draw]]
-        only = only_judge[active]
-        lone_judge = np.where(only >= 0, only, drawn_judge[draw])
-        is_lone = (only >= 0) | ~fits.is_whole_panel(active)
-        is_silent = is_lone[:, None] & (numbers != lone_judge[:, None])
-        fits.play(active, opponent, np.where(is_silent, Outcome.NOT_ASKED, drawn))
-        fits.end(active)
-        rank_by_step[active, fits.steps[active]] = fits.rank[active]
-    # Column 0 is before the first valid answer.
-    steps = range(1, STEPS + 1)
-    return pd.DataFrame(rank_by_step[:, 1:], plan.index, steps).ffill(axis=1)
+    def evenness(self, active: Integers) -> Floats:
+        """Draw how even each phrase is."""
+        random = np.random.default_rng(self.tried.sum())
+        return random.random(self.counts[active].shape)
 
 
-def recorded_outcomes(
-    phrases: Sequence[str], judges: Sequence[str], matches: Mapping[str, pd.DataFrame]
-) -> Outcomes:
-    """Collect the recorded answers about every two ranked phrases.
+class _RecordedJudge:
+    """Answers as a judge did, who was asked about the same two phrases.
 
     Args:
-        phrases: in ranking order.
-        judges: in panel order.
-        matches: `COMPARISON_MATCHES` frame per judge.
-
-    Returns:
-        Whether the first phrase won, as an `Outcome`: shape (phrases, phrases, judges,
-        repetitions). Invalid for a phrase and itself.
+        key: of the judge.
+        matches: its `COMPARISON_MATCHES` frame.
+        seed: of all draws.
     """
-    numbers = pd.Index(phrases)
-    repetitions = 1 + max(int(matches[judge]["repetition"].max()) for judge in judges)
-    shape = (len(phrases), len(phrases), len(judges), repetitions)
-    outcomes = np.full(shape, Outcome.INVALID, dtype=np.int8)
-    for number, judge in enumerate(judges):
-        valid = matches[judge].dropna(subset="winner")
-        first = numbers.get_indexer(pd.Index(valid["phrase_a"]))
-        second = numbers.get_indexer(pd.Index(valid["phrase_b"]))
-        has_won = (valid["winner"] == valid["phrase_a"]).to_numpy(dtype=bool)
-        # From both sides: either of the two phrases may be the one that is left out.
-        outcomes[first, second, number, valid["repetition"]] = has_won
-        outcomes[second, first, number, valid["repetition"]] = ~has_won
-    return outcomes
+
+    def __init__(self, key: str, matches: pd.DataFrame, seed: int) -> None:
+        self.key = key
+        self.identity = key
+        self._random = Random(f"{seed} {key}")
+        self._winners = matches.groupby(_PAIR)["winner"].agg(list).to_dict()
+
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
+        """Answer every question as invalid."""
+        return [ExtractionAnswer((), valid=False) for _ in questions]
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+        """Choose the sentence of the phrase that won a comparison, drawn at random."""
+        return [self._choose(question) for question in questions]
+
+    def _choose(self, question: ComparisonQuestion) -> Choice:
+        first = question.sentence_1.partition("\n")[0]
+        second = question.sentence_2.partition("\n")[0]
+        pair = (min(first, second), max(first, second))
+        winner = self._random.choice(self._winners[pair])
+        if winner not in pair:
+            return "invalid"
+        return "sentence_1" if winner == first else "sentence_2"

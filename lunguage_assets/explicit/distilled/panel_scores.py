@@ -97,5 +97,5 @@ def _halves(
     shape = (2, len(keys), len(judges), len(reference.phrases), 2)
     counts = np.zeros(shape, dtype=np.int16)
     np.add.at(counts, (half, sentence, judge, phrase, has_won), 1)
-    scale = (reference.mu, reference.variance, reference.reading_sd)
+    scale = (reference.mu, reference.variance)
     return [panel_posterior(answers, *scale).mean for answers in counts]

@@ -14,13 +14,11 @@ from invented_answers import (
     plain_alpha,
     plain_kappa,
     recorded,
-    winners_frame,
 )
 from scipy.stats import spearmanr
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.explicit.analysis.agreement import (
-    AVERAGED,
     fleiss_kappa,
     judge_agreement,
     krippendorff_alpha,
@@ -133,16 +131,13 @@ def test_position_bias_is_told_apart_from_content() -> None:
             ("a", "b", r, is_swapped, "sentence_1")
             for r, is_swapped in enumerate(swapped)
         ),
-        "fixed": winners_frame([("a", "b", "a")] * 10),
     }
     agreement = judge_agreement(frames)
     chosen = {
         judge: measured(agreement, "sentence_1 chosen", judge) for judge in frames
     }
     assert chosen["content"]["low"] < 0.5 < chosen["content"]["high"]
-    assert chosen["content"]["p_value"] > 0.05
-    assert (chosen["stuck"]["value"], chosen["fixed"]["p_value"]) == (1.0, None)
-    assert chosen["stuck"]["p_value"] < 1e-9
+    assert (chosen["stuck"]["value"], chosen["stuck"]["low"] > 0.9) == (1.0, True)
 
 
 def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking() -> (
@@ -153,10 +148,12 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     ranking = reference_ranking(vocabulary, panel, SETTINGS)
     frame = ranking_correlations(panel, "panel", ranking, SETTINGS)
     RANKING_CORRELATIONS.to_arrow(frame)
-    assert len(frame) == 7 * 6 // 2
+    pairs = frame[["first", "second"]].itertuples(index=False, name=None)
+    assert set(pairs) == {
+        ("gemini", "gemini"), ("gemini", "gpt"), ("gemini", "panel"),
+        ("gpt", "gpt"), ("gpt", "panel"),
+    }  # fmt: skip
     assert frame["spearman"].between(0.5, 1.0).all()
-    assert frame["n_phrases"].eq(8).all()
-    assert (frame["second_order"] == AVERAGED).sum() == 6
     single = {
         judge: reference_ranking(vocabulary, {judge: rows}, ONE_ORDER)
         for judge, rows in panel.items()
