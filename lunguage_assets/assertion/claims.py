@@ -1,38 +1,50 @@
-"""What every cue of a sentence says, and what wins (method.md section 6).
+"""What every cue of a sentence says, and what wins (docs/method/assertion.md).
 
 Which words are cues, where they look, how far they reach and where they end is data
 (`resources/assertion/`); what a category does is the table of `categories.py`. How far
-a cue reaches is found in `lists.py`, `ends.py`, `hedging.py` and `asides.py`. What no
-cue answers for is no matter of this module (`unanswered.py`).
+lists go is found in `lists.py`. What no cue answers for is no matter of this module
+(`unanswered.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from itertools import takewhile
+from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.asides import (
-    is_not_assessed,
-    is_past,
-    is_seen_then,
-    is_set_aside,
-    reserved,
+from lunguage_assets.assertion.categories import Category, Meant
+from lunguage_assets.assertion.compositions import compose
+from lunguage_assets.assertion.lists import (
+    JUDGED,
+    NEAR,
+    finding_beside,
+    list_before,
+    list_behind,
 )
-from lunguage_assets.assertion.categories import Category
-from lunguage_assets.assertion.denials import denied
-from lunguage_assets.assertion.ends import ended, unite_with_neighbours
-from lunguage_assets.assertion.hedging import alternatives, borderline, hedged
-from lunguage_assets.assertion.lists import Says
 from lunguage_assets.assertion.units import (
+    DEFINITE,
+    DEVICE,
     LIMITATION,
+    OWN_WORDS,
     TaggedToken,
+    begin_of_clause,
     first_beyond,
+    first_kind,
+    forms_of_own_words,
+    has_kind,
     is_adjective,
+    kind_at,
     kind_beyond,
+    rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
+Says = Meant | Literal["undecided", "reserved", ""]
+"""What a cue makes of what it reaches.
+
+`undecided`: what is denied there is left open. `reserved`: what is denied is doubted.
+"""
 _ORDER: Mapping[Says, int] = {
     "undecided": 0,
     "aside": 1,
@@ -46,6 +58,8 @@ _ORDER: Mapping[Says, int] = {
 """Nothing is denied in what is set aside. A hedge inside a denial changes nothing, and
 what an earlier film left open was open then.
 """
+_ENDS_ALTERNATIVES = ("break", "comma", "and", "copula", "negated", "hedged")
+_ENDS_ATTRIBUTE = ("", "break", "comma", "preposition")
 
 
 class Claim(NamedTuple):
@@ -65,7 +79,7 @@ def mark_claims(units: list[TaggedToken]) -> None:
     for at, unit in enumerate(units):
         if unit.form in WORDS["appearances"] and _is_plain_copula(units, at):
             unit.become(LexiconEntry("copula"))
-    unite_with_neighbours(units)
+    compose(units)
     claims = [claim for at in range(len(units)) for claim in _claims(units, at)]
     # Between a denial before and one behind, the one before decides.
     claims.sort(
@@ -85,35 +99,33 @@ def _is_plain_copula(units: list[TaggedToken], at: int) -> bool:
     "There appears to be an effusion" hedges.
     """
     judgement = first_beyond(units[at + 1 :], ("word", "place", "other", "copula"))
-    if judgement is None:
+    if judgement is None or judgement.kind == "normal":
         return True
     subject = kind_beyond(reversed(units[:at]), ("word", "other"))
     is_abnormal = judgement.kind == "abnormal" or is_adjective(judgement)
-    is_judged = is_abnormal and subject in ("anatomy", "place")
-    return judgement.kind == "normal" or is_judged
+    return is_abnormal and subject in ("anatomy", "place")
 
 
 def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
     """Yield what a cue says of what it reaches."""
     unit = units[at]
-    says: Says = ""
-    targets: list[TaggedToken] = []
-    if unit.code == "other_source":
+    if unit.name == UNDECIDED:
+        # "Borderline" itself, and "borderline cardiomegaly".
+        behind = first_beyond(units[at + 1 :], OWN_WORDS - {"anatomy"})
+        yield from (Claim("hedged", unit, near) for near in (unit, behind) if near)
+    elif unit.code == "other_source":
         # "A nodule was seen on the prior CT"
-        says = "past"
-        targets = is_seen_then(units, at)
-    elif unit.name == UNDECIDED:
-        says = "hedged"
-        targets = borderline(units, at)
-    elif unit.cue is not None and unit.cue.category in _REACHES:
-        says = unit.makes
-        # "Though a small one could be missed" doubts what is denied elsewhere.
-        if unit.is_of("reservation"):
-            says = "reserved"
-        elif unit.kind.startswith("hedged") and unit.reach == "clause":
-            says = "undecided"
-        targets = _REACHES[unit.cue.category](units, at)
-    for target in targets:
+        for target in _seen_then(units, at):
+            yield Claim("past", unit, target)
+    if unit.cue is None or unit.cue.category not in _REACHES:
+        return
+    says: Says = unit.makes
+    # "Though a small one could be missed" doubts what is denied elsewhere.
+    if unit.is_of("reservation"):
+        says = "reserved"
+    elif unit.is_of("hedged") and unit.cue.reach == "clause":
+        says = "undecided"
+    for target in _REACHES[unit.cue.category](units, at):
         yield Claim(says, unit, target)
 
 
@@ -140,22 +152,256 @@ def _mark(claim: Claim) -> None:
             target.make_past(cue)
 
 
+def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what a denial, a doubt or a likeness is said of."""
+    cue = units[at]
+    if _is_of_device_end(units, at):
+        # "The tip of the tube is not seen": the tube is there.
+        cue.has_spoken = True
+        cue.become(LIMITATION)
+        return []
+    if cue.kind == "mimic before":
+        # "Is due to the projection": the nearest finding or state.
+        near = reversed(units[max(0, at - NEAR) : at])
+        return [unit for unit in near if unit.kind in ("finding", "abnormal")][:1]
+    if cue.kind == "negated before" or _is_answer(units, at):
+        return _with_sign(units, list_before(units, at))
+    return list_behind(units, at)
+
+
+def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
+    """Whether only the end of a device is not seen: "tip not seen"."""
+    clause = units[begin_of_clause(units, at) : at]
+    if units[at].kind == "negated":
+        clause = units[at + 1 : at + 2]
+    return any(unit.is_of("device_part") for unit in clause)
+
+
+def _is_answer(units: list[TaggedToken], at: int) -> bool:
+    """Whether a denial is the whole answer: "Effusion: no", "pneumonia less likely"."""
+    cue = units[at]
+    if cue.cue is None or cue.cue.direction != "both":
+        return False
+    following = units[at + 1].form if at + 1 < len(units) else ""
+    if at > 0 and units[at - 1].form == "(" and following == ")":
+        # "Effusion (no), edema (mild)"
+        return True
+    # The colon behind a heading is read as its verb, a dash as a comma.
+    before = kind_at(units, at - 1)
+    ends = ("", "break") if before == "comma" else ("", "break", "comma")
+    is_said_of_subject = before in ("finding", "copula", "comma")
+    return is_said_of_subject and kind_at(units, at + 1) in ends
+
+
+def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what has gone: what stands before, else what follows ("resolved edema")."""
+    end = units[at]
+    direction = end.cue.direction if end.cue is not None else ""
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    # "Lung cancer, now resolved pneumonia"
+    before = kind_beyond(reversed(units[:at]), ("other", "seen"))
+    is_first = before in ("", "break", "comma", "hedged", "link")
+    is_adjective = is_first and behind is not None and behind.kind == "finding"
+    gone: list[TaggedToken] = []
+    if direction != "behind" and not is_adjective:
+        gone = _with_sign(units, list_before(units, at))
+    if not gone and direction != "before":
+        gone = list_behind(units, at)
+    is_exchanged = bool(gone) and end.is_cue("ended.exchanged_for")
+    if is_exchanged and behind is not None and behind.name == gone[0].name:
+        # "The tube was exchanged for a longer tube": there is one again.
+        end.has_spoken = True
+        return []
+    return gone
+
+
+def _with_sign(
+    units: list[TaggedToken], reached: list[TaggedToken]
+) -> list[TaggedToken]:
+    """Add the sign that it explains: "the opacity concerning for edema has cleared".
+
+    Args:
+        units: of the sentence.
+        reached: what is denied or has gone, the nearest first.
+    """
+    first = units.index(reached[-1]) if reached else 0
+    is_explained = False
+    for unit in reversed(units[max(0, first - NEAR) : first]):
+        if unit.kind == "finding":
+            return [*reached, unit] if is_explained else reached
+        is_explained = is_explained or unit.kind in ("hedged", "link")
+        # "The opacity that was concerning for edema" goes on at "that was".
+        is_end = unit.kind in ("break", "comma", "and", "copula", "negated", "with")
+        if is_end and unit.form not in WORDS["that_was"]:
+            break
+    return reached
+
+
+def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what a hedge leaves open: the list behind it, or what it is said of."""
+    hedge = units[at]
+    if hedge.cue is not None and hedge.cue.reach == "clause":
+        # "It is unclear whether ..."; "the cause is unclear" leaves open no finding.
+        hedge.has_spoken = True
+        clause = rest_of_clause(units, at)
+        if hedge.cue.direction == "before":
+            # "Whether there is an effusion is unclear"
+            forms = [unit.form for unit in units[:at]]
+            clause = units[forms.index("whether") : at] if "whether" in forms else []
+        return [unit for unit in clause if unit.kind in JUDGED]
+    if hedge.kind == "hedged before":
+        if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
+            hedge.become(LIMITATION)
+            return []
+        # "Atelectasis, scarring, or both".
+        return list_before(units, at, is_hedge=True, is_or=hedge.form == "or")
+    if _is_of_attribute(units, at):
+        hedge.has_spoken = True
+        return []
+    # A sign belongs to what stands before it: "edema?".
+    is_glued = hedge.form == "?" and units[at - 1].end == hedge.begin
+    behind = [] if is_glued else list_behind(units, at)
+    if not behind:
+        return list_before(units, at, is_hedge=True)
+    hedge.has_spoken = True
+    # "Consistent with known edema": it is there, whatever hedges it.
+    return [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
+
+
+def _is_of_dim_place(units: list[TaggedToken], at: int) -> bool:
+    """Whether "the left base is not well seen" leaves no finding open.
+
+    A tube that is not well seen is there.
+    """
+    subject = takewhile(
+        lambda unit: unit.kind not in ("break", "comma"), reversed(units[:at])
+    )
+    return all(unit.kind != "finding" or unit.code == DEVICE for unit in subject)
+
+
+def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
+    """Whether only a place, a course or a cause is left open, and the finding is there.
+
+    "Opacity, possibly in the lingula", "the effusion is likely unchanged", "effusion,
+    likely malignant".
+    """
+    if not has_kind(units[begin_of_clause(units, at) : at], "finding"):
+        return False
+    if kind_at(units, at + 1) == "preposition":
+        # "Pneumonia is likely in the left base" leaves open the pneumonia.
+        is_predicate = kind_at(units, at - 1) == "copula"
+        is_of_place = kind_at(units, at + 2) in ("place", "anatomy")
+        return is_of_place and not is_predicate
+    words = list(
+        takewhile(
+            lambda unit: unit.kind in ("word", "copula", "other"), units[at + 1 :]
+        )
+    )
+    is_described = any(
+        word.kind == "word" or word.form in WORDS["of_cause"] for word in words
+    )
+    return is_described and kind_at(units, at + 1 + len(words)) in _ENDS_ATTRIBUTE
+
+
+def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List "A or B" of a joint, and "A versus" something unknown."""
+    if units[at].form == "either":
+        members = takewhile(
+            lambda unit: unit.kind not in _ENDS_ALTERNATIVES, units[at + 1 :]
+        )
+        return [unit for unit in members if unit.kind == "finding"]
+    before = finding_beside(units, at, -1)
+    behind = finding_beside(units, at, 1)
+    if before is not None and behind is not None:
+        return [*list_before(units, at, is_or=True), behind]
+    finding = before or behind
+    if finding is not None and units[at].form in ("versus", "vs"):
+        # "Edema versus overlap": what is in no word list may be it, too.
+        return [finding]
+    # "Normal or mildly enlarged"
+    first = first_beyond(reversed(units[:at]), ("word", "other"))
+    second = first_beyond(units[at + 1 :], ("word", "other"))
+    if first is None or second is None:
+        return []
+    is_range = {first.kind, second.kind} == {"normal", "abnormal"}
+    return [first, second] if is_range else []
+
+
+def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what advice, an aim, a condition or a relative is about, itself first."""
+    cue = units[at]
+    opens_sentence = cue.kind == "condition" and at == 0
+    reached = [cue]
+    for unit in units[at + 1 :]:
+        # "It is recommended that a CT be done" goes on at "that".
+        is_end = unit.kind == "break" and unit.form != "that"
+        # "If fever persists, there is still an effusion" ends at its comma.
+        is_end = is_end or (opens_sentence and unit.kind == "comma")
+        is_clause = cue.cue is not None and cue.cue.reach == "clause"
+        if cue.stops_at(unit) or (is_clause and is_end):
+            break
+        if unit.code not in cue.rule.spares:
+            reached.append(unit)
+    return reached
+
+
+def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List the findings that cannot be assessed; what is known to be there is not.
+
+    "The extent of the effusion cannot be assessed" knows of the effusion.
+    """
+    units[at].has_spoken = True
+    if units[at].kind == "limitation before":
+        reached = list_before(units, at, is_hedge=True)
+        clause = units[begin_of_clause(units, at) : at]
+        if first_kind(reversed(clause), ("finding", "comma")) == "comma":
+            # "A right effusion, and the left base cannot be assessed" is of the base.
+            reached = []
+    else:
+        reached = list_behind(units, at)
+    known = {DEFINITE, "known"}
+    return [
+        unit for unit in reached if forms_of_own_words(units, unit).isdisjoint(known)
+    ]
+
+
+def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what a reservation is about: what is denied before it."""
+    return units[:at]
+
+
+def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what an earlier examination showed: "was seen on the prior film"."""
+    units[at].has_spoken = True
+    begin = begin_of_clause(units, at)
+    behind = rest_of_clause(units, at)
+    clause = [*units[begin:at], *behind]
+    is_told = (
+        (begin > 0 and units[begin - 1].code == "there was")
+        or any(unit.form in WORDS["told"] for unit in behind)
+        or any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
+    )
+    if is_told:
+        return [unit for unit in clause if unit.kind in ("finding", "anatomy")]
+    return []
+
+
 _REACHES: Mapping[Category, Callable[[list[TaggedToken], int], list[TaggedToken]]] = {
-    "negated": denied,
-    "doubted": denied,
-    "mimic": denied,
-    "ended": ended,
-    "hedged": hedged,
-    "setting": hedged,
-    "alternative": alternatives,
-    "reservation": reserved,
-    "past": is_past,
-    "examination": is_seen_then,
-    "aim": is_set_aside,
-    "recommendation": is_set_aside,
-    "repositioning": is_set_aside,
-    "condition": is_set_aside,
-    "relative": is_set_aside,
-    "limitation": is_not_assessed,
+    "negated": _denied,
+    "doubted": _denied,
+    "mimic": _denied,
+    "ended": _ended,
+    "hedged": _hedged,
+    "setting": _hedged,
+    "alternative": _alternatives,
+    "reservation": _reserved,
+    "past": list_behind,
+    "examination": _seen_then,
+    "aim": _set_aside,
+    "recommendation": _set_aside,
+    "repositioning": _set_aside,
+    "condition": _set_aside,
+    "relative": _set_aside,
+    "limitation": _not_assessed,
 }
-"""What cues of a category reach."""
+"""What cues of a category reach, by the units of a sentence and the cue's position."""

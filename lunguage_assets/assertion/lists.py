@@ -8,7 +8,7 @@ which words of a single cue do, its entry says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from itertools import takewhile
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.units import (
@@ -22,44 +22,33 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 
-Says = Meant | Literal["undecided", "reserved", ""]
-"""What a cue makes of what it reaches.
-
-`undecided`: what is denied there is left open. `reserved`: what is denied is doubted.
-"""
-
 COURSES = frozenset({"no_change", "improved", "worsened"})
 """Columns of words that say how something has changed."""
 STATEMENT_BEGINS = COURSES | {"severity", "measurement"}
 """Columns of words that begin a statement of their own: "no effusion, mild edema"."""
+JUDGED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
+"""What can be there or not."""
+NEAR = 8
+"""Units that are looked through for what belongs together."""
 
-ASIDES: frozenset[Kind] = frozenset({"recommendation", "aim", "condition", "relative"})
-_ENDS_BEHIND = ASIDES | {"break", "ended", "negated before"}
-_ENDS_BEHIND_MEMBER: Mapping[Says, frozenset[str]] = {
-    # "Likely opacity suggesting pneumonia": the second hedge has a list of its own.
-    "hedged": frozenset({"with", "copula", "hedged", "negated"}),
-    "aside": frozenset({"with", "copula", "hedged", "negated"}),
-    "past": frozenset({"with", "copula", "hedged", "negated"}),
-    "negated": frozenset(),
-    "doubted": frozenset(),
+_ENDS: frozenset[Kind] = frozenset(
+    {"break", "ended", "negated before", "recommendation", "aim", "condition"}
+)
+_ENDS_BEFORE: frozenset[Kind] = _ENDS | {"negated", "hedged", "with"}
+# "Likely opacity suggesting pneumonia": the second hedge has a list of its own.
+_STATES: frozenset[Kind] = frozenset({"with", "copula", "hedged", "negated"})
+_ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
+    "hedged": _STATES,
+    "aside": _STATES,
+    "past": _STATES,
     "ended": frozenset({"copula", "comma", "negated"}),
 }
-_ENDS_BEFORE = _ENDS_BEHIND | {"negated", "hedged", "with"}
-BETWEEN_STATEMENTS = _ENDS_BEFORE | {"comma", "and", "copula"}
-_BEGINS_CLAUSE = ("negated", "break", "hedged", "past", "copula", "")
+_BEGINS_CLAUSE = ("negated", "break", "hedged", "past", "copula")
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
-_FINDING = frozenset({"finding"})
-_JUDGED = frozenset({"finding", "abnormal", "normal"})
-_REACHED: Mapping[Says, frozenset[str]] = {
-    "hedged": frozenset({"finding", "abnormal"}),
-    "negated": _JUDGED,
-    "doubted": _JUDGED,
-}
 _SYMPTOM = "PATIENT INFO."
 _AHEAD = 30
 """Units that are looked through for an "or"."""
-NEAR = 4
 
 
 def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -70,22 +59,24 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         at: position of the cue.
     """
     cue = units[at]
-    reached = _REACHED.get(cue.makes, _FINDING)
+    is_judging = cue.denies or cue.makes == "hedged"
     members: list[TaggedToken] = []
     has_member = False
     for position in range(at + 1, len(units)):
         unit = units[position]
-        if _ends_behind(units, position, cue, has_member=has_member):
-            members += _denied_next(units, position, cue) if has_member else []
+        if _ends_behind(unit, cue, has_member=has_member):
             break
-        if unit.kind in reached:
+        if (
+            has_member
+            and unit.kind == "hedged"
+            and units[position - 1].kind == "copula"
+        ):
+            # "Without fever this is more likely edema"
+            break
+        if unit.kind == "finding" or (is_judging and unit.kind in JUDGED):
             members.append(unit)
-            # An adjective ends the list of "not enlarged, stable"; "no enlarged,
-            # calcified nodes" goes on to its noun.
-            is_noun = unit.kind == "finding" or not cue.denies
-            has_member = is_noun or cue.reaches_next
-        elif unit.kind in ("hedged", "hedged before", "link") and cue.denies:
-            unit.negate(cue)
+            # "No enlarged, calcified nodes" goes on to its noun.
+            has_member = has_member or unit.kind == "finding"
         elif unit.kind in ("comma", "and", "with") and not _goes_on(
             units, position, cue, has_member=has_member
         ):
@@ -93,45 +84,29 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return members
 
 
-def _denied_next(
-    units: list[TaggedToken], at: int, cue: TaggedToken
-) -> list[TaggedToken]:
-    """ "Likely atelectasis, not pneumonia": what is likely is the denial, too."""
-    if cue.makes != "hedged" or not _is_denied_next(units, at):
-        return []
-    denied = finding_beside(units, at, 1)
-    return [] if denied is None else [denied]
-
-
-def _ends_behind(
-    units: list[TaggedToken], at: int, cue: TaggedToken, *, has_member: bool
-) -> bool:
+def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
     """Whether the list behind a cue ends at a unit that is no joint.
 
     Args:
-        units: of the sentence.
-        at: position of the unit.
+        unit: in question.
         cue: whose list it is.
         has_member: whether the list has a member already.
     """
-    unit = units[at]
-    if unit.kind in _ENDS_BEHIND or cue.stops_at(unit):
-        return True
-    # "Without fever this is more likely edema"
-    if has_member and unit.kind == "hedged" and units[at - 1].kind == "copula":
+    if unit.kind in _ENDS or cue.stops_at(unit):
         return True
     # "Neither enlarged nor displaced", "favored over pneumonia"
     if unit.kind == "negated" and (cue.denies or unit.doubts):
         return True
     # What is felt is now: "history of asthma, cough".
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
-    return has_member and (is_felt or unit.kind in _ENDS_BEHIND_MEMBER[cue.makes])
+    ends = _ENDS_BEHIND_MEMBER.get(cue.makes, frozenset())
+    return has_member and (is_felt or unit.kind in ends)
 
 
 def _goes_on(
     units: list[TaggedToken], at: int, cue: TaggedToken, *, has_member: bool
 ) -> bool:
-    """Whether a list goes on behind a joint.
+    """Whether a list goes on behind a joint, or something else is stated there.
 
     Args:
         units: of the sentence.
@@ -139,81 +114,45 @@ def _goes_on(
         cue: whose list it is.
         has_member: whether the list has a member before the joint.
     """
-    is_hedge = cue.makes == "hedged"
     joint = units[at]
+    is_hedge = cue.makes == "hedged"
     if joint.form == "/":
         return True
     if not has_member:
         return not is_hedge
-    if is_hedge and _is_denied_next(units, at + 1):
-        return True
-    # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
     if cue.reaches_next and (is_hedge or joint.kind != "comma"):
+        # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
         return False
-    return not _begins_statement(units, at, is_hedge=is_hedge)
-
-
-def _begins_statement(units: list[TaggedToken], at: int, *, is_hedge: bool) -> bool:
-    """Whether something else is stated behind a joint.
-
-    Args:
-        units: of the sentence.
-        at: position of the joint.
-        is_hedge: whether the list is one of a hedge.
-    """
-    behind = at + 1
-    while kind_at(units, behind) in ("and", "comma", "with"):
-        behind += 1
-    if kind_at(units, behind) == "alternative":
-        # "No effusion, or edema": the "or" goes on with the list.
+    statement = units[at + 1 : at + _AHEAD]
+    while statement and statement[0].kind in ("and", "comma", "with"):
+        statement = statement[1:]
+    if not statement or statement[0].kind in _BEGINS_CLAUSE:
         return False
-    statement = units[behind : behind + _AHEAD]
-    if kind_at(units, behind) in _BEGINS_CLAUSE or _describes_anatomy(statement):
-        return True
-    if is_hedge and units[at].kind == "and":
+    if _describes_anatomy(statement):
+        return False
+    if is_hedge and joint.kind == "and":
         # "May represent edema and small effusion": the size is on the list.
-        return False
-    is_stated = _states_something(units[at - 1], statement, is_hedge=is_hedge)
-    return is_stated and first_kind(statement, _BEFORE_OR) != "alternative"
-
-
-def _is_denied_next(units: list[TaggedToken], at: int) -> bool:
-    return kind_at(units, at) == "negated" and units[at].reaches_next
-
-
-def _states_something(
-    before: TaggedToken, statement: list[TaggedToken], *, is_hedge: bool
-) -> bool:
-    """Whether the first word is one of size or course, or a hedge of its own.
-
-    Args:
-        before: the unit before the joint.
-        statement: what follows the joint.
-        is_hedge: whether the list is one of a hedge.
-    """
-    if before.kind == "seen":
-        # "No effusion is seen (blunting may be scar)": its verb has closed the list.
         return True
     first = first_beyond(statement, ("place", "other")) or statement[-1]
-    is_size = first.code in STATEMENT_BEGINS
-    is_described = is_size and first.kind in ("word", "abnormal")
-    # "No effusion, calcified granulomas": what is hardly ever denied.
-    is_stated = not is_hedge and first.form in WORDS["stated"]
-    # "No fracture, findings compatible with emphysema"
-    return is_described or is_stated or first.kind == "hedged"
+    is_stated = (
+        # "No effusion is seen (blunting may be scar)": its verb has closed the list.
+        units[at - 1].kind == "seen"
+        or first.code in STATEMENT_BEGINS
+        # "No effusion, calcified granulomas": what is hardly ever denied.
+        or first.form in WORDS["stated"]
+        # "No fracture, findings compatible with emphysema"
+        or first.kind == "hedged"
+    )
+    return not is_stated or first_kind(statement, _BEFORE_OR) == "alternative"
 
 
 def _describes_anatomy(statement: list[TaggedToken]) -> bool:
     """Whether a part of the body is described: "... and the heart is large"."""
-    is_anatomy_named = False
-    for unit in statement:
-        # "The heart is ...", "tortuous aorta"
-        if unit.kind == "normal" or (is_anatomy_named and unit.kind == "copula"):
-            return True
-        if unit.kind in JOINTS or unit.kind in ("finding", "break", "copula"):
-            return False
-        is_anatomy_named = is_anatomy_named or unit.kind == "anatomy"
-    return False
+    ends = (*JOINTS, "finding", "break")
+    kinds = [
+        unit.kind for unit in takewhile(lambda unit: unit.kind not in ends, statement)
+    ]
+    return "anatomy" in kinds and ("copula" in kinds or "normal" in kinds)
 
 
 def list_before(
@@ -232,31 +171,28 @@ def list_before(
     cue = units[at]
     is_plural = cue.form in WORDS["plural_verbs"]
     is_list = is_plural or is_or
-    is_of_last = is_hedge and not is_plural
     is_joined = True
     members: list[TaggedToken] = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
-        if not members and _stands_between(units, position, at):
+        # "Is probably not seen", "the edema that has cleared"
+        is_relative = unit.kind == "break" and unit.form in ("which", "that")
+        if not members and (unit.kind == "hedged" or is_relative):
             continue
+        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
+        if is_serial and is_hedge and not is_plural:
+            break
         if _ends_before(unit, cue, has_member=bool(members), is_or=is_or):
             break
-        if is_of_last and _is_serial(units, position):
-            break
         if unit.kind in JOINTS:
-            is_list |= unit.kind != "comma"
-            is_joined |= is_list
+            is_list = is_list or unit.kind != "comma"
+            is_joined = is_joined or is_list
         elif unit.kind == "finding":
             if not is_joined:
                 break
             members.append(unit)
             is_joined = False
     return members
-
-
-def _is_serial(units: list[TaggedToken], at: int) -> bool:
-    """Whether an "and" stands behind a comma."""
-    return units[at].kind == "and" and kind_at(units, at - 1) == "comma"
 
 
 def _ends_before(
@@ -270,37 +206,16 @@ def _ends_before(
         has_member: whether the list has a member already.
         is_or: the cue is an "or".
     """
-    if is_or and _ends_alternatives(unit, has_member=has_member):
+    # "Opacity, atelectasis or pneumonia": the sign is there; "effusion and edema or
+    # pneumonia": so is the effusion.
+    is_sign = has_member and unit.kind == "finding" and unit.name in WORDS["signs"]
+    if is_or and (is_sign or unit.kind == "and"):
         return True
     # "The effusion is small, edema is absent": a verb ends the list.
     is_verb = has_member and unit.kind in ("copula", "link", "seen")
     # "Scarring, either atelectasis or pneumonia": the list begins here.
     is_end = unit.kind in _ENDS_BEFORE or unit.form == "either"
     return is_end or is_verb or cue.stops_at(unit)
-
-
-def _ends_alternatives(unit: TaggedToken, *, has_member: bool) -> bool:
-    """Whether the alternatives of an "or" end at a unit before it."""
-    if unit.kind == "finding":
-        # "Opacity, atelectasis or pneumonia": the sign is there.
-        return has_member and unit.name in WORDS["signs"]
-    # "Effusion and edema or pneumonia": the effusion is there. What stands before
-    # another "or" is that one's.
-    is_end = unit.kind == "and" or (unit.kind == "alternative" and has_member)
-    return is_end and unit.form != "/"
-
-
-def _stands_between(units: list[TaggedToken], position: int, at: int) -> bool:
-    """Whether a word stands between a cue and what it is said of before it.
-
-    "Is probably not seen", "the edema that has cleared".
-    """
-    unit = units[position]
-    if unit.kind == "hedged":
-        return True
-    if unit.kind != "break" or unit.form not in ("which", "that"):
-        return False
-    return first_beyond(units[position + 1 : at], ("copula", "other", "seen")) is None
 
 
 def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken | None:
@@ -311,14 +226,14 @@ def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken 
         at: position of the joint.
         step: 1 to look behind it, -1 to look before it.
     """
+    before = units[max(0, at - _AHEAD) : at]
+    beside = units[at + 1 : at + _AHEAD] if step > 0 else before[::-1]
     between = {*OWN_WORDS, "preposition", "comma", "hedged"}
-    behind = units[at + 1 : at + _AHEAD]
-    beside = behind if step > 0 else reversed(units[max(0, at - _AHEAD) : at])
     for unit in beside:
         if unit.kind == "finding":
             return unit
         # "Edema or, less likely, pneumonia"
-        is_doubt = step > 0 and unit.kind == "negated" and unit.doubts
+        is_doubt = step > 0 and unit.doubts
         if unit.kind not in between and not is_doubt:
             return None
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lunguage_assets.assertion.ends import unite_with_neighbours
+from lunguage_assets.assertion.compositions import compose
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import vocabulary_of_cues
@@ -41,7 +41,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     units = tag(phrase, vocabulary_of_cues(), "find")
     if not any(unit.kind in _DENIALS for unit in units):
         return (Segment(phrase, is_denied=False),)
-    unite_with_neighbours(units)
+    compose(units)
     segments: list[Segment] = []
     begin = 0
     denial: TaggedToken | None = None

@@ -32,63 +32,41 @@ def restore_sides(units: list[TaggedToken]) -> None:
             # What is said next of a part of the body is said of it.
             subject = unit if unit.kind == "finding" else None
         elif subject is not None and kind_at(units, at - 1) in _JOINTS:
-            statement = list(
-                takewhile(lambda unit: unit.kind not in _JOINTS, units[at:])
-            )
-            if statement and not has_kind(statement, "finding", "anatomy"):
-                _restore(units, at, statement, subject)
+            _restore(units, at, subject)
         at += 1
 
 
-def _restore(
-    units: list[TaggedToken],
-    at: int,
-    statement: list[TaggedToken],
-    subject: TaggedToken,
-) -> None:
+def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     """Give a statement its subject, where it speaks of the other side.
 
     Args:
         units: of the sentence; changed in place.
         at: where the statement begins.
-        statement: its units.
         subject: the finding that was named before.
     """
+    statement = list(takewhile(lambda unit: unit.kind not in _JOINTS, units[at:]))
+    if not statement or has_kind(statement, "finding", "anatomy"):
+        return
     first = statement[0]
-    sides = list(filter(_is_side, statement))
-    predicates = list(filter(_is_predicate, statement))
-    ones = [i for i, unit in enumerate(statement, at) if unit.form in WORDS["one"]]
-    if ones and first.code in ("measurement", "severity"):
-        # "... but a small one on the right"
-        units[ones[0]] = subject.copy()
+    for position, unit in enumerate(statement, at):
+        if unit.form in WORDS["one"] and first.code == "measurement":
+            # "... but a small one on the right"
+            units[position] = subject.copy()
+            return
+    predicates = [
+        unit for unit in statement if unit.kind in _PREDICATES or unit.code in COURSES
+    ]
+    if not predicates or not any(unit.form in WORDS["sides"] for unit in statement):
         return
-    if not sides or not predicates:
-        return
-    if _is_side(first):
-        _read_bare_not(units, at, statement[-1])
-        units.insert(at + 1, subject.copy())
-    elif first.kind == "negated":
-        # "... but not on the right"
-        units.insert(at + 1, subject.copy())
-    elif first is predicates[0]:
-        units.insert(at, subject.copy())
-
-
-def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None:
-    """Read the "not" of "the left has gone, the right has not": it is still there."""
-    if last.kind != "negated":
-        return
-    last.has_spoken = True
-    if has_kind(units[:at], "ended"):
-        last.become(UNKNOWN)
-    else:
-        # "... is seen on the left, the right is not"
-        last.become(LexiconEntry("negated before", cue=last.cue))
-
-
-def _is_predicate(unit: TaggedToken) -> bool:
-    return unit.kind in _PREDICATES or unit.code in COURSES
-
-
-def _is_side(unit: TaggedToken) -> bool:
-    return unit.kind == "place" and unit.form in WORDS["sides"]
+    units[at - 1].become(LexiconEntry("break"))
+    last = statement[-1]
+    if first.form in WORDS["sides"] and last.kind == "negated":
+        # "The left has gone, the right has not": it is there. "It is seen on the left,
+        # the right is not": it is not.
+        last.has_spoken = True
+        is_there = has_kind(units[:at], "ended")
+        said = UNKNOWN if is_there else LexiconEntry("negated before", cue=last.cue)
+        last.become(said)
+    # "... but not on the right", "the right is unchanged"; "... none on the right"
+    is_behind = first is not predicates[0] or first.kind == "negated"
+    units.insert(at + is_behind, subject.copy())

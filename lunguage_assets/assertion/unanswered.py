@@ -92,7 +92,8 @@ def speaks(words: str) -> bool:
 def harmless_words() -> frozenset[str]:
     """Read the words that reports use and that say nothing of doubt."""
     file = read_as(cue_path("harmless"), _Harmless)
-    return frozenset({*file.counted, *file.grammar}) | WORDS["properties"]
+    listed = frozenset({*file.counted, *file.grammar})
+    return listed | WORDS["properties"] | WORDS["of_cause"]
 
 
 class _Part(NamedTuple):

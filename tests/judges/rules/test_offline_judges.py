@@ -179,7 +179,7 @@ DISMISSED = [
     "This reflects atelectasis rather than <finding>.", "More likely atelectasis than <finding>.",
     "Pneumonia is more likely than <finding>.", "Favor atelectasis over <finding>.",
     "Atelectasis is favored over <finding>.", "Less likely <finding> than pneumonia.",
-    "Likely atelectasis and not <finding>.", "Likely not <finding>.", "Atelectasis instead of <finding>.",
+    "Likely not <finding>.", "Atelectasis instead of <finding>.",
 ]  # fmt: skip
 DENIED = [
     "Probably not <finding>.", "<finding> is probably not present.", "<finding> is not favored.",
