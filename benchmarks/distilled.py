@@ -22,12 +22,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from lunguage_assets.explicit.distilled.learning import distil, shortcomings
-from lunguage_assets.explicit.distilled.panel_scores import panel_scores
-from lunguage_assets.explicit.distilled.scorer import (
-    DistilledScorer,
-    distilled_encoder,
-    scorer_file,
+from lunguage_assets.explicit.distilled.judge import DistilledJudge, distilled_encoder
+from lunguage_assets.explicit.distilled.learning import (
+    distil,
+    panel_scores,
+    shortcomings,
 )
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.probability import published_anchors
@@ -51,20 +50,20 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     panel = simulated_panel_scores(options.home, options.batch, options.judges)
-    encoder = distilled_encoder(options.encoder, "", "cpu")
+    encoder = distilled_encoder(options.encoder)
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
-        rows = distil(panel, encoder, Path(folder), "simulated")
+        rows = distil(panel, encoder, Path(folder))
         print(f"distilled in {time.process_time() - began:,.0f} s of a processor")
         columns = ["test", "n", "rmse", "spearman", "coverage"]
         print(rows[columns].round(2).to_string(index=False, na_rep=""))
         print("falls short:", "; ".join(shortcomings(rows)) or "nothing")
         print(f"mean of the same phrases: rmse {phrase_mean_error(panel):.2f}")
-        scorer = DistilledScorer(scorer_file(Path(folder)), "cpu")
+        student = DistilledJudge("student", Path(folder))
     sentences = np.resize(panel["masked_sentence"].to_numpy(), options.score)
     distinct = [f"{sentence} ({i})" for i, sentence in enumerate(sentences)]
     began = time.process_time()
-    scorer.scores(distinct)
+    student.scores(distinct)
     rate = options.score / (time.process_time() - began)
     peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{rate:,.0f} sentences a second; {peak_gb:.1f} GB")

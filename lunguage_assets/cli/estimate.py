@@ -12,7 +12,6 @@ import click
 
 from lunguage_assets.cli.options import (
     FILE,
-    FIT_OPTION,
     HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 @PRESET_OPTION
 @STRUCTURER_OPTION
 @RANKER_OPTION
-@FIT_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
 @configured()

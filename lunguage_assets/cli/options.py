@@ -47,13 +47,6 @@ STRUCTURER_OPTION = click.option(
     help="Who reads findings in raw reports: 'rules' or a model of the judges file; "
     "default: what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
 )
-FIT_OPTION = click.option(
-    "--fit",
-    type=click.Choice(["panel", "distilled"]),
-    help="Who fits new batches: the judges, or the model of `lunguage distill`; "
-    "default: settings.toml. Batches that judges have fitted stay as they are; 'panel' "
-    "fits scored ones again.",
-)
 RANKER_OPTION = click.option(
     "--ranker",
     help="One judge; default: 'panel', all judges pooled (of another preset than the "

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
-    FIT_OPTION,
     HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     help="Where release/<ranker>/ goes; default: the home.",
 )
 @RANKER_OPTION
-@FIT_OPTION
 @REBUILD_OPTION
 @click.option(
     "--processes",

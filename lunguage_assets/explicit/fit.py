@@ -378,8 +378,8 @@ class FitPanel:
             examples = self._examples.draw(opponent[rows], example_draws)
             turned = is_second[rows, number]
             if isinstance(judge, Scorer):
-                mu, _ = judge.scores(sentences.tolist())
-                opponent_mu, _ = judge.scores(examples.tolist())
+                mu = judge.scores(sentences.tolist())
+                opponent_mu = judge.scores(examples.tolist())
                 has_won = np.where(mu == opponent_mu, turned, mu > opponent_mu)
                 # Without a score of both the answer is invalid.
                 is_valid = ~np.isnan(mu + opponent_mu)

@@ -59,7 +59,6 @@ def fit_pairs(
     panel: Sequence[Judge],
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
-    scored: pd.DataFrame | None = None,
 ) -> FitTables:
     """Fit every tentative finding and read its probability off its score.
 
@@ -74,8 +73,6 @@ def fit_pairs(
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: options of the fit, seed, position.
-        scored: sentences that a distilled model has scored, which need no fit
-            (`distilled.scoring.score_sentences`).
 
     Returns:
         Probabilities by study and row, and the plays by sentence key and step; the log
@@ -96,23 +93,17 @@ def fit_pairs(
     keys = masked.map(sentence_key, na_action="ignore")
     sentences = masked.set_axis(keys).dropna()
     sentences = sentences[~sentences.index.duplicated()].sort_index()
-    scores = []
-    if scored is not None:
-        scores.append(scored)
-        sentences = sentences.drop(scored.index)
     fit_of_sentence = _distinct_fits(sentences, panel)
     fits = fit_sentences(
         sentences.groupby(fit_of_sentence).first().tolist(), reference, panel, settings
     )
     # Sentences of one fit have one score, which all their pairs share.
-    scores.append(
-        _scores(fits, reference).loc[fit_of_sentence].set_axis(sentences.index)
-    )
+    scores = _scores(fits, reference).loc[fit_of_sentence].set_axis(sentences.index)
     pairs = rows[["finding_id", "study_id", "same_name_in_sentence"]].assign(
         phrases=rows["finding_id"].map(hedges.set_index("finding_id")["phrases"]),
         sentence_key=keys.fillna(""),
     )
-    pairs = pairs.join(pd.concat(scores), on="sentence_key")
+    pairs = pairs.join(scores, on="sentence_key")
     log = fit_log(fits, fit_of_sentence, panel, reference)
     return FitTables(_with_probabilities(pairs, ranking, calibration), log)
 
@@ -133,7 +124,7 @@ def _distinct_fits(sentences: pd.Series, panel: Sequence[Judge]) -> pd.Series:
     blocks = []
     for start in range(0, len(sentences), _SENTENCES_READ_AT_ONCE):
         block = sentences.iloc[start : start + _SENTENCES_READ_AT_ONCE].tolist()
-        blocks.append(pd.DataFrame([scorer.scores(block)[0] for scorer in scorers]).T)
+        blocks.append(pd.DataFrame([scorer.scores(block) for scorer in scorers]).T)
     scores = pd.concat(blocks).set_axis(sentences.index)
     return scores.groupby(list(scores), dropna=False, sort=False).ngroup()
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lunguage_assets.explicit.distilled.scorer import (
-    DistilledScorer,
+from lunguage_assets.explicit.distilled.judge import (
+    DistilledJudge,
     scorer_file,
     scorer_identity,
 )
@@ -21,7 +21,6 @@ from lunguage_assets.judges.opening import JudgeContext, open_model_judge
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.scoring import ScorerJudge
 
 
 def open_judge(
@@ -76,9 +75,7 @@ def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
         ConfigurationError: a distilled model is not there.
     """
     if slot.provider == "distilled":
-        file = scorer_file(Path(slot.folder).expanduser())
-        scorer = DistilledScorer(file)
-        return ScorerJudge(key, scorer.identity, scorer.scores)
+        return DistilledJudge(key, Path(slot.folder).expanduser())
     if slot.provider == "cues":
         return CuesJudge.bundled(key)
     return LexiconJudge.bundled(key)

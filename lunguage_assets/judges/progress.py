@@ -36,25 +36,6 @@ class Fitting:
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
-    """How far a distilled model has got with a piece of work.
-
-    Attributes:
-        work: what it does.
-        done: steps that are done.
-        total: all its steps.
-    """
-
-    work: str
-    done: int
-    total: int
-
-    def line(self) -> str:
-        """Describe it for a terminal."""
-        return f"{self.work}: {self.done:,} of {self.total:,}"
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """What was added to the asking of a judge, or the sum of it.
 
@@ -134,7 +115,7 @@ class Meter:
         return list(self._total_by_judge.values())
 
 
-Report = Progress | Fitting | Learning
+Report = Progress | Fitting
 
 _listeners: list[Callable[[Report], None]] = []
 
@@ -144,24 +125,6 @@ def announce(report: Report) -> None:
     # Copied: another thread may stop listening meanwhile.
     for listener in tuple(_listeners):
         listener(report)
-
-
-def steps_of(work: str, total: int) -> Callable[[int], None]:
-    """Begin to announce the steps of some work.
-
-    Returns:
-        A function that is told how many more steps are done.
-    """
-    done = 0
-
-    def step(more: int = 1) -> None:
-        nonlocal done
-        done += more
-        announce(Learning(work, done, total))
-
-    # The work is shown before its first step is done.
-    step(0)
-    return step
 
 
 @contextmanager

@@ -32,12 +32,8 @@ class Scorer(Protocol):
     def identity(self) -> str:
         """Names everything that changes a score."""
 
-    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Score sentences, each without regard to the others.
-
-        Returns:
-            mu and mu_sd of each sentence, NaN where it cannot say.
-        """
+    def scores(self, masked_sentences: Sequence[str]) -> Floats:
+        """Score sentences, each without regard to the others; NaN: it cannot say."""
 
 
 class ScorerJudge:
@@ -56,14 +52,14 @@ class ScorerJudge:
         self,
         key: str,
         identity: str,
-        compute: Callable[[Sequence[str]], tuple[Floats, Floats]],
+        compute: Callable[[Sequence[str]], Floats],
         method: str = "",
     ) -> None:
         self.key = key
         self.identity = identity
         self._compute = compute
         self._method = method or identity
-        self._score_by_sentence: dict[str, tuple[float, float]] = {}
+        self._score_by_sentence: dict[str, float] = {}
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -71,19 +67,17 @@ class ScorerJudge:
         """Answer every question as invalid."""
         return [ExtractionAnswer((), valid=False) for _ in questions]
 
-    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
+    def scores(self, masked_sentences: Sequence[str]) -> Floats:
         """Score sentences as any `Scorer` does."""
         unknown = sorted(set(masked_sentences) - self._score_by_sentence.keys())
         if len(self._score_by_sentence) + len(unknown) > _MOST_REMEMBERED:
             self._score_by_sentence.clear()
             unknown = sorted(set(masked_sentences))
         if unknown:
-            mu, mu_sd = self._compute(unknown)
-            scores = zip(mu.tolist(), mu_sd.tolist(), strict=True)
+            scores = self._compute(unknown).tolist()
             self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
-        rows = [self._score_by_sentence[sentence] for sentence in masked_sentences]
-        mu, mu_sd = np.array(rows, dtype=np.float64).reshape(-1, 2).T
-        return mu, mu_sd
+        scores = [self._score_by_sentence[sentence] for sentence in masked_sentences]
+        return np.array(scores, dtype=np.float64)
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """Choose the sentence with the higher score (explicit.md section 6).
@@ -92,8 +86,8 @@ class ScorerJudge:
         from the two sentences and the method, the same coin whichever is shown first.
         Between identical sentences it falls on the position, anew for every replicate.
         """
-        mu_1, _ = self.scores([question.sentence_1 for question in questions])
-        mu_2, _ = self.scores([question.sentence_2 for question in questions])
+        mu_1 = self.scores([question.sentence_1 for question in questions])
+        mu_2 = self.scores([question.sentence_2 for question in questions])
         choices: list[Choice] = []
         for question, difference in zip(questions, (mu_1 - mu_2).tolist(), strict=True):
             is_first = difference > 0

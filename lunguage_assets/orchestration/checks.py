@@ -23,13 +23,14 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
+from lunguage_assets.explicit.distilled.judge import DistilledJudge
 from lunguage_assets.explicit.distilled.learning import shortcomings
-from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import (
     GUARANTEES,
     violations_between,
 )
 from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.trust import doubt
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.quality.rules import broken_studies
@@ -205,7 +206,7 @@ def answers_usable(
 
 
 _IMPROVE_THE_MODEL = (
-    "p of scored sentences is less than the panel's. Let the panel fit more sentences "
+    "What it says is less than what the panel says. Let the panel fit more sentences "
     "of such phrases (docs/distilled.md), then `lunguage distill` again; or name a "
     "larger encoder."
 )
@@ -224,24 +225,24 @@ def as_good_as_the_panel(scorer: pd.DataFrame) -> dg.AssetCheckResult:
 
 
 @named_check
-def scored_as_tested(scorer: pd.DataFrame, fitted: pd.DataFrame) -> dg.AssetCheckResult:
-    """Scores that a distilled model gives are those of a model that did well.
+def well_taught(panel: Sequence[Judge], fitted: pd.DataFrame) -> dg.AssetCheckResult:
+    """A distilled model that is a judge did well in its test.
 
-    And they are of sentences like those that it learnt from.
+    And it was asked of sentences like those that it learnt from.
 
     Args:
-        scorer: DISTILLED_SCORER of the ranker.
+        panel: the judges that fitted.
         fitted: FITTED_PROBABILITIES of the batch.
     """
+    taught = [judge for judge in panel if isinstance(judge, DistilledJudge)]
+    problems = [problem for judge in taught for problem in judge.shortcomings]
     # A sentence is fitted once, however many findings it has.
     stops = fitted.drop_duplicates("sentence_key")["stop"]
-    unlike = int((stops == OUT_OF_DISTRIBUTION).sum())
-    read_by_model = int((stops == "scored").sum()) + unlike
-    problems = shortcomings(scorer)
-    if unlike > FEW_UNLIKE * read_by_model:
+    unlike = int((stops == "no valid answers").sum())
+    if taught and unlike > FEW_UNLIKE * len(stops):
         problems.append(
-            f"{unlike} of {read_by_model} sentences are unlike what it learnt: "
-            "p of their phrases"
+            f"{unlike} of {len(stops)} sentences are unlike what it learnt: p of their "
+            "phrases"
         )
     return check_result(not problems, {}, _IMPROVE_THE_MODEL, "; ".join(problems))
 

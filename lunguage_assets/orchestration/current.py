@@ -17,7 +17,6 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.partitions import partition_key
-from lunguage_assets.orchestration.resources import is_scored, uses_distilled_model
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import fingerprint, is_stored, partition_path
@@ -83,7 +82,7 @@ class Current:
             read = cause.dependency_asset_key
             if read is None:
                 reasons.append("its code, settings or files changed")
-            elif self._counts(asset, read.to_user_string(), keys):
+            elif ON_REQUEST.get(asset) != read.to_user_string():
                 reasons.append(f"{read.to_user_string()} changed")
         if asset == "release_inputs" and not reasons:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
@@ -96,14 +95,6 @@ class Current:
             if version != known.value:
                 reasons.append("a batch or an analysis changed")
         return list(dict.fromkeys(reasons))
-
-    def _counts(self, asset: str, read: str, keys: Sequence[str]) -> bool:
-        """Whether a change of what was read makes a partition stale."""
-        if read == "distilled_scorer" and asset in ("fitted_probabilities", "fit_log"):
-            # Who fitted a batch fits it again: the judges, or the model.
-            uses_model = uses_distilled_model(self._configuration)
-            return uses_model and is_scored(self._configuration, *keys)
-        return ON_REQUEST.get(asset) != read
 
     def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
         """Whether what was materialised is still there.

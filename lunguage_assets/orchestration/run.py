@@ -35,7 +35,6 @@ from lunguage_assets.orchestration.partitions import (
     forget_removed,
     partition_key,
 )
-from lunguage_assets.orchestration.resources import scored_batches
 from lunguage_assets.orchestration.run_plan import Stage, plan
 from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
@@ -114,16 +113,7 @@ class Runner:
     def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
         """List the stages to a release of a ranker, after Dagster knows all changes."""
         self.prepare()
-        fit_again: list[str] = []
-        if self._configuration.fit == "panel":
-            fit_again = scored_batches(self._configuration, ranker)
-        return plan(
-            self._configuration,
-            self.current(),
-            ranker,
-            rebuild=rebuild,
-            fit_again=fit_again,
-        )
+        return plan(self._configuration, self.current(), ranker, rebuild=rebuild)
 
     def prepare(self) -> None:
         """Tell Dagster which batches there are, and what changed outside of it."""

@@ -7,7 +7,7 @@ is executed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lunguage_assets.configuration import Configuration
@@ -75,7 +75,6 @@ def plan(
     ranker: str,
     *,
     rebuild: bool = False,
-    fit_again: Collection[str] = (),
 ) -> list[Stage]:
     """List the stages to the results and the release of a ranker, upstream first.
 
@@ -84,7 +83,6 @@ def plan(
         current: what is current in it.
         ranker: whose results are wanted.
         rebuild: make the reference scale again, although it is current.
-        fit_again: batches that the judges are asked to fit, although they are current.
 
     Returns:
         The stages; none when everything is current.
@@ -99,8 +97,6 @@ def plan(
     stages: list[Stage] = []
     for stage in _all_stages(configuration, ranker):
         reasons = stage.reasons(current)
-        if stage.job == "refit" and stage.batch in fit_again:
-            reasons.append("the judges are to fit it")
         if rebuild and stage.job in REBUILT:
             reasons.append("the scale is to be made again")
         follows = any(map(stage.follows, stages))

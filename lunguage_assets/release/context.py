@@ -34,16 +34,12 @@ from lunguage_assets.release.provenance import (
 )
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
-from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.tables.released import PHRASE_SCALE
 
 ANALYSES = {
     name: table for name, table in TABLES.items() if table.released == "analysis"
 }
-"""What `lunguage analyse` and `lunguage distill` make.
-
-A release shows those that are there.
-"""
+"""What `lunguage analyse` makes; a release shows those that are there."""
 
 _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int"]
 _COUNTS_OF_ROWS = (
@@ -68,7 +64,6 @@ class Release:
         studies: the newest deliveries.
         missing_batches: registered ones that have no result of this ranker.
         processes: as in `parallel.map_studies`.
-        distilled: the model that placed findings of some batches, and of which.
     """
 
     ranker: str
@@ -76,7 +71,6 @@ class Release:
     studies: NewestStudies
     missing_batches: tuple[str, ...] = ()
     processes: int | None = 1
-    distilled: Mapping[str, Any] | None = None
 
     @property
     def batches(self) -> tuple[str, ...]:
@@ -213,7 +207,6 @@ def context_of(
             release.ranking,
             release.batches,
             counted["encoders"],
-            release.distilled,
         ),
         ranking=release.ranking,
         examples=examples,
@@ -272,9 +265,9 @@ def _summary(
         "p": _distribution(own_p),
         **{name: counted[name] for name in _COUNTS_OF_ROWS},
     }
-    # Whether any finding was scored by a distilled model, or any report not read.
-    seldom = {name: counted[name] for name in ("scored", "not_in_english")}
-    return summary | {name: count for name, count in seldom.items() if count}
+    if counted["not_in_english"]:
+        summary["not_in_english"] = counted["not_in_english"]
+    return summary
 
 
 class ShownAnalyses(NamedTuple):
@@ -300,11 +293,7 @@ def shown_analyses(
     """
     version = set(ranking["ranking_version"])
     frames = dict(analyses)
-    # The distilled model is evaluated apart from the others, so it may be stale alone.
-    distilled = frames.get(DISTILLED_SCORER.name)
-    if distilled is not None and set(distilled["ranking_version"]) - version:
-        del frames[DISTILLED_SCORER.name]
-    # The others were made together: where one is of another ranking, all are.
+    # They were made together: where one is of another ranking, all are.
     versions: set[str] = set()
     for frame in frames.values():
         if "ranking_version" in frame.columns:

@@ -20,6 +20,7 @@ import pandas as pd
 from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.explicit.probability import AnchorSet, chosen_anchors
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
@@ -132,7 +133,6 @@ def provenance(
     ranking: pd.DataFrame,
     included: Sequence[str],
     encoders: Sequence[str],
-    distilled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Describe where a release comes from, ready for JSON.
 
@@ -142,7 +142,6 @@ def provenance(
         ranking: its `REFERENCE_RANKING` frame.
         included: keys of the batches in the release, oldest first.
         encoders: sentence encoders that its rows name.
-        distilled: the model that placed findings of some batches, if any.
     """
     configuration = origin.configuration
     members = [str(key) for key in ranking["judges"].iloc[0]]
@@ -192,8 +191,6 @@ def provenance(
         "files": files,
         "batches": batches,
     }
-    if distilled:
-        values["distilled"] = dict(distilled)
     # The last part of a path is enough to know a file by; the rest names a person and a
     # machine. One may stand anywhere: a model in this process is a folder.
     text = _PATH_OF_A_PERSON.sub(r'"\1"', json.dumps(values))
@@ -219,7 +216,12 @@ def language_models(
 def _binding(configuration: JudgesConfiguration, key: str) -> dict[str, Any] | None:
     """Describe what answers under a judge's key; None: no judge has it any more."""
     judge = configuration.judges.get(key)
-    return bound_to(judge) if judge is not None else None
+    if judge is None:
+        return None
+    if judge.provider == "distilled":
+        # Of another model in that folder every result would be stale.
+        return {**bound_to(judge), "model": judge_identity(key, configuration)}
+    return bound_to(judge)
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:

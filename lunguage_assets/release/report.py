@@ -40,12 +40,10 @@ from lunguage_assets.release.published_values import (
     published_experts,
     published_values,
 )
-from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _DESCRIBED_TABLES = {
     **PAPER_TABLES,
-    "distilled_scorer": DISTILLED_SCORER,
     "labels": LABEL_TABLE,
 }
 """Tables whose description the page repeats, by the name that it uses."""
@@ -183,7 +181,6 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         "judge_agreement": _judge_agreement_table(context),
         "expert_agreement": _expert_agreement_table(context),
         "robustness": _robustness_table(context),
-        "distilled": _distilled_table(context),
     }
     available = {name: frame for name, frame in tables.items() if frame is not None}
     return {**context.tables, **available}
@@ -248,13 +245,6 @@ def _robustness_table(context: ReportContext) -> pd.DataFrame | None:
         return None
     changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
     return robustness.groupby("comparisons")[changes].mean().reset_index()
-
-
-def _distilled_table(context: ReportContext) -> pd.DataFrame | None:
-    scorer = context.analyses.get("distilled_scorer")
-    if scorer is None:
-        return None
-    return scorer.drop(columns=list(DISTILLED_SCORER.constant))
 
 
 def _published_mu() -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Tables of analyses: how far judges and experts agree, and what can be trusted.
 
-`lunguage analyse` makes them, and `lunguage distill` the last one. A release shows
-those that are there (`released="analysis"`).
+`lunguage analyse` makes them. A release shows those that are there
+(`released="analysis"`).
 """
 
 from __future__ import annotations

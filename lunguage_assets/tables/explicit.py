@@ -228,7 +228,7 @@ FITTED_PROBABILITIES = Table(
         ),
         integer(
             "steps",
-            "Opponents played; 0 for a place that a distilled model says",
+            "Opponents played",
             maximum=110,
         ),
         integer("answers", "Valid answers used"),
@@ -242,8 +242,6 @@ FITTED_PROBABILITIES = Table(
                 "no opponent left",
                 "no valid answers",
                 "not located",
-                "scored",
-                "unlike what was learnt",
             ),
         ),
         optional_number(
@@ -303,7 +301,6 @@ DISTILLED_SCORER = Table(
         "says what they say, of sentences that it had not seen."
     ),
     partitioned_by=("ranker",),
-    released="analysis",
     key=("test",),
     columns=(
         code(
@@ -326,7 +323,6 @@ DISTILLED_SCORER = Table(
             "the home",
             pattern=whole(A_HASH),
         ),
-        text("ranking_version", "Ranking whose units the scores have"),
     ),
-    constant=("encoder", "sentences", "files", "ranking_version"),
+    constant=("encoder", "sentences", "files"),
 )

@@ -117,7 +117,7 @@ class PlainFit:
         shown = self.reference.examples.sentences[opponent][example]
         coin = bool(random_bits(mix(key, 1))[0])
         if isinstance(judge, Scorer):
-            (score, opponent_score), _ = judge.scores([self.sentence, shown])
+            score, opponent_score = judge.scores([self.sentence, shown])
             if np.isnan(score + opponent_score):
                 return None
             return coin if score == opponent_score else bool(score > opponent_score)

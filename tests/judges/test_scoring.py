@@ -30,15 +30,14 @@ class ByLength:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def scores(self, masked_sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, masked_sentences: Sequence[str]) -> np.ndarray:
         self.asked += masked_sentences
-        mu = np.array(
+        return np.array(
             [
                 np.nan if "Green" in sentence else float(len(sentence))
                 for sentence in masked_sentences
             ]
         )
-        return mu, np.ones(len(mu))
 
 
 def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> (
@@ -96,5 +95,5 @@ def test_a_distilled_model_is_a_candidate_and_nothing_else(
     file.write_text(DISTILLED.format(**fields))
     judges = load_judges(file)
     assert judges.rankers == ("panel", "lexicon", "small")
-    with pytest.raises(ConfigurationError, match="found 0 distilled scorers"):
+    with pytest.raises(ConfigurationError, match="found 0 distilled models"):
         judge_identity("small", judges)

@@ -75,10 +75,6 @@ SAID: dict[str, list[dict[str, Any]]] = {
         {"first": who, "second": "panel", "value": 0.75, "n": 9}
         for who in ("", "dr-nameless")
     ],
-    "distilled_scorer": [
-        {"test": test, "rmse": 2.5, "files": "0a"}
-        for test in ("panel halves", "held-out sentences")
-    ],
 }
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 from simulation import Noise, simulated_corpus
 from tentative_findings import finding, findings_frame
 
-from lunguage_assets.explicit.distilled.panel_scores import panel_scores
+from lunguage_assets.explicit.distilled.learning import panel_scores
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -34,8 +34,10 @@ class World:
         ]
         self.findings = findings_frame(rows)
         self.hedges = HEDGE_PHRASES.frame(
-            [hedge(row, [f"hedge {i % 7}"]) for i, row in enumerate(rows)]
+            [hedge(row, [f"target {str(i)[0]}"]) for i, row in enumerate(rows)]
         )
+        self.anchors = corpus.anchors
+        self.settings = SETTINGS
         made_of = (self.findings, self.hedges, self.vocabulary, self.ranking)
         self.tables = fit_pairs(*made_of, panel, corpus.anchors, SETTINGS)
 

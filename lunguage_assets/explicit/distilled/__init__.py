@@ -1,5 +1,5 @@
-"""A small model that learns a panel's judgement from stored fits, and scores by it.
+"""A small model that learns a panel's judgement from stored fits, and is then a judge.
 
-What it learns from is in `panel_scores.py`, its training and its test in `learning.py`,
-its file in `scorer.py`, the scores of a batch in `scoring.py` (docs/distilled.md).
+What it learns from, its training and its test are in `learning.py`, the judge and its
+file in `judge.py` (docs/distilled.md).
 """

@@ -1,8 +1,9 @@
-"""Trains a distilled model on a panel's scores, and holds it against the panel.
+"""Trains a model on what a panel said of sentences, and holds it against the panel.
 
-docs/distilled.md. It is tested on sentences, and on whole phrases, that it had not
-seen. No truth is known here: the panel's score given all its answers is the measure,
-and the distance between the halves of these answers is what may be expected.
+docs/distilled.md. Nobody is asked: what is learnt from was paid before. The model is
+tested on sentences, and on whole phrases, that it had not seen. No truth is known here:
+the panel's score given all its answers is the measure, and the distance between the
+halves of these answers is what may be expected.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.distilled.scorer import Vectors, encode, write_scorer
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.distilled.judge import Vectors, encode, write_scorer
+from lunguage_assets.explicit.fit import ReferenceScale
+from lunguage_assets.explicit.intervals import panel_posterior
+from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
 from lunguage_assets.explicit.probability import Z95
 from lunguage_assets.hub import SentenceEmbedder
-from lunguage_assets.judges.progress import steps_of
+from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
+
+MIN_SENTENCES = 50
+"""Fitted sentences below which nothing is learnt."""
 
 FOLDS = 4
 
@@ -32,54 +40,136 @@ _USUAL = 0.99
 """Share of held-out sentences that count as like those that were learnt."""
 
 
-def distil(
-    panel: pd.DataFrame, encoder: SentenceEmbedder, folder: Path, ranking_version: str
+def panel_scores(
+    findings: pd.DataFrame,
+    fitted: pd.DataFrame,
+    log: pd.DataFrame,
+    ranking: pd.DataFrame,
+    vocabulary: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Train a scorer, test it, and write it into a folder.
+    """Collect the sentences that a panel has fitted, and what it made of them.
+
+    Args:
+        findings: `FINDINGS` frame of all batches that the panel fitted.
+        fitted: their `FITTED_PROBABILITIES`.
+        log: their `FIT_LOG`.
+        ranking: the `REFERENCE_RANKING` that the fits are of.
+        vocabulary: the `HEDGE_VOCABULARY` that was ranked.
+
+    Returns:
+        A row for each masked sentence: `sentence_key`, `masked_sentence`, the sentence
+        `sent` that it is of, its `phrases`, the panel's `mu`, and `half_0` and
+        `half_1`: mu by either half of the panel's answers.
+
+    Raises:
+        MethodError: too few fitted sentences, or fits of another ranking.
+    """
+    if set(fitted["ranking_version"]) - set(ranking["ranking_version"]):
+        raise MethodError(
+            "fits belong to another ranking. `lunguage run` fits again; then distill."
+        )
+    rows = tentative_rows(findings)
+    rows = rows[rows["mask_state"] == "masked"]
+    key = rows["masked_sentence"].map(sentence_key)
+    sentences = rows.assign(sentence_key=key)[
+        ["sentence_key", "masked_sentence", "sent"]
+    ]
+    fits = fitted[["sentence_key", "phrases", "mu_centre"]].dropna(subset="mu_centre")
+    panel = sentences.drop_duplicates("sentence_key").merge(
+        fits.drop_duplicates("sentence_key"), on="sentence_key"
+    )
+    if len(panel) < MIN_SENTENCES or log.empty:
+        raise MethodError(
+            f"found {len(panel)} sentences that the panel has fitted, with {len(log)} "
+            f"steps in fit_log; expected {MIN_SENTENCES} or more, of 2,000 that "
+            "docs/distilled.md advises. Let the panel fit more reports (`lunguage "
+            "run`), with fit_log = true under [explicit] in settings.toml."
+        )
+    panel = panel.sort_values("sentence_key", ignore_index=True)
+    keys = pd.Index(panel["sentence_key"])
+    halves = _halves(log, keys, ReferenceScale.from_tables(ranking, vocabulary))
+    panel[["half_0", "half_1"]] = np.column_stack(halves)
+    return panel.rename(columns={"mu_centre": "mu"})
+
+
+def _halves(
+    log: pd.DataFrame, keys: pd.Index, reference: ReferenceScale
+) -> list[Floats]:
+    """Score each sentence by every second answer of a judge, and by the others.
+
+    So both halves have all judges.
+
+    Args:
+        log: 'judge=won judge=lost' are two answers.
+        keys: of the sentences.
+        reference: the phrases against which they were played.
+    """
+    # A sentence of several batches is in the log of each, with the same plays.
+    steps = log.drop_duplicates(["sentence_key", "step"])
+    steps = steps[steps["sentence_key"].isin(keys)].sort_values("step")
+    plays = steps.assign(answer=steps["answers"].str.split(" ")).explode("answer")
+    # Split at the last sign: a judge's key may have one of its own.
+    plays[["judge", "answer"]] = plays["answer"].str.rsplit("=", n=1, expand=True)
+    plays = plays[plays["answer"].isin(["won", "lost"])]
+    judge, judges = pd.factorize(plays["judge"], sort=True)
+    half = plays.groupby(["sentence_key", "judge"]).cumcount() % 2
+    sentence = keys.get_indexer(pd.Index(plays["sentence_key"]))
+    phrase = pd.Index(reference.phrases).get_indexer(pd.Index(plays["opponent"]))
+    has_won = (plays["answer"] == "won").astype(np.int64)
+    shape = (2, len(keys), len(judges), len(reference.phrases), 2)
+    counts = np.zeros(shape, dtype=np.int16)
+    np.add.at(counts, (half, sentence, judge, phrase, has_won), 1)
+    scale = (reference.mu, reference.variance)
+    return [panel_posterior(answers, *scale).mean for answers in counts]
+
+
+def distil(
+    panel: pd.DataFrame, encoder: SentenceEmbedder, folder: Path
+) -> pd.DataFrame:
+    """Train a model, test it, and write it into a folder.
 
     Args:
         panel: its scores, as of `panel_scores`.
         encoder: that reads the sentences.
-        folder: of the scorer.
-        ranking_version: of the ranking to which the scores belong.
+        folder: of the model.
 
     Returns:
         A `DISTILLED_SCORER` frame.
     """
     from sklearn.linear_model import BayesianRidge
 
-    sentences = panel["masked_sentence"].tolist()
-    step = steps_of("reading sentences", len(sentences))
-    vectors = encode(encoder, sentences, step)
+    vectors = encode(encoder, panel["masked_sentence"].tolist())
     phrases = panel["phrases"].explode().dropna()
     by_sentence = held_out_scores(vectors, panel, panel["sent"])
     by_phrase = held_out_scores(vectors, panel, phrases)
-    rows = [
-        _distance("panel halves", panel["half_0"], panel["half_1"]),
-        _distance(
-            "held-out sentences", by_sentence["mu"], panel["mu"], by_sentence["sd"]
-        ),
-        _distance("held-out phrases", by_phrase["mu"], panel["mu"], by_phrase["sd"]),
-    ]
-    # What is stored has learnt from everything; what was tested had not.
-    head = BayesianRidge().fit(vectors, panel["mu"])
-    largest_sd = float(by_sentence["sd"].quantile(_USUAL))
-    common = {
-        "encoder": encoder.identity,
-        "sentences": len(panel),
-        "files": write_scorer(folder, head, largest_sd, encoder, set(phrases)),
-        "ranking_version": ranking_version,
-    }
-    return DISTILLED_SCORER.frame([{**row, **common} for row in rows])
+    mu = panel["mu"]
+    tests = pd.DataFrame(
+        [
+            _distance("panel halves", panel["half_0"], panel["half_1"]),
+            _distance("held-out sentences", by_sentence["mu"], mu, by_sentence["sd"]),
+            _distance("held-out phrases", by_phrase["mu"], mu, by_phrase["sd"]),
+        ]
+    )
+    digest = write_scorer(
+        folder,
+        # What is stored has learnt from everything; what was tested had not.
+        BayesianRidge().fit(vectors, mu),
+        encoder,
+        largest_sd=float(by_sentence["sd"].quantile(_USUAL)),
+        phrases=set(phrases),
+        shortcomings=shortcomings(tests),
+    )
+    rows = tests.assign(encoder=encoder.identity, sentences=len(panel), files=digest)
+    return DISTILLED_SCORER.frame(rows.to_dict("list"))
 
 
-def shortcomings(scorer: pd.DataFrame) -> list[str]:
+def shortcomings(tests: pd.DataFrame) -> list[str]:
     """Say why a model should not be used without a second thought; empty: it may.
 
     Args:
-        scorer: `DISTILLED_SCORER` frame.
+        tests: `DISTILLED_SCORER` frame, or its tests alone.
     """
-    by_test = scorer.set_index("test")
+    by_test = tests.set_index("test")
     n, error, coverage = (
         by_test[column]["held-out phrases"] for column in ("n", "rmse", "coverage")
     )

@@ -44,12 +44,10 @@ class RuleJudge(ScorerJudge, ABC):
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
 
-    def _score_all(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        # numpy reads None as NaN where it is told to make numbers. How far the rules
-        # err is not known.
+    def _score_all(self, masked_sentences: Sequence[str]) -> Floats:
+        # numpy reads None as NaN where it is told to make numbers.
         scores = [self.score(sentence) for sentence in masked_sentences]
-        mu = np.array(scores, dtype=np.float64)
-        return mu, np.full(len(mu), np.nan)
+        return np.array(scores, dtype=np.float64)
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]

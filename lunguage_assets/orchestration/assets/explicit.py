@@ -14,7 +14,6 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
@@ -30,7 +29,7 @@ from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     expectations,
-    scored_as_tested,
+    well_taught,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
@@ -48,12 +47,8 @@ from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
-    distilled_model,
-    is_scored,
-    open_distilled_scorer,
     ranking_on_scale,
     require_anchor_phrases,
-    uses_distilled_model,
 )
 from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
@@ -319,12 +314,11 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
     """Return the fitted probabilities, with their log."""
     pool = pool_of_judges(configuration.judges)
     checks: list[Callable[..., dg.AssetCheckResult]] = [expectations]
-    # Where a distilled model fits, the fits rest on it.
-    uses_model = uses_distilled_model(configuration)
-    models: list[str] = []
-    if uses_model:
-        checks.append(scored_as_tested)
-        models.append("distilled_scorer")
+    judges = configuration.judges
+    providers = {judges.judges[key].provider for key in judges.active_judges}
+    has_distilled_judge = "distilled" in providers
+    if has_distilled_judge:
+        checks.append(well_taught)
 
     @dg.multi_asset(
         name="fit_findings",
@@ -340,7 +334,7 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
             "hedge_phrases": dg.AssetIn(partition_mapping=by.extractor_of_batch),
             "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
         },
-        deps=["panels", "anchors_file", *models],
+        deps=["panels", "anchors_file"],
         partitions_def=by.ranker_and_batch,
         pool=pool,
         check_specs=check_specs(
@@ -366,49 +360,35 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
             hedge_vocabulary: the extractor's.
             reference_ranking: the ranker's.
         """
-        keys = context.partition_key.keys_by_dimension
-        ranker = keys["ranker"]
-        settings = configuration.settings
+        ranker = context.partition_key.keys_by_dimension["ranker"]
         require_same_vocabulary(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
         anchors = anchors_of(configuration, reference_ranking)
         inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
         valid = without_invalid(inputs)
-        sentences = (valid["findings"], valid["hedge_phrases"])
-        scored = None
-        if is_scored(configuration, ranker, keys["report_batch"]):
-            ranking_version = str(reference_ranking["ranking_version"].iloc[0])
-            scored = score_sentences(
-                *sentences,
-                reference_ranking,
-                open_distilled_scorer(configuration, ranker, ranking_version),
-                ask_panel=settings.distilled.out_of_distribution == "panel",
-            )
         spending = Spending(context, pool)
         panel = [
             configuration.open_judge(judge, spending.note)
             for judge in configuration.judges.members(ranker)
         ]
         fits = fit_pairs(
-            *sentences,
+            valid["findings"],
+            valid["hedge_phrases"],
             hedge_vocabulary,
             reference_ranking,
             panel,
             anchors,
-            settings.explicit,
-            scored=scored,
+            configuration.settings.explicit,
         )
-        fitted = fits.probabilities
         results = []
-        if uses_model:
-            scorer = distilled_model(configuration, ranker)
-            results.append(scored_as_tested(scorer, fitted))
+        if has_distilled_judge:
+            results.append(well_taught(panel, fits.probabilities))
         yield from stored_valid(
             configuration,
             "fitted_probabilities",
             inputs,
-            {"fitted_probabilities": fitted, "fit_log": fits.log},
+            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
             checks=results,
             spending=spending,
         )

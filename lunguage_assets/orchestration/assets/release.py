@@ -32,14 +32,12 @@ from lunguage_assets.orchestration.metadata import column_schema
 from lunguage_assets.orchestration.outputs import Result, check_specs, versioned
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import distilled_model, scored_batches
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
-from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import Written
 
@@ -166,13 +164,6 @@ def _write_release(configuration: Configuration, ranker: str, folder: Path) -> W
     judges = configuration.judges
     complete = complete_batches(home, ranker)
     registered = [batch.key for batch in home.registered()]
-    scored = {*scored_batches(configuration, ranker)}.intersection(complete)
-    distilled = None
-    if scored:
-        # Values of Python, which JSON can hold.
-        (model,) = distilled_model(configuration, ranker).head(1).to_dict("records")
-        constants = {name: model[name] for name in DISTILLED_SCORER.constant}
-        distilled = {"batches": sorted(scored, key=complete.index), **constants}
     analyses = {name: stored_or_none(home.tables, name, ranker) for name in ANALYSES}
     vocabulary = stored_or_none(home.tables, "hedge_vocabulary", judges.extractor)
     if vocabulary is None:
@@ -185,7 +176,6 @@ def _write_release(configuration: Configuration, ranker: str, folder: Path) -> W
                 studies,
                 tuple(batch for batch in registered if batch not in complete),
                 configuration.processes,
-                distilled,
             ),
             folder,
             read_origin(home, configuration.settings, judges, configuration.prompts),

@@ -12,18 +12,19 @@ import tiny_encoder
 from distilled_world import World
 
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.explicit.distilled import panel_scores, scorer
-from lunguage_assets.explicit.distilled.learning import (
-    distil,
-    held_out_scores,
-    shortcomings,
-)
-from lunguage_assets.explicit.distilled.scorer import (
-    DistilledScorer,
+from lunguage_assets.explicit.distilled import judge, learning
+from lunguage_assets.explicit.distilled.judge import (
+    DistilledJudge,
     distilled_encoder,
     scorer_file,
 )
-from lunguage_assets.explicit.distilled.scoring import score_sentences
+from lunguage_assets.explicit.distilled.learning import (
+    distil,
+    held_out_scores,
+    panel_scores,
+    shortcomings,
+)
+from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.hub import SentenceEmbedder
 
 needs_models = pytest.mark.skipif(
@@ -39,13 +40,13 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> SentenceEmbedder:
     folder = tiny_encoder.save(tmp_path_factory.mktemp("encoder") / "tiny")
-    return distilled_encoder(str(folder), "", "cpu")
+    return distilled_encoder(str(folder))
 
 
 @pytest.fixture
 def model(world: World, encoder: SentenceEmbedder, tmp_path: Path) -> Path:
     """The file of a model that learnt from the panel."""
-    distil(world.panel_scores(), encoder, tmp_path / "model", "v1")
+    distil(world.panel_scores(), encoder, tmp_path / "model")
     return scorer_file(tmp_path / "model")
 
 
@@ -53,12 +54,12 @@ def test_too_few_sentences_or_fits_of_another_ranking_are_refused(
     world: World,
 ) -> None:
     with (
-        mock.patch.object(panel_scores, "MIN_SENTENCES", 121),
+        mock.patch.object(learning, "MIN_SENTENCES", 121),
         pytest.raises(MethodError, match="found 120 sentences"),
     ):
         world.panel_scores()
     with pytest.raises(MethodError, match="another ranking"):
-        panel_scores.panel_scores(
+        panel_scores(
             world.findings,
             world.tables.probabilities.assign(ranking_version="other"),
             world.tables.log,
@@ -91,7 +92,7 @@ def test_no_sentence_is_scored_by_a_model_that_has_seen_its_group(world: World) 
     vectors = known_directions(scores, world)
     phrases = scores["phrases"].explode()
     before = held_out_scores(vectors, scores, phrases)["mu"]
-    is_moved = phrases == "hedge 3"
+    is_moved = phrases == "target 3"
     moved = scores.assign(mu=scores["mu"] + 50.0 * is_moved)
     after = held_out_scores(vectors, moved, phrases)["mu"]
     assert np.allclose(before[is_moved], after[is_moved])
@@ -131,10 +132,10 @@ def test_the_same_answers_give_the_same_file_which_is_private_and_the_only_one(
     world: World, encoder: SentenceEmbedder, model: Path
 ) -> None:
     content = model.read_bytes()
-    rows = distil(world.panel_scores(), encoder, model.parent, "v1")
+    rows = distil(world.panel_scores(), encoder, model.parent)
     assert set(rows["files"]) == {model.stem}
     assert model.read_bytes() == content
-    distil(world.panel_scores().head(60), encoder, model.parent, "v1")
+    distil(world.panel_scores().head(60), encoder, model.parent)
     assert [file.suffix for file in model.parent.iterdir()] == [".safetensors"]
     assert model.parent.stat().st_mode & 0o077 == 0
 
@@ -142,27 +143,46 @@ def test_the_same_answers_give_the_same_file_which_is_private_and_the_only_one(
 @needs_models
 def test_another_encoder_is_refused(model: Path) -> None:
     folder = tiny_encoder.save(model.parent / "encoder" / "tiny", seed=1)
-    other = distilled_encoder(str(folder), "", "cpu")
+    other = distilled_encoder(str(folder))
     with (
-        mock.patch.object(scorer, "distilled_encoder", return_value=other),
+        mock.patch.object(judge, "distilled_encoder", return_value=other),
         pytest.raises(ConfigurationError, match="trained with encoder"),
     ):
-        DistilledScorer(model)
+        DistilledJudge("student", model.parent)
 
 
 @needs_models
-def test_sentences_unlike_what_was_learnt_have_no_score_or_are_left_to_the_panel(
+def test_a_damaged_file_is_refused(model: Path) -> None:
+    model.write_bytes(model.read_bytes() + b" ")
+    with pytest.raises(ConfigurationError, match="not the one that it is named by"):
+        DistilledJudge("student", model.parent)
+
+
+@needs_models
+def test_a_model_that_failed_its_test_says_so_when_it_judges(model: Path) -> None:
+    student = DistilledJudge("student", model.parent)
+    assert any("on held-out phrases" in problem for problem in student.shortcomings)
+
+
+@needs_models
+def test_sentences_unlike_what_was_learnt_have_no_score_and_p_of_their_phrases(
     world: World, model: Path
 ) -> None:
-    opened = DistilledScorer(model, "cpu")
-    phrases = [["hedge 1"], *world.hedges["phrases"][1:-1], ["never seen"]]
-    hedges = world.hedges.assign(phrases=phrases)
-    batch = world.findings, hedges, world.ranking, opened
-    scored = score_sentences(*batch, ask_panel=False)
-    last = panel_scores.sentence_key(world.findings["masked_sentence"].iloc[-1])
-    assert scored.loc[last, "stop"] == "unlike what was learnt"
-    assert pd.isna(scored.loc[last, "mu"])
-    is_scored = scored["stop"] == "scored"
-    assert is_scored.mean() > 0.9
-    opened.largest_sd = 0.0
-    assert score_sentences(*batch, ask_panel=True).empty
+    student = DistilledJudge("student", model.parent)
+    sentence = world.findings["masked_sentence"].iloc[0]
+    known, new = student.scores([sentence, "<finding>, I wonder."])
+    assert np.isfinite(known)
+    assert np.isnan(new)
+    fits = fit_pairs(
+        world.findings.assign(masked_sentence="<finding>, I wonder."),
+        world.hedges.assign(phrases=[["phrase 003"]] * len(world.hedges)),
+        world.vocabulary,
+        world.ranking,
+        [student],
+        world.anchors,
+        world.settings,
+    ).probabilities
+    assert set(fits["stop"]) == {"no valid answers"}
+    assert set(fits["p_source"]) == {"phrase"}
+    student._largest_sd = 0.0
+    assert np.isnan(student._scores([sentence])).all()
