@@ -88,7 +88,7 @@ class AutomationSettings(_Options):
     """Automatic runs (docs/dagster.md)."""
 
     enabled: bool = False
-    nightly: str = "0 2 * * *"
+    nightly: Annotated[str, Field(pattern=r"^[\d*/,-]+( [\w*/,#-]+){4}$")] = "0 2 * * *"
     time_zone: ZoneInfo = ZoneInfo("UTC")
     interval_s: PositiveInt = 30
 

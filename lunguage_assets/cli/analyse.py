@@ -21,8 +21,6 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Home
 
@@ -50,7 +48,6 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     judge: everything comes from recorded matches.
     """
     from lunguage_assets.cli.console import print_pairs
-    from lunguage_assets.cli.release_summary import checks_lines
     from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.run_plan import Stage
 
@@ -61,11 +58,10 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks, _ = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
+    checks = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
     _print_analyses(home, ranker)
     print_pairs(
         [
-            *checks_lines(checks),
             ("tables, for any DuckDB client", str(home.database)),
             ("in the report of the release", "after the next `lunguage run`"),
         ]
@@ -85,16 +81,15 @@ def _print_analyses(home: Home, ranker: str) -> None:
     print_table(robustness.groupby("comparisons", as_index=False)[_CHANGES].mean())
 
     # Earlier steps say how fast a fit comes near, the last one how near.
-    validation = stored_table(home, "fit_validation", ranker)
-    is_last_step = validation["step"] == validation["step"].max()
-    fits = validation[is_last_step & (validation["judges"] == "all")]
+    validation = stored_table(home, "fit_validation", ranker).query("judges == 'all'")
+    fits = validation[validation["step"] == validation["step"].max()]
     by_strategy = fits.groupby("strategy", as_index=False)
     print_table(by_strategy[["mean_distance"]].mean())
 
     # Rows without a name are averages over experts; each expert's are in the table.
     experts = stored_table(home, "expert_agreement", ranker)
-    is_of_all = (experts["measure"] == "with ranking") & (experts["first"] == "")
-    print_table(experts.loc[is_of_all, ["measure", *_INTERVAL]])
+    of_all = experts.query("measure == 'with ranking' and first == ''")
+    print_table(of_all[["measure", *_INTERVAL]])
 
 
 def _print_rows_by_cue(home: Home) -> None:
@@ -103,39 +98,28 @@ def _print_rows_by_cue(home: Home) -> None:
     Raises:
         ConfigurationError: the offline rules, which alone name cues, have read nothing.
     """
+    import pandas as pd
+
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.judges.configuration import RULES
+    from lunguage_assets.orchestration.io_manager import stored_or_none
     from lunguage_assets.structuring.contract import UNANSWERED
     from lunguage_assets.structuring.cue_counts import rows_by_cue
 
-    findings = _rows_of_batches(home, "structured_findings", RULES)
-    if findings.empty:
+    findings = []
+    texts = []
+    for batch in home.registered():
+        rows = stored_or_none(home.tables, "structured_findings", RULES, batch.key)
+        if rows is not None and len(rows):
+            findings.append(rows)
+            texts.append(stored_or_none(home.tables, "report_texts", batch.key))
+    if not findings:
         raise ConfigurationError(
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
-    counts = rows_by_cue(findings, _rows_of_batches(home, "report_texts"))
+    counts = rows_by_cue(pd.concat(findings), pd.concat(texts))
     is_word = counts["cue"].str.startswith(UNANSWERED)
     print_table(counts[~is_word])
     # Single words, so that a person can call those of a corpus harmless.
     print_table(counts[is_word].head(_MOST_WORDS))
-
-
-def _rows_of_batches(home: Home, name: str, *first_keys: str) -> pd.DataFrame:
-    """Read the partitions of a table for all batches."""
-    import pandas as pd
-
-    from lunguage_assets.tables import TABLES
-    from lunguage_assets.workspace.store import (
-        partition_path,
-        read_table,
-        stored_partitions,
-    )
-
-    table = TABLES[name]
-    frames = [
-        read_table(table, partition_path(home.tables, name, *keys))
-        for keys in stored_partitions(home.tables, name)
-        if keys[:-1] == first_keys
-    ]
-    return pd.concat([table.frame(), *frames], ignore_index=True)

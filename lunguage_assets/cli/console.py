@@ -10,11 +10,8 @@ from collections.abc import Sequence
 import click
 import pandas as pd
 
-LabelledLine = tuple[str, str]
-"""A label, and the value that is printed beside it."""
 
-
-def print_pairs(lines: Sequence[LabelledLine]) -> None:
+def print_pairs(lines: Sequence[Sequence[str]]) -> None:
     """Print labels, and their values in a column beside them."""
     width = max(len(label) for label, _ in lines)
     for label, value in lines:

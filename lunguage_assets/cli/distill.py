@@ -34,8 +34,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
     Asks no judge. The model may then be a judge itself: the lines for the judges file
     are printed.
     """
-    from lunguage_assets.cli.console import print_pairs, print_table
-    from lunguage_assets.cli.release_summary import checks_lines
+    from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.run_plan import Stage
 
@@ -43,10 +42,10 @@ def distill(configuration: Configuration, ranker: str) -> None:
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks, _ = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
+    checks = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
     print_table(stored_table(home, "distilled_scorer", ranker).drop(columns="files"))
     folder = home.distilled.resolve() / ranker
-    print_pairs([*checks_lines(checks), ("as restricted as the reports", str(folder))])
+    click.echo(f"as restricted as the reports  {folder}")
     preset = configuration.judges.preset
     click.echo(
         f'For the judges file, with candidates = ["student"] in [presets.{preset}]:\n'

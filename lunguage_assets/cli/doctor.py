@@ -7,9 +7,8 @@ looked at of a judge is `judges.examination.examine_judges`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +24,6 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.settings import DataClass
 
 
@@ -47,24 +45,31 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     """
     from lunguage_assets.edited_files import broken_files
     from lunguage_assets.judges.data_policy import Diagnosis
-    from lunguage_assets.judges.examination import examine_judges
+    from lunguage_assets.judges.examination import (
+        examine_judges,
+        price_of_trial,
+        try_judge,
+    )
 
     home = configuration.home
     judges = configuration.judges
-    today = datetime.now(UTC).date()
-    is_empty = home.corpus() is None
-    data_class: DataClass = "synthetic" if is_empty else configuration.data_class
-    examined = [
-        *examine_judges(judges, data_class, today, os.environ),
-        *(Diagnosis("refusal", problem) for problem in broken_files(home)),
-    ]
-    if is_empty:
-        examined += _refusals_for_patients(configuration, today, examined)
+    data_class: DataClass = "synthetic"
+    if home.corpus() is not None:
+        data_class = configuration.data_class
+    examined = [Diagnosis("refusal", problem) for problem in broken_files(home)]
     if data_class == "credentialed" and open_to_others(home.root):
         message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
         examined.append(Diagnosis("refusal", message))
-    if ask:
-        examined += _asked_judges(configuration, data_class, today)
+    today = datetime.now(UTC).date()
+    for key in judges.active_judges:
+        of_judge = examine_judges(judges, data_class, today, os.environ, only={key})
+        is_refused = any(diagnosis.severity == "refusal" for diagnosis in of_judge)
+        # To ask a judge that is refused would only repeat it.
+        if ask and key in judges.models and not is_refused:
+            click.echo(price_of_trial(key, judges.models[key]), err=True)
+            context = replace(configuration.judge_context(), data_class=data_class)
+            of_judge += try_judge(key, judges, context)
+        examined += of_judge
     for severity, message in examined:
         click.echo(f"{severity:<8} {message}")
     count = sum(diagnosis.severity == "refusal" for diagnosis in examined)
@@ -73,44 +78,3 @@ def doctor(configuration: Configuration, ask: bool) -> None:
             f"{count} of the checks above refuse a run with preset {judges.preset!r} "
             f"on {data_class} text"
         )
-
-
-def _refusals_for_patients(
-    configuration: Configuration, today: date, examined: Sequence[Diagnosis]
-) -> list[Diagnosis]:
-    """Warn of what would be refused for patients' text, beside what is already."""
-    from lunguage_assets.judges.data_policy import Diagnosis
-    from lunguage_assets.judges.examination import examine_judges
-
-    # Nobody knows yet whose text an empty home will hold.
-    for_patients = examine_judges(
-        configuration.judges, "credentialed", today, os.environ
-    )
-    return [
-        Diagnosis("warning", f"of patients' text: {diagnosis.message}")
-        for diagnosis in for_patients
-        if diagnosis.severity == "refusal" and diagnosis not in examined
-    ]
-
-
-def _asked_judges(
-    configuration: Configuration, data_class: DataClass, today: date
-) -> list[Diagnosis]:
-    """Put every language model that nothing refuses on trial, after saying the cost."""
-    from lunguage_assets.judges.examination import (
-        examine_judges,
-        price_of_trial,
-        try_judge,
-    )
-
-    judges = configuration.judges
-    context = replace(configuration.judge_context(), data_class=data_class)
-    answers: list[Diagnosis] = []
-    for key, config in judges.models.items():
-        examined = examine_judges(judges, data_class, today, os.environ, only={key})
-        # A refusal was listed above; to ask would only repeat it.
-        is_refused = any(diagnosis.severity == "refusal" for diagnosis in examined)
-        if not is_refused:
-            click.echo(price_of_trial(key, config), err=True)
-            answers += try_judge(key, judges, context)
-    return answers

@@ -53,7 +53,7 @@ def estimate(
 
     require_ranker(configuration, ranker)
     # The files are counted where they lie: an estimate makes no home.
-    registrations = delivery.registrations(configuration, delivery.examine)
+    registrations = delivery.examine(configuration)
     estimated = estimate_run(
         configuration, registrations, ranker, rebuild=rebuild_ranking
     )

@@ -5,7 +5,7 @@ Also the options that name a delivery, which `run` and `estimate` take as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,34 +54,15 @@ class DeliveryOptions(NamedTuple):
     text_column: str | None
     id_column: str | None
 
-    @property
-    def path(self) -> Path:
-        """The folder or file that --data names."""
-        if self.data is None:
-            raise click.UsageError("Missing option '--data'.")
-        return self.data
-
-    def registrations(
-        self,
-        configuration: Configuration,
-        take: Callable[[Configuration], list[Registration]],
-    ) -> list[Registration]:
-        """Take in the files, or preview that; none where no --data is given.
-
-        Args:
-            configuration: of the home, which must hold a corpus without --data.
-            take: `register` or `examine`.
-        """
-        if self.data is not None:
-            return take(configuration)
-        if self.batch:
-            raise click.UsageError("--batch is the key of the files that --data names.")
-        require_registered(configuration.home)
-        return []
-
     def register(self, configuration: Configuration) -> list[Registration]:
-        """Register the files; say where their content is another batch already."""
+        """Register the files; say where their content is another batch already.
+
+        Returns:
+            None where no --data is given; the home must hold a corpus then.
+        """
         delivery = self._delivery(configuration)
+        if delivery is None:
+            return []
         registrations = configuration.home.take_in(**delivery)
         # The same content is registered once, under its first key.
         for registration in registrations:
@@ -95,19 +76,26 @@ class DeliveryOptions(NamedTuple):
 
     def examine(self, configuration: Configuration) -> list[Registration]:
         """Preview what `register` would do."""
-        return configuration.home.examine(**self._delivery(configuration))
+        delivery = self._delivery(configuration)
+        return configuration.home.examine(**delivery) if delivery is not None else []
 
-    def _delivery(self, configuration: Configuration) -> dict[str, Any]:
+    def _delivery(self, configuration: Configuration) -> dict[str, Any] | None:
         """Collect what the home is told of the files."""
         from lunguage_assets.workspace.batch_keys import batch_key
 
+        if self.data is None:
+            if self.batch:
+                message = "--batch is the key of the files that --data names."
+                raise click.UsageError(message)
+            require_registered(configuration.home)
+            return None
         columns = None
         # Without a named column, files of every known layout are looked for.
         if self.id_column or self.text_column:
             columns = (self.id_column or "study_id", self.text_column or "report")
         return {
-            "path": self.path,
-            "key": self.batch or batch_key(self.path),
+            "path": self.data,
+            "key": self.batch or batch_key(self.data),
             "batch_reports": configuration.settings.corpus.batch_reports,
             "columns": columns,
         }
@@ -133,6 +121,8 @@ def takes_delivery(command: Command) -> Command:
 @configured()
 def register(configuration: Configuration, delivery: DeliveryOptions) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, say)."""
+    if delivery.data is None:
+        raise click.UsageError("Missing option '--data'.")
     registrations = delivery.register(configuration)
     batches = [registration.batch for registration in registrations]
     add_partitions(configuration, batches)
@@ -141,28 +131,27 @@ def register(configuration: Configuration, delivery: DeliveryOptions) -> None:
         click.echo(
             f"batch {batch.key} ({files}) is registered in {configuration.home.root}"
         )
-    require_parsed(registrations, delivery)
+    require_parsed(registrations)
 
 
-def require_parsed(
-    registrations: Sequence[Registration], delivery: DeliveryOptions
-) -> None:
+def require_parsed(registrations: Sequence[Registration]) -> None:
     """Say what of a delivery was lost, after the rest was taken in.
 
     Raises:
         InputError: records of its tables could not be parsed.
     """
-    if not registrations or not registrations[0].unparsed:
-        return
-    unparsed = registrations[0].unparsed
-    first_records = "; ".join(unparsed[:_RECORDS_NAMED])
-    raise InputError(
-        str(delivery.path),
-        f"{len(unparsed)} records that cannot be parsed ({first_records})",
-        "text with commas, quotes or line ends in one pair of quotes, quotes inside "
-        "doubled",
-        "All others are used. Correct these and deliver them again, under another key.",
-    )
+    # Each registration names those of the whole delivery.
+    unparsed = registrations[0].unparsed if registrations else ()
+    if unparsed:
+        raise InputError(
+            "--data",
+            f"{len(unparsed)} records that cannot be parsed "
+            f"({'; '.join(unparsed[:_RECORDS_NAMED])})",
+            "text with commas, quotes or line ends in one pair of quotes, quotes "
+            "inside doubled",
+            "All others are used. Correct these and deliver them again, under another "
+            "key.",
+        )
 
 
 def add_partitions(configuration: Configuration, batches: Sequence[Batch]) -> None:

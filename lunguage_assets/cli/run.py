@@ -32,7 +32,6 @@ from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.progress import Progress
     from lunguage_assets.orchestration.run import Runner, RunSummary
     from lunguage_assets.orchestration.run_plan import Stage
 
@@ -81,12 +80,7 @@ def run(
     When everything is, nothing is done. Without --data, everything that is registered
     is made for the ranker, such as a judge that was just added to the judges file.
     """
-    from lunguage_assets.cli.release_summary import (
-        checks_lines,
-        print_release,
-        read_again_lines,
-        spending_lines,
-    )
+    from lunguage_assets.cli.release_summary import print_release
 
     home = configuration.home
     # A mistyped ranker is refused before files are copied into the home.
@@ -94,29 +88,23 @@ def run(
     if configuration.release_to is not None:
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
-    _print_departures(configuration)
-    registrations = delivery.registrations(configuration, delivery.register)
+    registrations = delivery.register(configuration)
     folder = configuration.releases / ranker
     with opened_runner(configuration) as runner:
         stages = runner.plan(ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, home)
-        require_parsed(registrations, delivery)
+        require_parsed(registrations)
         return
     _require_judges(configuration, stages)
     # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
-    checks, spent = run_stages(configuration, stages)
-    run_lines = [
-        *read_again_lines(checks),
-        *checks_lines(checks),
-        *spending_lines(spent),
-    ]
+    checks = run_stages(configuration, stages)
     # A failed check ends the command after the release, in which its cause can be seen.
-    print_release(folder, home, run_lines)
-    require_parsed(registrations, delivery)
+    print_release(folder, home)
+    require_parsed(registrations)
     require_checks(checks)
 
 
@@ -130,9 +118,7 @@ def opened_runner(configuration: Configuration) -> Iterator[Runner]:
         yield Runner(configuration, instance)
 
 
-def run_stages(
-    configuration: Configuration, stages: Sequence[Stage]
-) -> tuple[RunSummary, list[Progress]]:
+def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSummary:
     """Run stages in this process, one Dagster run each, and show how far they are.
 
     Args:
@@ -140,17 +126,19 @@ def run_stages(
         stages: in their order.
 
     Returns:
-        Their checks, and what each judge was asked and cost.
+        Their checks, which were printed, with what each judge was asked and cost.
 
     Raises:
         RunFailed: a stage failed; what was finished before is kept.
     """
+    from lunguage_assets.cli.release_summary import print_run
     from lunguage_assets.cli.run_display import run_display
 
     # The first run has just written its preset into the home.
     with opened_runner(configuration.reloaded()) as runner, run_display() as display:
         summary = runner.run(stages, progress=display.stage)
-    return summary, display.total.totals()
+    print_run(summary, display.total.totals())
+    return summary
 
 
 def require_checks(summary: RunSummary) -> None:
@@ -160,22 +148,6 @@ def require_checks(summary: RunSummary) -> None:
     if summary.failed:
         reasons = "; ".join(summary.failed)
         raise RunFailed(f"{len(summary.failed)} checks failed: {reasons}")
-
-
-def _print_departures(configuration: Configuration) -> None:
-    """Say where a run `as_published` differs from what the paper states."""
-    from lunguage_assets.settings import departures
-
-    settings = configuration.settings
-    # Who did not ask for the paper's options need not hear where these differ.
-    if not settings.as_published:
-        return
-    prompts = "this package's own prompts"
-    if configuration.prompts is not None:
-        prompts = f"the prompts of {configuration.prompts}"
-    click.echo(f"as published (settings.toml); not options: the judges, and {prompts}")
-    for option, (published, used) in departures(settings).items():
-        click.echo(f"not as published: {option} = {used} (published: {published})")
 
 
 def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> None:
@@ -188,41 +160,30 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.examination import examine_judges
+    from lunguage_assets.orchestration.jobs import JOBS
 
     judges = configuration.judges
-    problems = examine_judges(
-        judges,
-        configuration.data_class,
-        datetime.now(UTC).date(),
-        os.environ,
-        only=_judges_to_ask(configuration, stages),
-    )
+    asked: set[str] = set()
+    for stage in stages:
+        if JOBS[stage.job].asks_judges:
+            key = stage.keys[0]
+            asked.update(judges.members(key) if key in judges.rankers else [key])
+    # All answers of a model that the ledger knows may be there, so that a model which
+    # retired meanwhile can be replayed.
+    ledger = configuration.existing_ledger()
+    answered = set() if ledger is None else {*ledger.statistics()["model"]}
+    # Rules need no key, no policy and no network.
+    examined = {
+        key
+        for key in asked & judges.models.keys()
+        if judges.models[key].model not in answered
+    }
+    today = datetime.now(UTC).date()
+    data_class = configuration.data_class
+    problems = examine_judges(judges, data_class, today, os.environ, only=examined)
     refusals = [message for severity, message in problems if severity == "refusal"]
     if refusals:
         raise ConfigurationError(
             f"{' '.join(refusals)} Nothing was asked. `lunguage doctor --preset "
             f"{judges.preset}` looks again."
         )
-
-
-def _judges_to_ask(configuration: Configuration, stages: Sequence[Stage]) -> set[str]:
-    """Find the language models that stages ask, and that never answered before."""
-    from lunguage_assets.orchestration.jobs import JOBS
-
-    judges = configuration.judges
-    judges_to_ask: set[str] = set()
-    for stage in stages:
-        if JOBS[stage.job].asks_judges:
-            key = stage.keys[0]
-            judges_to_ask |= {
-                *(judges.members(key) if key in judges.rankers else [key])
-            }
-    # Rules need no key, no policy and no network.
-    judges_to_ask &= judges.models.keys()
-    ledger = configuration.existing_ledger() if judges_to_ask else None
-    if ledger is None:
-        return judges_to_ask
-    # All answers of a model that the ledger knows may be there, so that a model which
-    # retired meanwhile can be replayed.
-    answered = set(ledger.statistics()["model"])
-    return {key for key in judges_to_ask if judges.models[key].model not in answered}

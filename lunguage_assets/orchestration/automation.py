@@ -7,21 +7,17 @@ the reference scale: it asks every judge, and is made by a person.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TypeAlias
 
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import EDITED_FILES
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path
 
 SENSOR = "carry_batches_on"
 
@@ -53,52 +49,30 @@ class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
         self, context: dg.AutomationContext[dg.AssetKey]
     ) -> dg.AutomationResult[dg.AssetKey]:
         candidates = context.candidate_subset
-        home = self._configuration.home
-        if candidates.is_empty or is_at_work(home.root):
-            return dg.AutomationResult(context, context.get_empty_subset())
-        table = context.key.path[-1]
-        requested = {
-            key
-            for key in candidates.expensively_compute_partition_keys()
-            if self._is_automated(table, keys_of(table, key))
-        }
+        requested = set()
+        if not is_at_work(self._configuration.home.root):
+            table = context.key.path[-1]
+            requested = {
+                key
+                for key in candidates.expensively_compute_partition_keys()
+                if self._is_automated(table, keys_of(table, key))
+            }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(requested)
         )
 
     def _is_automated(self, table: str, keys: tuple[str, ...]) -> bool:
         judges = self._configuration.judges
-        home = self._configuration.home
         if table == "hedge_phrases":
-            return keys[0] == judges.extractor and self._has_own_vocabulary()
-        dimensions = TABLES[table].partitioned_by
-        if dimensions == ("structurer", "report_batch"):
-            return keys[0] == judges.structurer and _is_text(home, keys[-1])
-        if dimensions == ("report_batch",):
-            # Delivered findings are taken in by a person, a command or the landing
-            # sensor.
-            return _is_text(home, keys[-1])
-        return True
-
-    def _has_own_vocabulary(self) -> bool:
-        """Whether the vocabulary that is ranked is the extractor's, or there is none.
-
-        An extractor that has just taken the place of another is asked for nothing: the
-        ranking still has the other's phrases.
-        """
-        judges = self._configuration.judges
-        tables = self._configuration.home.tables
-        with_vocabulary = [
-            judge
-            for judge in judges.active_judges
-            if partition_path(tables, "hedge_vocabulary", judge).exists()
-        ]
-        return not with_vocabulary or judges.extractor in with_vocabulary
-
-
-def _is_text(home: Home, batch: str) -> bool:
-    registered = {entry.key: entry.kind for entry in home.registered()}
-    return registered.get(batch) == "text"
+            return keys[0] == judges.extractor
+        if "ranker" in TABLES[table].partitioned_by:
+            return True
+        # Delivered findings are taken in by a person, a command or the landing sensor.
+        registered = self._configuration.home.registered()
+        is_text = keys[-1] in {
+            batch.key for batch in registered if batch.kind == "text"
+        }
+        return is_text and keys[0] in (judges.structurer, keys[-1])
 
 
 def batch_condition(configuration: Configuration, table: str) -> Condition:
@@ -110,7 +84,6 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     # An edited file asks for nothing by itself: a person who is still editing would pay
     # for every save.
     sources = dg.AssetSelection.assets(*EDITED_FILES, *_WHO_ANSWERS, "deliveries")
-    scale = dg.AssetSelection.assets(*_SCALE)
     # A ranking that comes for the first time asks for no batch that was there before.
     ranking = dg.AssetSelection.assets("reference_ranking")
     unranked = condition.any_deps_match(condition.missing()).allow(ranking)
@@ -118,20 +91,16 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     if table == "hedge_phrases":
         # Batches that were taken in while the sensor was not running.
         arrived |= condition.missing() & condition.initial_evaluation()
-    passed_over = scale | sources
+    passed_over = sources | dg.AssetSelection.assets(*_SCALE)
     if "ranker" in TABLES[table].partitioned_by:
         # A batch that is taken in again gets its phrases first, and fits after them.
         passed_over |= dg.AssetSelection.assets(*_TAKEN_IN)
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
-    # A ranking of a vocabulary that has been renewed since: a fit would be refused.
-    vocabulary = dg.AssetSelection.assets("hedge_vocabulary")
-    renewed = condition.any_deps_match(condition.data_version_changed())
-    outdated = renewed.allow(vocabulary).since(condition.newly_updated())
     # Of a batch of findings the texts are never there.
     optional: dg.AssetSelection = sources
-    if table in ("findings", "reports", "rejected", "intake_notes", "terms"):
+    if table in _TAKEN_IN:
         optional |= dg.AssetSelection.assets(
             "report_texts", "rejected_reports", "reading_notes"
         )
@@ -140,7 +109,6 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         & ~condition.any_deps_missing().ignore(optional)
         & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
-        & ~condition.any_deps_match(outdated).allow(ranking)
         & MayBeRequested(configuration)
     )
 
@@ -171,62 +139,26 @@ def automation_sensor(
 def nightly_schedule(
     rankers: Sequence[str], settings: AutomationSettings
 ) -> dg.ScheduleDefinition:
-    """Return the schedule of releases, running when automation is enabled.
+    """Return the schedule of releases, running when automation is enabled."""
 
-    Raises:
-        ConfigurationError: the settings have no cron line.
-    """
+    @dg.schedule(
+        job_name="release",
+        cron_schedule=settings.nightly,
+        execution_timezone=str(settings.time_zone),
+        default_status=dg.DefaultScheduleStatus[
+            "RUNNING" if settings.enabled else "STOPPED"
+        ],
+        description="Writes the release of every ranker in use that has a finished "
+        "batch. When nothing changed, it comes out byte for byte the same.",
+    )
+    def nightly_release(
+        context: dg.ScheduleEvaluationContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Iterator[dg.RunRequest]:
+        # A daemon that starts again in a night requests no second run of one key.
+        night = context.scheduled_execution_time.isoformat()
+        for ranker in rankers:
+            if complete_batches(configuration.home, ranker):
+                yield dg.RunRequest(run_key=f"{ranker} {night}", partition_key=ranker)
 
-    try:
-
-        @dg.schedule(
-            job_name="release",
-            cron_schedule=settings.nightly,
-            execution_timezone=str(settings.time_zone),
-            default_status=dg.DefaultScheduleStatus[
-                "RUNNING" if settings.enabled else "STOPPED"
-            ],
-            description="Writes the release of every ranker in use that has a finished "
-            "batch. When nothing changed, it comes out byte for byte the same.",
-        )
-        def nightly_release(
-            context: dg.ScheduleEvaluationContext,
-            configuration: dg.ResourceParam[Configuration],
-        ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-            at = context.scheduled_execution_time
-            yield from releases(configuration.home, rankers, at)
-
-    except dg.DagsterInvalidDefinitionError:
-        raise ConfigurationError(
-            f"settings, option automation.nightly: found {settings.nightly!r}; "
-            "expected five fields of cron, such as '0 2 * * *'. Fix it or remove it."
-        ) from None
     return nightly_release
-
-
-def releases(
-    home: Home, rankers: Sequence[str], at: datetime
-) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """Request the releases of a night, of rankers with a ranking and a finished batch.
-
-    Each has a key of its own, so that a daemon which starts again in that night
-    requests no second one.
-
-    Args:
-        home: with the tables.
-        rankers: that are in use.
-        at: when the schedule was due.
-    """
-    ready = [
-        ranker
-        for ranker in rankers
-        if partition_path(home.tables, "reference_ranking", ranker).exists()
-        and complete_batches(home, ranker)
-    ]
-    for ranker in ready:
-        yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
-    if not ready:
-        yield dg.SkipReason(
-            "No ranker has a ranking and a finished batch yet. `lunguage run` makes "
-            "them for a first batch."
-        )

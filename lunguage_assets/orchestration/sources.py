@@ -16,48 +16,43 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import EDITED_FILES
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.structuring.model.structurer import structurer_identity
 from lunguage_assets.workspace.store import fingerprint
 
 INTERVAL_S = 30
 
+_DESCRIPTIONS = {
+    "deliveries": "The registered files of a batch: what they contain, and when they "
+    "were registered",
+    "structurers": "Who turns text into rows: its rules, or model, prompts and limits",
+    "judges": "Who says which of two sentences is surer: model, prompts, parameters",
+    "panels": "The judges whose answers a ranker pools",
+    **{name: file.description for name, file in EDITED_FILES.items()},
+}
+
 
 def source_assets(partitions: Partitions) -> list[dg.SourceAsset]:
     """Return the sources, for the judges of `partitions`."""
-    with_partitions = [
-        _source(
-            "deliveries",
-            "The registered files of a batch: what they contain, and when they were "
-            "registered",
-            partitions.batch,
-        ),
-        _source(
-            "structurers",
-            "Who turns text into rows: its rules, or model, prompts and limits",
-            partitions.structurer,
-        ),
-        _source(
-            "judges",
-            "Who says which of two sentences is surer: model, prompts, parameters",
-            partitions.judge,
-        ),
-        _source("panels", "The judges whose answers a ranker pools", partitions.ranker),
-    ]
-    files = [_source(name, file.description) for name, file in EDITED_FILES.items()]
-    return [*with_partitions, *files]
+    partitions_by_source = {
+        "deliveries": partitions.batch,
+        "structurers": partitions.structurer,
+        "judges": partitions.judge,
+        "panels": partitions.ranker,
+    }
+    return [_source(name, partitions_by_source.get(name)) for name in _DESCRIPTIONS]
 
 
 def _source(
-    name: str,
-    description: str,
-    partitions: dg.PartitionsDefinition[str] | None = None,
+    name: str, partitions: dg.PartitionsDefinition[str] | None
 ) -> dg.SourceAsset:
     @dg.observable_source_asset(
         name=name,
         group_name="sources",
-        description=description,
+        description=_DESCRIPTIONS[name],
         partitions_def=partitions,
     )
     @redact_errors()
@@ -73,12 +68,10 @@ def _source(
 
 
 def _versions(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
-    """Compute the version of every partition of every source.
+    """Compute the version of every partition of the sources that have some.
 
     A judge who cannot be opened has none: whoever asks it is told why.
     """
-    from lunguage_assets.structuring.model.structurer import structurer_identity
-
     judges = configuration.judges
     home = configuration.home
     version_by_judge = _usable(
@@ -113,8 +106,6 @@ def version_of_judge(configuration: Configuration, key: str) -> str:
     Raises:
         ConfigurationError: it cannot be opened.
     """
-    from lunguage_assets.explicit.open_judges import judge_identity
-
     return judge_identity(key, configuration.judges, configuration.prompts)
 
 
@@ -141,11 +132,11 @@ def changed_sources(
             if known.get(partition) != tags:
                 yield dg.AssetObservation(name, partition=partition, tags=tags)
     for name, file in EDITED_FILES.items():
-        tags = {DATA_VERSION: file.version(configuration.home)}
-        latest = instance.fetch_observations(dg.AssetKey(name), limit=1).records
-        observations = [record.asset_observation for record in latest]
-        if not any(seen and tags.items() <= seen.tags.items() for seen in observations):
-            yield dg.AssetObservation(name, tags=tags)
+        version = file.version(configuration.home)
+        record = instance.get_latest_data_version_record(dg.AssetKey(name))
+        observation = record.asset_observation if record is not None else None
+        if observation is None or observation.data_version != version:
+            yield dg.AssetObservation(name, tags={DATA_VERSION: version})
 
 
 def observe(instance: dg.DagsterInstance, configuration: Configuration) -> None:
@@ -169,9 +160,6 @@ def sources_sensor() -> dg.SensorDefinition:
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.SensorResult:
         changed = list(changed_sources(context.instance, configuration))
-        return dg.SensorResult(
-            asset_events=changed,
-            skip_reason=None if changed else "No source changed.",
-        )
+        return dg.SensorResult(asset_events=changed)
 
     return observe_sources

@@ -15,7 +15,7 @@ import pytest
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 
-from lunguage_assets.cli.release_summary import summary_lines
+from lunguage_assets.cli.release_summary import print_release
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.fitted_findings import FitTables
 from lunguage_assets.implicit.resolution.resolve import Resolution
@@ -176,7 +176,9 @@ def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
 
 @pytest.mark.lengthy
 def test_the_release_lists_an_invalid_study_with_its_rule_alone(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+    small: SmallHome,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (study,) = tentative(small, 1)
     rule = break_step(monkeypatch, "fitted_probabilities", [study])
@@ -195,10 +197,8 @@ def test_the_release_lists_an_invalid_study_with_its_rule_alone(
         assert study not in set(pd.read_csv(folder / name)["study_id"])
     summary = pd.read_json(folder / "summary.json", typ="series")
     assert [studies for rule, studies in summary["studies_set_aside"].items()] == [1]
-    assert (
-        "  studies set aside",
-        f"1 break the rule: {aside_rule(small)}",
-    ) in summary_lines(summary)
+    print_release(small.home.release / "panel", small.home)
+    assert f"1 break the rule: {aside_rule(small)}" in capsys.readouterr().out
     evaluation = {
         check.check_name: check for check in resolved.get_asset_check_evaluations()
     }["none_set_aside"]

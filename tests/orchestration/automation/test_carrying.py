@@ -9,15 +9,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.automation import releases
+from lunguage_assets.orchestration.automation import nightly_schedule
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.instance import command_at_work
+from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.workspace.home import Home
 
 
@@ -116,19 +118,6 @@ def test_a_new_ranking_refits_no_old_batch(
     assert acted.tick() == everything_of("panel|new")
 
 
-def test_a_batch_waits_for_a_scale_in_the_making(
-    acted: Acted,
-) -> None:
-    assert acted.tick() == {}
-    acted.done(["hedge_vocabulary"], "lexicon")
-    acted.deliver("new")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}], (
-        "its ranking is of another vocabulary: a fit would fail"
-    )
-    acted.done(["reference_ranking"], "panel")
-    assert acted.tick() == everything_of("panel|new")
-
-
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
 
 
@@ -144,11 +133,15 @@ def test_nothing_starts_by_itself_before_somebody_says_so(
 def test_the_nightly_release_is_of_every_ranker_with_a_batch(
     finished: Finished,
 ) -> None:
-    home = Home(finished.home)
+    schedule = nightly_schedule(("panel", "cues", "lexicon"), AutomationSettings())
     night = datetime(2026, 11, 20, 2, tzinfo=UTC)
     keys = []
     for at in (night, night, night + timedelta(days=1)):
-        (request,) = releases(home, ("panel", "cues", "lexicon"), at)
+        context = dg.build_schedule_context(
+            scheduled_execution_time=at,
+            resources={"configuration": Configuration(Home(finished.home))},
+        )
+        (request,) = schedule(context)
         assert request.partition_key == "panel"
         keys.append(request.run_key)
     assert keys[0] == keys[1] != keys[2], (
