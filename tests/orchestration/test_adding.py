@@ -119,6 +119,27 @@ def test_the_asset_on_the_page_reads_checks_and_stores(
     pd.testing.assert_frame_equal(again, stored)
 
 
+def test_an_asset_has_a_partition_dimension_of_its_own(
+    finished: Finished, page: dict[str, Any]
+) -> None:
+    with quick_instance() as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
+        asset = page["findings_of_section"]
+        job = (
+            page["defs"]
+            .get_repository_def()
+            .get_implicit_job_def_for_assets({asset.key})
+        )
+        keys = dg.MultiPartitionKey({"section": "impr", "report_batch": "first"})
+        job.get_subset(asset_selection={asset.key}).execute_in_process(
+            instance=instance, partition_key=keys
+        )
+        rows = page["defs"].load_asset_value(
+            asset.key, partition_key=keys, instance=instance
+        )
+    assert set(rows["section"]) == {"impr"}
+
+
 def test_an_asset_without_partitions_gets_those_that_are_there(
     page: dict[str, Any],
 ) -> None:
