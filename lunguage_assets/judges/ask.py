@@ -15,12 +15,11 @@ import random
 import re
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,10 +31,9 @@ from lunguage_assets.judges.budget import (
     output_limit,
 )
 from lunguage_assets.judges.judge_config import Limits, Price
-from lunguage_assets.judges.ledger import REPLIED, Attempt, Flaw, Ledger, Settled
+from lunguage_assets.judges.ledger import Attempt, Flaw, Ledger, Settled
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.requests import (
-    Prompt,
     Provider,
     ProviderFailure,
     Reply,
@@ -47,8 +45,10 @@ T = TypeVar("T")
 
 Parse = Callable[[str], T | None]
 
-ANSWERS_TO_COUNT = 40
-"""Answers of which half can be read."""
+FIRST_LOOK = 40
+"""Answers after which a step looks at a judge for the first time: half of them have to
+be readable.
+"""
 
 LONGEST_BACKOFF_S = 60.0
 LONGEST_WAIT_S = 300.0
@@ -72,6 +72,7 @@ _MAY_BE_BILLED = ("timeout", "connection", "malformed")
 """Failures after which the service may have answered, and charged for it."""
 
 _MODEL_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
+"""A broken service may put anything in the place of a model's name, the prompt too."""
 
 
 class JudgeIncomplete(LunguageError):
@@ -96,7 +97,7 @@ class Limiter:
     def __init__(self, limits: Limits) -> None:
         self._place_count = limits.in_flight
         self._places = asyncio.Semaphore(limits.in_flight)
-        self._withheld: list[asyncio.Future[bool]] = []
+        self._surplus_places = 0
         self._timeouts_in_a_row = 0
         self._interval_s = 60.0 / (limits.requests_per_minute or float("inf"))
         self._next_call_at = 0.0
@@ -104,13 +105,19 @@ class Limiter:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a place, and until a call may go."""
-        async with self._places:
+        await self._places.acquire()
+        try:
             # Another call, or a pause, may come first while one waits.
             while (wait_s := self._next_call_at - time.monotonic()) > 0:
                 await asyncio.sleep(wait_s)
             # Calls are spaced evenly, so that no minute has more than the rate allows.
             self._next_call_at = time.monotonic() + self._interval_s
             yield
+        finally:
+            if self._surplus_places:
+                self._surplus_places -= 1
+            else:
+                self._places.release()
 
     def pause(self, seconds: float) -> None:
         """Let no call go for some time: Retry-After holds for all calls of a judge."""
@@ -127,23 +134,24 @@ class Limiter:
         if failure is None or failure.kind != "timeout":
             self._timeouts_in_a_row = 0
             return False
-        has_places_to_spare = self._place_count > 1
+        # As long as places that go are in use, more calls are in flight than allowed.
+        if self._place_count == 1:
+            return self._surplus_places > 0
         self._timeouts_in_a_row += 1
-        if has_places_to_spare and self._timeouts_in_a_row >= TIMEOUTS_IN_A_ROW:
+        if self._timeouts_in_a_row == TIMEOUTS_IN_A_ROW:
             self._timeouts_in_a_row = 0
             remaining_count = self._place_count // 2
-            # A place that goes is taken, and not given back.
-            for _ in range(self._place_count - remaining_count):
-                self._withheld.append(asyncio.ensure_future(self._places.acquire()))
+            # A place that goes is in use, and is not given back.
+            self._surplus_places += self._place_count - remaining_count
             self._place_count = remaining_count
-        return has_places_to_spare
+        return True
 
 
 class Answered(NamedTuple, Generic[T]):
-    """What a question brought.
+    """How a question was answered.
 
     Attributes:
-        value: the answer, as it was read; None: it is invalid for good.
+        value: as the parser read it; None: it is invalid for good.
         margin: see `Reply`.
     """
 
@@ -152,7 +160,7 @@ class Answered(NamedTuple, Generic[T]):
 
 
 class Asker:
-    """Asks the model of one judge; several threads may ask at once.
+    """Asks the model of one judge.
 
     Args:
         key: of the judge, for the record and for messages.
@@ -182,10 +190,10 @@ class Asker:
         self._ledger = ledger
         self._limits = limits
         self._limiter = Limiter(limits)
-        self._budget = budget
+        self._budget = budget or Budget()
         self._price = price
         self._has_replied = False
-        self._consecutive_failures = 0
+        self._given_up_in_a_row = 0
         # After an error, or an interruption, nothing more is sent.
         self._error: LunguageError | None = None
         self._answer_count = 0
@@ -208,8 +216,6 @@ class Asker:
             WrongModel: another model answered.
             LedgerError: a call could not be recorded.
         """
-        if not requests:
-            return []
         keys = [request_key(self.binding, request) for request in requests]
         # Equal questions have one key, and are asked once.
         batch = _Batch(dict(zip(keys, requests, strict=True)), parse)
@@ -230,60 +236,58 @@ class Asker:
         # No answer is read as an empty one, which is none either.
         return [Answered(parse(it.answer or ""), it.margin) for it in settled]
 
-    def has_answered(self, requests: Sequence[Request]) -> bool:
-        """Whether the ledger has the answers of all requests: none would be sent."""
-        keys = {request_key(self.binding, request) for request in requests}
-        return self._ledger.settled(list(keys)).keys() == keys
+    def ask_in_looks(
+        self, requests: Sequence[Request], parse: Parse[T]
+    ) -> Iterator[list[Answered[T]]]:
+        """Ask up to the next look at a judge: after 40 answers, 400, and so on.
+
+        Whoever looks may stop, before more is paid.
+
+        Args:
+            requests: the questions.
+            parse: see `ask`.
+
+        Yields:
+            Answers, in the order of the requests.
+
+        Raises:
+            NothingReadable: of forty answers fewer than half.
+            LunguageError: see `ask`.
+        """
+        next_look = FIRST_LOOK
+        while requests:
+            while next_look <= self._answer_count:
+                next_look *= 10
+            count = next_look - self._answer_count
+            answers = self.ask(requests[:count], parse)
+            requests = requests[count:]
+            self._answer_count += len(answers)
+            self._readable_count += sum(it.value is not None for it in answers)
+            self._require_readable()
+            yield answers
 
     def interrupt(self) -> None:
         """End what other threads are asking, once calls in flight are recorded."""
         self._stop(JudgeIncomplete("interrupted"))
 
-    def require_readable(self, values: Sequence[object | None]) -> None:
-        """Count the answers that could be read, of all that this asker got.
-
-        Raises:
-            NothingReadable: of forty fewer than half, or of however few none, and none
-                was before.
-        """
-        self._answer_count += len(values)
-        self._readable_count += sum(value is not None for value in values)
-        is_seldom = self._readable_count < self._answer_count / 2
-        if not is_seldom or (
-            self._answer_count < ANSWERS_TO_COUNT
-            and (self._readable_count or self._ledger.has_valid(self.key))
-        ):
-            return
-        readable = self._readable_count or "none"
-        raise NothingReadable(
-            f"judge {self.key!r}: of {self._answer_count} answers {readable} can be "
-            "read; expected what the prompts ask for. Look at its model, mode, "
-            "parameters and prompts, or leave it out of the preset. Where its service "
-            "was at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
-        )
-
     async def _settle(self, batch: _Batch) -> None:
         """Ask what the ledger has not, until all is settled or an error stops it."""
-        questions = list(batch.requests)
-        batch.settled = await asyncio.to_thread(self._ledger.settled, questions)
-        if self._budget is not None:
-            await asyncio.to_thread(self._budget.look_at, self._ledger)
-        hits = list(batch.settled.values())
-        self._note(
-            questions=len(questions),
-            hits=len(hits),
-            settled=len(hits),
-            void=sum(question.answer is None for question in hits),
-        )
-        open_keys = deque(key for key in questions if key not in batch.settled)
+        keys = list(batch.requests)
+        batch.settled = await asyncio.to_thread(self._ledger.settled, keys)
+        await asyncio.to_thread(self._budget.look_at, self._ledger)
+        hits = len(batch.settled)
+        self._note(questions=len(keys), hits=hits, settled=hits)
+        open_keys = [key for key in keys if key not in batch.settled]
+        # One iterator for all: each worker takes the next question.
+        next_keys = iter(open_keys)
         workers = min(len(open_keys), self._limits.in_flight)
-        await asyncio.gather(*(self._work(batch, open_keys) for _ in range(workers)))
+        await asyncio.gather(*(self._work(batch, next_keys) for _ in range(workers)))
 
-    async def _work(self, batch: _Batch, open_keys: deque[str]) -> None:
+    async def _work(self, batch: _Batch, next_keys: Iterator[str]) -> None:
         """Settle question after question; the first error stops all workers."""
         try:
-            while open_keys and self._error is None:
-                await self._settle_question(batch, open_keys.popleft())
+            for key in next_keys:
+                await self._settle_question(batch, key)
         except LunguageError as error:
             self._stop(error)
         except Exception as error:
@@ -302,28 +306,19 @@ class Asker:
         """Ask a question until it is settled, or given up after failures."""
         failures = 0
         while key not in batch.settled and self._error is None:
-            attempt, failure = await self._call(key, batch.requests[key])
-            await self._record(batch, attempt)
-            is_crowded = self._limiter.is_crowded(failure)
-            if failure is None:
-                self._consecutive_failures = 0
+            failure = await self._call(batch, key)
+            if self._limiter.is_crowded(failure):
                 continue
-            if is_crowded:
-                self._note(retried=1)
+            if failure is None:
+                self._given_up_in_a_row = 0
                 continue
             failures += 1
             if self._is_hopeless(failure, failures):
-                self._note(failures=1)
                 batch.given_up[str(failure)] += 1
-                self._consecutive_failures += 1
-                if self._consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
-                    self._stop(JudgeIncomplete("its service keeps failing"))
                 return
-            self._note(retried=1)
             # More doublings would overflow, and the bound was met long before.
             bound_s = self._limits.backoff_s * 2.0 ** min(failures - 1, 60)
-            backoff_s = random.uniform(0, min(LONGEST_BACKOFF_S, bound_s))
-            await asyncio.sleep(failure.retry_after + backoff_s)
+            await asyncio.sleep(random.uniform(0, min(LONGEST_BACKOFF_S, bound_s)))
 
     def _is_hopeless(self, failure: ProviderFailure, failures: int) -> bool:
         """Whether a question is given up; stop where others would fare no better.
@@ -337,80 +332,88 @@ class Asker:
             self._stop(JudgeIncomplete("its service cannot be reached"))
         if failure.kind == "authentication":
             self._stop(JudgeIncomplete("its service refuses"))
-        return (
-            self._error is not None
-            or not failure.retryable
-            or failure.retry_after > LONGEST_WAIT_S
-            or failures >= self._limits.failures_per_request
-        )
+        if (
+            failure.retryable
+            and failure.retry_after <= LONGEST_WAIT_S
+            and failures < self._limits.failures_per_request
+            and self._error is None
+        ):
+            return False
+        self._given_up_in_a_row += 1
+        if self._given_up_in_a_row >= MAX_CONSECUTIVE_FAILURES:
+            self._stop(JudgeIncomplete("its service keeps failing"))
+        return True
 
-    async def _call(
-        self, key: str, request: Request
-    ) -> tuple[Attempt, ProviderFailure | None]:
-        """Send a request once, as soon as places, rate and budget let it go.
+    async def _call(self, batch: _Batch, key: str) -> ProviderFailure | None:
+        """Send a question once, as soon as places, rate and budget let it go.
+
+        The call is recorded, and its answer taken if it settles the question.
 
         Args:
+            batch: of the question.
             key: of the question.
-            request: the question.
 
         Returns:
-            The call as it ended, not yet recorded; and why no reply came.
+            Why no reply came; None: one did.
 
         Raises:
             BudgetExceeded: the call could pass a ceiling.
             LunguageError: the policy refused, or something is not configured.
         """
-        worst_usd = self._worst_usd(request.prompt)
+        request = batch.requests[key]
+        attempt = Attempt(key, self.key, request.task, self.binding.model)
+        worst_usd = self._worst_usd(request)
+        no_reply: ProviderFailure | None = None
         async with self._limiter.turn():
-            attempt = Attempt(key, self.key, request.task, self.binding.model)
-            if self._budget is not None:
-                self._budget.begin(self.key, worst_usd)
+            self._budget.begin(self.key, worst_usd)
             # Where nothing was sent, nothing is paid.
             cost_usd: float | None = 0.0
             try:
                 reply = await self._provider.answer(request)
                 cost_usd = self._cost(reply)
+                attempt = self._replied(attempt, reply, batch.parse)
             except ProviderFailure as failure:
+                no_reply = failure
                 if failure.kind in _MAY_BE_BILLED:
                     cost_usd = worst_usd
                 if failure.retry_after <= LONGEST_WAIT_S:
                     self._limiter.pause(failure.retry_after)
-                return replace(
-                    attempt, failure=failure.kind, cost_usd=cost_usd
-                ), failure
+                attempt = replace(attempt, failure=failure.kind)
             finally:
-                if self._budget is not None and worst_usd is not None:
-                    self._budget.end(worst_usd, cost_usd)
-        self._has_replied = True
-        return self._with_reply(replace(attempt, cost_usd=cost_usd), reply), None
+                self._budget.end(worst_usd, cost_usd)
+        await self._record(batch, replace(attempt, cost_usd=cost_usd))
+        return no_reply
 
-    def _worst_usd(self, prompt: Prompt) -> float | None:
+    def _worst_usd(self, request: Request) -> float | None:
         """Compute the most that a call can cost; None: unknown."""
         most_output_tokens = output_limit(self.binding)
         if self._price is None or most_output_tokens is None:
             return None
-        return self._price.cost(estimated_input_tokens(prompt), most_output_tokens)
+        return self._price.cost(
+            estimated_input_tokens(request.prompt), most_output_tokens
+        )
 
     def _cost(self, reply: Reply) -> float | None:
         """Compute what a reply cost; None: unknown."""
-        if self._price is None or not reply.is_metered:
+        if self._price is None or not reply.input_tokens:
             return None
         return self._price.cost(reply.input_tokens, reply.output_tokens)
 
-    def _with_reply(self, attempt: Attempt, reply: Reply) -> Attempt:
+    def _replied(self, attempt: Attempt, reply: Reply, parse: Parse[object]) -> Attempt:
         """Complete a call by the reply that came."""
+        self._has_replied = True
         name = reply.returned_model
-        is_requested = name == self.binding.model or name in self.binding.aliases
         failure: Flaw | None = None
         if reply.refused:
             failure = "refused"
+        elif parse(reply.text) is None:
+            failure = "unreadable"
         # A service that refuses a prompt may leave out the model's name.
-        if not is_requested and not (reply.refused and not name):
+        is_unnamed = reply.refused and not name
+        if name not in (self.binding.model, *self.binding.aliases) and not is_unnamed:
             failure = "wrong_model"
-        if not is_requested and not _MODEL_NAME.fullmatch(name):
-            # A broken service may put anything there, the prompt too.
-            name = "(not a model's name)"
-        began = datetime.fromisoformat(attempt.time)
+            if not _MODEL_NAME.fullmatch(name):
+                name = "(not a model's name)"
         return replace(
             attempt,
             answer=reply.text,
@@ -419,21 +422,19 @@ class Asker:
             returned_model=name,
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
-            latency_s=(datetime.now(UTC) - began).total_seconds(),
         )
 
     async def _record(self, batch: _Batch, attempt: Attempt) -> None:
         """Record a call, and take its answer if it settles the question."""
-        if attempt.failure is None and batch.parse(attempt.answer or "") is None:
-            attempt = replace(attempt, failure="unreadable")
         settled = await asyncio.to_thread(self._ledger.record, attempt)
         if settled is not None:
             batch.settled[attempt.key] = settled
+        has_reply = attempt.answer is not None
         self._note(
             settled=int(settled is not None),
-            void=int(settled is not None and settled.answer is None),
             calls=1,
-            invalid=int(attempt.failure in REPLIED),
+            invalid=int(has_reply and attempt.failure is not None),
+            failures=int(not has_reply),
             input_tokens=attempt.input_tokens,
             output_tokens=attempt.output_tokens,
             cost_usd=attempt.cost_usd or 0.0,
@@ -464,6 +465,19 @@ class Asker:
             f"judge {self.key!r}: {missing} of {total} questions have no answer "
             f"({', '.join([*reasons, str(error)])}). The other {total - missing} are "
             "in the ledger; run again, and only the missing ones are asked."
+        )
+
+    def _require_readable(self) -> None:
+        """Stop where too few of all answers can be read."""
+        is_seldom = self._readable_count < self._answer_count / 2
+        if self._answer_count < FIRST_LOOK or not is_seldom:
+            return
+        raise NothingReadable(
+            f"judge {self.key!r}: of {self._answer_count} answers "
+            f"{self._readable_count or 'none'} can be read; expected what the prompts "
+            "ask for. Look at its model, mode, parameters and prompts, or leave it out "
+            "of the preset. Where its service was at fault, name another "
+            "$LUNGUAGE_LEDGER: this one keeps the answers."
         )
 
 

@@ -70,7 +70,7 @@ class Budget:
     """
 
     def __init__(
-        self, ceiling_usd: float | None, daily_usd: float | None = None
+        self, ceiling_usd: float | None = None, daily_usd: float | None = None
     ) -> None:
         self.ceiling_usd = ceiling_usd
         self.daily_usd = daily_usd
@@ -93,35 +93,33 @@ class Budget:
         Raises:
             BudgetExceeded: it could, or its cost is unknown.
         """
-        if worst_usd is None:
-            raise BudgetExceeded(
-                f"judge {judge!r} has no price, or no limit on output tokens in its "
-                "parameters, so a budget cannot be kept. Give both in the judges file, "
-                "or run without a budget."
-            )
-        ceilings = [
+        today_usd = self._others_today_usd + self.spent_usd
+        all_that_share = "in the last 24 hours by all that share the ledger"
+        for name, ceiling_usd, spent_usd, since in (
             ("budget", self.ceiling_usd, self.spent_usd, "in this run"),
-            (
-                "daily budget",
-                self.daily_usd,
-                self._others_today_usd + self.spent_usd,
-                "in the last 24 hours by all that share the ledger",
-            ),
-        ]
-        for name, ceiling_usd, spent_usd, since in ceilings:
-            if ceiling_usd is None or spent_usd + worst_usd <= ceiling_usd:
+            ("daily budget", self.daily_usd, today_usd, all_that_share),
+        ):
+            if ceiling_usd is None:
                 continue
-            raise BudgetExceeded(
-                f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are spent "
-                f"{since}, and the next call of judge {judge!r} could cost up to "
-                f"{shown_usd(worst_usd)}. Calls in flight add "
-                f"{shown_usd(self._in_flight_usd)} at most; a higher budget asks the "
-                "rest"
-            )
-        self._in_flight_usd += worst_usd
+            if worst_usd is None:
+                raise BudgetExceeded(
+                    f"judge {judge!r} has no price, or no limit on output tokens in "
+                    "its parameters, so a budget cannot be kept. Give both in the "
+                    "judges file, or run without a budget."
+                )
+            if spent_usd + worst_usd > ceiling_usd:
+                raise BudgetExceeded(
+                    f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are "
+                    f"spent {since}, and the next call of judge {judge!r} could cost "
+                    f"up to {shown_usd(worst_usd)}. Calls in flight add "
+                    f"{shown_usd(self._in_flight_usd)} at most; a higher budget asks "
+                    "the rest"
+                )
+        self._in_flight_usd += worst_usd or 0.0
 
-    def end(self, worst_usd: float, cost_usd: float | None) -> None:
+    def end(self, worst_usd: float | None, cost_usd: float | None) -> None:
         """End a call that was begun; of unknown cost, at its worst."""
+        worst_usd = worst_usd or 0.0
         # The sum of many begun and ended calls is nothing only but for its last digit.
         self._in_flight_usd = max(0.0, self._in_flight_usd - worst_usd)
         self.spent_usd += worst_usd if cost_usd is None else cost_usd

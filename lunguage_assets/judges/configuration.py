@@ -6,7 +6,7 @@ One judge's table is `judge_config.py`. The environment is not read here, but in
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -80,14 +80,15 @@ class JudgesConfiguration(TomlTable):
     panels: dict[Key, Panel] = Field(min_length=1)
     presets: dict[Key, Preset] = Field(min_length=1)
     _panel_ranker: str = PrivateAttr(default=PANEL)
+    _other_structurer: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _check_names(self) -> JudgesConfiguration:
-        _require_known("preset", self.preset, self.presets)
         # A distilled model repeats those whom it learnt from, and names no phrases.
         judges = [
             key for key in self.judges if self.judges[key].provider != "distilled"
         ]
+        _require_known("preset", [self.preset], self.presets)
         for name, panel in self.panels.items():
             _require_known(f"panels.{name}.members", panel.members, judges)
             if len(set(panel.members)) != len(panel.members):
@@ -96,17 +97,15 @@ class JudgesConfiguration(TomlTable):
                     "once"
                 )
         for name, preset in self.presets.items():
-            expected = {
-                "panel": self.panels,
-                "extractor": judges,
-                "candidates": self.judges,
-                "structurer": self.known_structurers,
-                # The first of them are the rules, which do not read again.
-                "second_reader": ("", *self.known_structurers[1:]),
-            }
-            for field, choices in expected.items():
-                names = getattr(preset, field)
-                _require_known(f"presets.{name}.{field}", names, choices)
+            field = f"presets.{name}"
+            _require_known(f"{field}.panel", [preset.panel], self.panels)
+            _require_known(f"{field}.extractor", [preset.extractor], judges)
+            _require_known(f"{field}.candidates", preset.candidates, self.judges)
+            structurers = self.known_structurers
+            _require_known(f"{field}.structurer", [preset.structurer], structurers)
+            # The first of them are the rules, which do not read again.
+            readers = ["", *structurers[1:]]
+            _require_known(f"{field}.second_reader", [preset.second_reader], readers)
         return self
 
     @property
@@ -131,7 +130,7 @@ class JudgesConfiguration(TomlTable):
     @property
     def structurer(self) -> str:
         """Who reads findings in raw reports, of `known_structurers`."""
-        return self._active_preset.structurer
+        return self._other_structurer or self._active_preset.structurer
 
     @property
     def second_reader(self) -> str:
@@ -147,20 +146,12 @@ class JudgesConfiguration(TomlTable):
     @property
     def known_structurers(self) -> tuple[str, ...]:
         """The rules, and every language model of the file."""
-        judges = self.judges.items()
-        models = [key for key, judge in judges if isinstance(judge, LLMJudgeConfig)]
-        return (RULES, *models)
+        return (RULES, *_models(self.judges))
 
     @property
     def active_judges(self) -> tuple[str, ...]:
         """All judges of the active preset, in the file's order: no others are asked."""
-        active = {
-            *self.panel_members,
-            self.extractor,
-            *self._active_preset.candidates,
-            self.structurer,
-            self.second_reader,
-        }
+        active = {*self.rankers, self.extractor, self.structurer, self.second_reader}
         return tuple(key for key in self.judges if key in active)
 
     @property
@@ -172,12 +163,7 @@ class JudgesConfiguration(TomlTable):
     @property
     def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
-        judges = {key: self.judges[key] for key in self.active_judges}
-        return {
-            key: judge
-            for key, judge in judges.items()
-            if isinstance(judge, LLMJudgeConfig)
-        }
+        return _models({key: self.judges[key] for key in self.active_judges})
 
     def judge_config(self, key: str) -> OfflineJudgeConfig | LLMJudgeConfig:
         """Find the table of a judge.
@@ -231,10 +217,10 @@ def load_judges(
     file = path or resource("judges.toml")
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
     name = preset or of_home or configuration.preset
-    chosen = {"preset": (name, tuple(configuration.presets))}
-    if structurer is not None:
-        chosen["structurer"] = (structurer, configuration.known_structurers)
-    for field, (value, choices) in chosen.items():
+    for field, value, choices in (
+        ("preset", name, tuple(configuration.presets)),
+        ("structurer", structurer or RULES, configuration.known_structurers),
+    ):
         if value not in choices:
             raise ConfigurationError(
                 f"{file} has no {field} {value!r}; expected one of "
@@ -242,11 +228,8 @@ def load_judges(
                 f"with --{field} or $LUNGUAGE_{field.upper()}."
             )
     # `model_copy` checks nothing: both names were checked.
-    active = configuration.presets[name]
-    if structurer is not None:
-        active = active.model_copy(update={"structurer": structurer})
-    presets = {**configuration.presets, name: active}
-    loaded = configuration.model_copy(update={"preset": name, "presets": presets})
+    loaded = configuration.model_copy(update={"preset": name})
+    loaded._other_structurer = structurer
     if of_home and name != of_home:
         if name in loaded.judges:
             raise ConfigurationError(
@@ -257,10 +240,15 @@ def load_judges(
     return loaded
 
 
-def _require_known(
-    field: str, names: str | tuple[str, ...], expected: Collection[str]
-) -> None:
-    for name in (names,) if isinstance(names, str) else names:
+def _models(judges: Mapping[str, JudgeConfig]) -> dict[str, LLMJudgeConfig]:
+    """Take the language models among judges, by key."""
+    return {
+        key: judge for key, judge in judges.items() if isinstance(judge, LLMJudgeConfig)
+    }
+
+
+def _require_known(field: str, names: Sequence[str], expected: Collection[str]) -> None:
+    for name in names:
         if name not in expected:
             choices = ", ".join(filter(None, expected))
             raise ValueError(f"{field} names {name!r}; expected one of {choices}")

@@ -124,9 +124,10 @@ def try_judge(
         Diagnosis(
             "warning",
             f"judge {key!r}: {question.sentence_1!r} is surer than "
-            f"{question.sentence_2!r}; answered {first}, and {second} in the other "
-            "order",
+            f"{question.sentence_2!r}; answered {pair.first.value or 'invalid'}, and "
+            f"{pair.turned.value or 'invalid'} in the other order",
         )
-        for question, first, second in trial.wrong
+        for question, pair in trial.wrong
+        if pair.turned is not None
     ]
     return [verdict, *wrong]

@@ -8,7 +8,6 @@ file is `configuration.py`; what a model may be sent is decided in `opening.py`.
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -20,7 +19,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
+    JsonValue,
     model_validator,
 )
 
@@ -61,14 +60,14 @@ parameters, they take the place of the schema that is sent.
 class TomlTable(BaseModel):
     """A table of the judges file: no unknown field, no change after reading."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Price(TomlTable):
     """US dollars per million tokens as of a date; reasoning is billed as output."""
 
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
     as_of: date
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
@@ -88,7 +87,7 @@ class Limits(TomlTable):
             every failure before.
     """
 
-    requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    requests_per_minute: float | None = Field(default=None, ge=1)
     in_flight: int = Field(default=8, ge=1, le=4096)
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
     failures_per_request: int = Field(default=10, ge=1, le=1000)
@@ -145,28 +144,26 @@ def on_this_machine(base_url: str) -> bool:
         return False
 
 
-def checked_base_url(base_url: str) -> str:
-    """Give an address back if text may be sent there.
+def unusable_address(base_url: str) -> str:
+    """Say why text may not be sent to an address; empty: it may.
 
-    Raises:
-        ValueError: no http(s) address, or with a password, or text would leave this
-            machine unencrypted.
+    It has to be http(s), without a password, and no text leaves this machine
+    unencrypted.
     """
     is_address = re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url)
     # HTTP clients leave out a tab or line end silently: another address than was
     # checked.
     if not base_url.isprintable() or not is_address:
-        raise ValueError(
-            "base_url is not usable; expected an address such as https://host/v1 and "
-            "no user name, password or query: keys come from the environment"
+        return (
+            "is not usable; expected an address such as https://host/v1 and no user "
+            "name, password or query: keys come from the environment"
         )
     if base_url.startswith("http:") and not on_this_machine(base_url):
-        raise ValueError(
-            "base_url is http and leads off this machine; expected https. Let the "
-            "server speak TLS, or reach it through a tunnel that ends on this "
-            "machine (ssh -L)"
+        return (
+            "is http and leads off this machine; expected https. Let the server speak "
+            "TLS, or reach it through a tunnel that ends on this machine (ssh -L)"
         )
-    return base_url
+    return ""
 
 
 def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
@@ -176,34 +173,12 @@ def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
             f"{reserved[0]!r} is not a parameter; expected only how the model draws "
             "its answer"
         )
-    try:
-        json.dumps(params, allow_nan=False)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "expected text, finite numbers, true or false, lists and tables only"
-        ) from None
     return params
 
 
+Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
+
 _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
-
-
-def _price(values: dict[str, Any]) -> Price | None:
-    """Give a model in this process its price, where none is given: it costs nothing."""
-    if values.get("provider") == "transformers":
-        return Price(input=0.0, output=0.0, as_of=date(2026, 11, 20))
-    return None
-
-
-def _limits(values: dict[str, Any]) -> Limits:
-    """Give a judge its limits, where none are given."""
-    # Two batches are in flight: one is answered while the next one gathers.
-    if values.get("provider") == "transformers":
-        return Limits(in_flight=2 * values.get("batch_size", 1))
-    # A server here has one place unless somebody says otherwise.
-    if on_this_machine(values.get("base_url", "")):
-        return Limits(in_flight=1)
-    return Limits()
 
 
 class LLMJudgeConfig(TomlTable):
@@ -212,8 +187,8 @@ class LLMJudgeConfig(TomlTable):
     provider: ModelProvider
     model: str = Field(pattern=r"^\S(.*\S)?$")
     description: str = ""
-    params: Annotated[dict[str, Any], AfterValidator(_checked_parameters)] = Field(
-        default_factory=dict
+    params: Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)] = (
+        Field(default_factory=dict)
     )
     aliases: tuple[str, ...] = ()
     mode: Mode = "text"
@@ -224,8 +199,8 @@ class LLMJudgeConfig(TomlTable):
     base_url_env: str = Field(default="", pattern=_VARIABLE)
     api_key_env: str = Field(default="", pattern=_VARIABLE)
     api_version: str = ""
-    price: Price | None = Field(default_factory=_price)
-    limits: Limits = Field(default_factory=_limits)
+    price: Price | None = None
+    limits: Limits = Limits()
     retires_on: date | None = None
     allowed_data: tuple[DataClass, ...] = ("synthetic",)
     zero_retention_attested_on: date | None = None
@@ -233,6 +208,20 @@ class LLMJudgeConfig(TomlTable):
     revision: str = Field(default="main", min_length=1)
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Give a judge the price and limits of where it runs, unless told otherwise."""
+        defaults: dict[str, Any] = {}
+        if on_this_machine(str(values.get("base_url"))):
+            # A server here has one place unless somebody says otherwise.
+            defaults["limits"] = {"in_flight": 1}
+        if values.get("provider") == "transformers":
+            defaults["price"] = {"input": 0.0, "output": 0.0, "as_of": "2026-11-20"}
+            # Two batches: one is answered while the next one gathers.
+            defaults["limits"] = {"in_flight": 2 * values.get("batch_size", 8)}
+        return defaults | values
 
     @property
     def binding(self) -> ModelBinding:
@@ -287,34 +276,26 @@ class LLMJudgeConfig(TomlTable):
         return not on_this_machine(self.base_url)
 
     @model_validator(mode="after")
-    def _check_endpoint(self) -> LLMJudgeConfig:
-        if self.base_url:
-            checked_base_url(self.base_url)
-        addresses = [self.base_url, self.base_url_env]
-        if all(addresses):
+    def _check(self) -> LLMJudgeConfig:
+        problem = unusable_address(self.base_url)
+        if self.base_url and problem:
+            raise ValueError(f"base_url {problem}")
+        if self.base_url and self.base_url_env:
             raise ValueError(
                 "base_url and base_url_env are both given; expected one of them"
             )
-        if self.provider == "openai-compatible" and not any(addresses):
+        has_address = self.base_url or self.base_url_env
+        if self.provider == "openai-compatible" and not has_address:
             raise ValueError(
                 "base_url is missing; expected the server's address, or base_url_env"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_params(self) -> LLMJudgeConfig:
         if self.provider == "anthropic" and "max_tokens" not in self.params:
             raise ValueError(
                 "params.max_tokens is missing; anthropic expects a whole number of at "
                 "least 1"
             )
         if self.provider == "transformers":
-            try:
-                GenerationParameters.model_validate(self.params)
-            except ValidationError as error:
-                problem = error.errors(include_url=False)[0]
-                name = problem["loc"][0]
-                raise ValueError(f"params.{name}: {problem['msg']}") from None
+            GenerationParameters.model_validate(self.params)
         return self
 
 

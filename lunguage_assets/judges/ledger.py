@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 from urllib.parse import quote
 
 import pandas as pd
 import sqlalchemy as sa
-from pydantic import Field, TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 
-from lunguage_assets.errors import LunguageError, damaged
-from lunguage_assets.files import write_private
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.requests import FailureKind, Task
 
 TRIES = 5
@@ -35,13 +31,27 @@ is invalid for good (explicit.md section 2).
 Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
-REPLIED: tuple[str, ...] = get_args(Flaw)
-COUNTED = ("unreadable", "refused")
-"""Flaws that use up a try: another model's reply says nothing about this one."""
-
 _BUSY_TIMEOUT_S = 60
 _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
+
+# The first valid reply settles a question, and so does the last unreadable one of all
+# tries. Failures without a reply and replies of other models settle nothing. The newest
+# comes first, so that of several that settle a question the oldest is read last: what
+# another process records later changes no answer.
+_SETTLED = sa.text("""
+    WITH tried AS (
+        SELECT number, key, answer, margin, failure,
+            count(failure) OVER (PARTITION BY key ORDER BY number) AS tries
+        FROM judge_calls_made
+        WHERE key IN :keys
+            AND (failure IS NULL OR failure IN ('unreadable', 'refused'))
+    )
+    SELECT key,
+        CASE WHEN failure IS NULL THEN answer END AS answer,
+        CASE WHEN failure IS NULL THEN margin END AS margin
+    FROM tried WHERE failure IS NULL OR tries >= :tries ORDER BY number DESC
+""").bindparams(sa.bindparam("keys", expanding=True), tries=TRIES)
 
 _STATISTICS = sa.text("""
     WITH told AS (
@@ -61,7 +71,6 @@ _STATISTICS = sa.text("""
         count(*) FILTER (WHERE (valid OR flawed) AND input_tokens > 0) AS metered,
         CAST(sum(input_tokens) AS BIGINT) AS input_tokens,
         CAST(sum(output_tokens) AS BIGINT) AS output_tokens,
-        coalesce(sum(latency_s) FILTER (WHERE input_tokens > 0), 0.0) AS seconds,
         coalesce(sum(cost_usd), 0.0) AS cost_usd,
         count(*) FILTER (WHERE cost_usd IS NULL) AS unpriced,
         min(time) AS first, max(time) AS last
@@ -103,13 +112,11 @@ class Attempt:
         input_tokens: billed.
         output_tokens: billed.
         cost_usd: at most, where the service may have answered; None: unknown.
-        latency_s: seconds until the reply.
         margin: see `Reply`.
         time: when the call began, as `moment` writes it.
-        receipt: names the call itself: importing it twice stores it once.
     """
 
-    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    key: str
     judge: str
     stage: Task
     model: str
@@ -118,15 +125,13 @@ class Attempt:
     returned_model: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    latency_s: float = 0.0
+    cost_usd: float | None = None
     margin: float | None = None
     time: str = field(default_factory=lambda: moment(datetime.now(UTC)))
-    receipt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 _METADATA = sa.MetaData()
-_NUMBERS = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "margin")
+_NUMBERS = ("input_tokens", "output_tokens", "cost_usd", "margin")
 _TYPES = dict.fromkeys(_NUMBERS, sa.Double)
 CALLS = sa.Table(
     "judge_calls_made",
@@ -135,7 +140,6 @@ CALLS = sa.Table(
     *(sa.Column(name, _TYPES.get(name, sa.Text)) for name in Attempt.__slots__),
     sa.Index("judge_calls_by_key", "key"),
     sa.Index("judge_calls_by_time", "time"),
-    sa.UniqueConstraint("receipt"),
 )
 """One row per call that has ended; their numbers decide who was first."""
 
@@ -150,31 +154,6 @@ class Settled(NamedTuple):
 
     answer: str | None
     margin: float | None
-
-
-def settle(replies: Iterable[Any]) -> dict[str, Settled]:
-    """Decide which questions recorded replies settle.
-
-    The first valid reply does, and so does the last unreadable one of all tries. A
-    report is asked about once: an answer that cannot be read is told so in a question
-    of its own (method.md section 8).
-
-    Args:
-        replies: rows that are valid or use up a try, in the order of recording.
-    """
-    settled: dict[str, Settled] = {}
-    invalid: Counter[str] = Counter()
-    for reply in replies:
-        # What comes later, from another process, changes nothing.
-        if reply.key in settled:
-            continue
-        if reply.failure is None:
-            settled[reply.key] = Settled(reply.answer, reply.margin)
-            continue
-        invalid[reply.key] += 1
-        if invalid[reply.key] >= (1 if reply.stage == "structure" else TRIES):
-            settled[reply.key] = Settled(None, None)
-    return settled
 
 
 class Ledger:
@@ -249,26 +228,22 @@ class Ledger:
         """Give back the connections; SQLite then writes its log into the file."""
         self._engine.dispose()
 
-    # --- answers
-
     def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
-        """Look up those of some questions that are settled (see `settle`)."""
+        """Look up those of some questions that are settled."""
+        settled: dict[str, Settled] = {}
         with self._connected() as connection:
-            return _settled(connection, list(dict.fromkeys(keys)))
+            for start in range(0, len(keys), _KEYS_PER_STATEMENT):
+                chunk = list(keys[start : start + _KEYS_PER_STATEMENT])
+                for key, *answer in connection.execute(_SETTLED, {"keys": chunk}):
+                    settled[key] = Settled(*answer)
+        return settled
 
     def record(self, attempt: Attempt) -> Settled | None:
         """Store a call, and say whether its question is settled now."""
-        # Read back in the same transaction: another process may have been first.
         with self._connected() as connection:
             connection.execute(sa.insert(CALLS), _row(attempt))
-            return _settled(connection, [attempt.key]).get(attempt.key)
-
-    def has_valid(self, judge: str) -> bool:
-        """Whether a judge has ever given an answer that could be read."""
-        counts = self.statistics()
-        return bool(counts.loc[counts["judge"] == judge, "valid"].any())
-
-    # --- money and counts
+        # Read back: another process may have been first.
+        return self.settled([attempt.key]).get(attempt.key)
 
     def spent_today(self) -> float:
         """Sum up the US dollars of the last 24 hours, of all who share the ledger."""
@@ -284,65 +259,11 @@ class Ledger:
         Returns:
             Distinct `questions`; `attempts`, of these `valid`, `invalid` (replies that
             are not used) and `failures` (no reply); `metered` replies (of known tokens)
-            with tokens and `seconds`; known `cost_usd`, and the calls of unknown cost
-            (`unpriced`); the times of the `first` and the `last`.
+            with tokens; known `cost_usd`, and the calls of unknown cost (`unpriced`);
+            the times of the `first` and the `last`.
         """
         with self._connected() as connection:
             return pd.read_sql(_STATISTICS, connection, params={"since": since})
-
-    # --- paid answers that two homes can share
-
-    def replies(self) -> pd.DataFrame:
-        """List all calls that were answered, in the order of recording."""
-        replied = CALLS.c.failure.is_(None) | CALLS.c.failure.in_(REPLIED)
-        query = sa.select(CALLS).where(replied).order_by(CALLS.c.number)
-        with self._connected() as connection:
-            return pd.read_sql(query, connection).drop(columns="number")
-
-    def export_replies(self, path: Path) -> int:
-        """Write all replies to a CSV file for the owner alone; return how many."""
-        replies = self.replies()
-        write_private(path, replies.to_csv(index=False).encode())
-        return len(replies)
-
-    def import_replies(self, path: Path) -> tuple[int, list[int]]:
-        """Add the replies of an exported file that are not here yet.
-
-        They come after those that are here: what is settled here stays as it is. A row
-        that nobody could have recorded is left out.
-
-        Args:
-            path: of the file.
-
-        Returns:
-            How many were added, and the numbers of the rows that were left out.
-
-        Raises:
-            InputError: the file is no table.
-        """
-        try:
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict(
-                "records"
-            )
-        except ValueError as error:
-            expected = "a file that `lunguage ledger export` wrote"
-            raise damaged(str(path), "another file", error, expected) from None
-        replies: dict[str, dict[str, Any]] = {}
-        left_out: list[int] = []
-        for number, row in enumerate(rows, start=1):
-            fields = {name: text for name, text in row.items() if text}
-            try:
-                reply = TypeAdapter(Attempt).validate_strings(fields)
-                replies[reply.receipt] = _row(reply)
-            except ValueError:
-                left_out.append(number)
-        with self._connected() as connection:
-            # An exported file may be imported again when it has grown.
-            receipts = set(connection.scalars(sa.select(CALLS.c.receipt)))
-            new_rows = [row for it, row in replies.items() if it not in receipts]
-            if new_rows:
-                connection.execute(sa.insert(CALLS), new_rows)
-        return len(new_rows), left_out
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
@@ -361,20 +282,6 @@ class Ledger:
                 "written. Fix that, or name another place ($LUNGUAGE_LEDGER); what was "
                 "recorded is kept, and a new run asks only for the rest."
             ) from None
-
-
-def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settled]:
-    # Failures without a reply and replies of other models settle nothing.
-    query = (
-        sa.select(CALLS)
-        .where(CALLS.c.failure.is_(None) | CALLS.c.failure.in_(COUNTED))
-        .order_by(CALLS.c.number)
-    )
-    settled: dict[str, Settled] = {}
-    for start in range(0, len(keys), _KEYS_PER_STATEMENT):
-        chunk = keys[start : start + _KEYS_PER_STATEMENT]
-        settled |= settle(connection.execute(query.where(CALLS.c.key.in_(chunk))))
-    return settled
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from pydantic import TypeAdapter
 
@@ -43,41 +43,40 @@ from lunguage_assets.judges.requests import (
     request_key,
 )
 from lunguage_assets.judges.trust import (
-    FIRST_LOOK,
-    AnsweredPair,
     Trial,
+    answered_pairs,
     counted,
+    in_order,
     require_fit,
-    swapped,
     trial_questions,
 )
 from lunguage_assets.packaged_data import resource
 
-T = TypeVar("T")
-
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
 
-TemplateName = tuple[str, str]
-"""Task and role: the file `TASK/ROLE.txt`."""
+Placeholders = Mapping[tuple[str, str], frozenset[str]]
+"""Task and role of the template `TASK/ROLE.txt` -> what it has to be filled with."""
 
-_PLACEHOLDERS: Mapping[TemplateName, frozenset[str]] = {
+_PLACEHOLDERS: Placeholders = {
     ("extraction", "system"): frozenset(),
     ("extraction", "user"): frozenset({"finding", "sentence"}),
     ("comparison", "system"): frozenset(),
     ("comparison", "user"): frozenset({"sentence_1", "sentence_2"}),
 }
 
-_LEADING_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
-_LEADING_ANSWER = re.compile(r"^answer\s*:\s*", re.IGNORECASE)
-_CODE_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+_LABEL = r"(?:[A-Za-z][\w /-]*:\s*)?"
+# A label may stand before the fence or inside it.
+_PHRASE_LIST = re.compile(
+    rf"{_LABEL}(?:```[a-zA-Z]*\s*{_LABEL})?(\[.*\])\s*(?:```)?", re.DOTALL
+)
 _PHRASES = TypeAdapter(list[str])
-_AROUND_A_LABEL = " \t\r\n.,;:!*`'\"“”‘’()[]<>"
+_CHOICE = re.compile(r"\W*(?:answer\W+)?(sentence_[12])\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Templates of both questions, ready to be filled.
+    """Templates, ready to be filled.
 
     Attributes:
         version: of their content.
@@ -85,7 +84,13 @@ class Prompts:
     """
 
     version: str
-    templates: Mapping[TemplateName, string.Template] = field(repr=False)
+    templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
+
+    def filled(self, task: str, **texts: str) -> Prompt:
+        """Fill the templates of a task."""
+        system = self.templates[task, "system"].substitute()
+        user = self.templates[task, "user"].substitute(texts)
+        return Prompt(system, user, self.version)
 
     def extraction(self, question: ExtractionQuestion) -> Request:
         """Ask which words of the sentence hedge this finding.
@@ -93,53 +98,43 @@ class Prompts:
         The sentence is shown unmasked, as in the paper (explicit.md section 1). A free
         list cannot be constrained to labels, so that its mode is always `text`.
         """
-        texts = {"finding": question.finding, "sentence": question.sentence}
-        return Request("extract", self._filled("extraction", texts))
+        finding = _one_line(question.finding)
+        sentence = _one_line(question.sentence)
+        prompt = self.filled("extraction", finding=finding, sentence=sentence)
+        return Request("extract", prompt)
 
     def comparison(self, question: ComparisonQuestion, mode: Mode = "text") -> Request:
         """Ask which of two masked sentences is surer (explicit.md section 2)."""
-        texts = {"sentence_1": question.sentence_1, "sentence_2": question.sentence_2}
-        return Request(
-            task="compare",
-            prompt=self._filled("comparison", texts),
-            mode=mode,
-            labels=LABELS,
-            replicate=question.replicate,
+        prompt = self.filled(
+            "comparison",
+            sentence_1=_one_line(question.sentence_1),
+            sentence_2=_one_line(question.sentence_2),
         )
-
-    def _filled(self, task: str, texts: Mapping[str, str]) -> Prompt:
-        # A line break in a sentence would end it in the prompt.
-        one_line = {name: " ".join(text.split()) for name, text in texts.items()}
-        system = self.templates[task, "system"].substitute()
-        user = self.templates[task, "user"].substitute(one_line)
-        return Prompt(system, user, self.version)
+        return Request("compare", prompt, mode, LABELS, question.replicate)
 
 
-def load_prompts(folder: Path | None = None) -> Prompts:
-    """Load the templates in a folder, or the bundled ones; it replaces all four files.
+def _one_line(text: str) -> str:
+    """Join lines: a line break in a sentence would end it in the prompt."""
+    return " ".join(text.split())
+
+
+def load_prompts(
+    folder: Path | None = None, placeholders: Placeholders = _PLACEHOLDERS
+) -> Prompts:
+    """Read the files `TASK/ROLE.txt` in a folder, each with exactly its placeholders.
+
+    Args:
+        folder: that replaces all of them; None: the bundled ones.
+        placeholders: of every template. Their order decides the version.
+
+    Returns:
+        The templates; their version is 12 hexadecimal digits of a hash of them.
 
     Raises:
         ConfigurationError: a file is missing, is not UTF-8, or lacks a placeholder;
             names the file.
     """
-    return Prompts(*read_templates(folder or resource("prompts"), _PLACEHOLDERS))
-
-
-def read_templates(
-    root: Path, placeholders: Mapping[TemplateName, frozenset[str]]
-) -> tuple[str, dict[TemplateName, string.Template]]:
-    """Read the files `root/TASK/ROLE.txt`, each with exactly its placeholders.
-
-    Args:
-        root: the folder.
-        placeholders: of every template. Their order decides the version.
-
-    Returns:
-        Their version, 12 hexadecimal digits of a hash of them, and the templates.
-
-    Raises:
-        ConfigurationError: see `load_prompts`.
-    """
+    root = folder or resource("prompts")
     if not root.is_dir():
         # Not what was found: the variable may hold a key by mistake, and messages go
         # into logs.
@@ -148,34 +143,28 @@ def read_templates(
             "folder such as resources/prompts. Fix or unset it."
         )
     digest = hashlib.sha256()
-    templates: dict[TemplateName, string.Template] = {}
+    templates: dict[tuple[str, str], string.Template] = {}
     for (task, role), expected in placeholders.items():
-        text = _read_template(root / task / f"{role}.txt", expected)
-        templates[task, role] = string.Template(text)
+        file = root / task / f"{role}.txt"
+        try:
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a "
+                "prompt template there."
+            ) from None
+        text = "\n".join(lines).strip()
+        template = string.Template(text)
+        names = set(template.get_identifiers())
+        if not text or not template.is_valid() or names != expected:
+            raise ConfigurationError(
+                f"{file}: found {_listed(names)}; expected a prompt with "
+                f"{_listed(expected)}. Write a dollar sign as $$."
+            )
+        templates[task, role] = template
         # With names and lengths: a sentence in another template is another version.
-        named_text = f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e"
-        digest.update(named_text.encode())
-    return digest.hexdigest()[:12], templates
-
-
-def _read_template(file: Path, expected: frozenset[str]) -> str:
-    """Read the text of a template that has these placeholders, and no others."""
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a "
-            "prompt template there."
-        ) from None
-    text = "\n".join(lines).strip()
-    template = string.Template(text)
-    names = set(template.get_identifiers())
-    if text and template.is_valid() and names == expected:
-        return text
-    raise ConfigurationError(
-        f"{file}: found {_listed(names)}; expected a prompt with {_listed(expected)}. "
-        "Write a dollar sign as $$."
-    )
+        digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
+    return Prompts(digest.hexdigest()[:12], templates)
 
 
 def _listed(names: set[str] | frozenset[str]) -> str:
@@ -237,8 +226,7 @@ class ModelJudge:
             mode: how the model answers a comparison.
             order: whether a pair is asked once or in both orders.
         """
-        # Once for each question: they had versions of their own before the first
-        # release, and results are bound to this form.
+        # Once for each question: results are bound to this form.
         versions = json.dumps([prompts.version, prompts.version])
         without_question = Request("compare", Prompt("", "", versions), mode, LABELS)
         identity = model_identity(binding, mode, request_key(binding, without_question))
@@ -250,20 +238,16 @@ class ModelJudge:
         """Name the hedging phrases of each question, in the questions' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or too few answers can be read; what was
-                answered is in the ledger.
+            LunguageError: see `Asker.ask_in_looks`; what was answered is in the ledger.
         """
+        if questions:
+            self._pass_trial()
         requests = [self._prompts.extraction(question) for question in questions]
-        self._pass_trial(requests)
-        answers: list[ExtractionAnswer] = []
-        for some in _in_looks(requests, answered=0):
-            phrase_lists = [it.value for it in self._asker.ask(some, parse_phrase_list)]
-            self._asker.require_readable(phrase_lists)
-            answers += [
-                ExtractionAnswer(tuple(phrases or ()), valid=phrases is not None)
-                for phrases in phrase_lists
-            ]
-        return answers
+        looks = self._asker.ask_in_looks(requests, parse_phrase_list)
+        return [
+            ExtractionAnswer(tuple(answer.value or ()), answer.value is not None)
+            for answer in chain.from_iterable(looks)
+        ]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """Choose a sentence for each question; order and errors as in `extract`.
@@ -271,102 +255,73 @@ class ModelJudge:
         Raises:
             UnfitJudge: its answers do not depend on what the sentences say.
         """
-        self._pass_trial(self._requests(questions, self._order))
-        answers_each = 2 if self._order == "both" else 1
-        choices: list[Choice] = []
-        for some in _in_looks(questions, self._answers.decided, answers_each):
-            pairs = self._ask(some, self._order)
-            self._count(some, pairs)
-            choices += [pair.choice for pair in pairs]
-        return choices
+        if questions:
+            self._pass_trial()
+        comparisons = in_order(questions, self._order)
+        requests = [self._prompts.comparison(it, self._mode) for it in comparisons]
+        answers: list[Answered[Choice]] = []
+        looks: Iterator[list[Answered[Choice]]]
+        looks = self._asker.ask_in_looks(requests, choice_of)
+        for newest in looks:
+            self._count(comparisons[len(answers) :], newest)
+            answers += newest
+        return [pair.choice for pair in answered_pairs(answers, self._order)]
 
-    def _pass_trial(self, requests: Sequence[Request]) -> None:
-        """Answer the trial before the first request that is paid.
+    def _pass_trial(self) -> None:
+        """Answer the trial before the first question of a step.
 
         Raises:
             UnfitJudge: it is not passed, and nobody has let the judge in.
         """
-        # What the ledger answers costs nothing, and asks for no trial.
-        if not self._needs_trial or self._asker.has_answered(requests):
-            return
-        trial = self.trial()
-        # Once for each step: the ledger has the answers for the next one.
-        self._needs_trial = False
-        if not self._is_let_in:
-            trial.require_passed(self.key)
+        if self._needs_trial:
+            trial = self.trial()
+            self._needs_trial = False
+            if not self._is_let_in:
+                trial.require_passed()
 
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
-        questions = trial_questions()
-        pairs = self._ask(questions, "both")
-        wrong = [
-            (question, pair.first.value or "invalid", pair.turned.value or "invalid")
-            for question, pair in zip(questions, pairs, strict=True)
-            if pair.choice != "sentence_1" and pair.turned is not None
-        ]
-        return Trial(counted(self.key, pairs), wrong)
-
-    def _requests(
-        self, questions: Sequence[ComparisonQuestion], order: Order
-    ) -> list[Request]:
-        """List what is asked about questions; in both orders, all turned ones last."""
-        comparisons = list(questions)
-        if order == "both":
-            comparisons += map(swapped, questions)
-        return [self._prompts.comparison(it, self._mode) for it in comparisons]
-
-    def _ask(
-        self, questions: Sequence[ComparisonQuestion], order: Order
-    ) -> list[AnsweredPair]:
-        requests = self._requests(questions, order)
+        comparisons = in_order(trial_questions(), "both")
+        requests = [self._prompts.comparison(it, self._mode) for it in comparisons]
         answers: list[Answered[Choice]] = self._asker.ask(requests, choice_of)
-        self._asker.require_readable([answer.value for answer in answers])
-        if order == "one":
-            return [AnsweredPair(answer, None) for answer in answers]
-        turned = answers[len(questions) :]
-        return list(map(AnsweredPair, answers, turned))
+        return Trial(self.key, answered_pairs(answers, "both"))
 
     def _count(
-        self, questions: Sequence[ComparisonQuestion], pairs: Sequence[AnsweredPair]
+        self,
+        comparisons: Sequence[ComparisonQuestion],
+        answers: Sequence[Answered[Choice]],
     ) -> None:
-        """Count what a judge chose by position, and stop one that does not judge."""
+        """Count what a judge chose by position, and stop one that does not judge.
+
+        Args:
+            comparisons: the first of them were answered now.
+            answers: about these.
+        """
+        pairs = answered_pairs(answers, self._order)
+        # In both orders every second comparison turns the one before.
+        questions = comparisons[:: len(answers) // len(pairs)]
         # Where margins are averaged, a position that is preferred cancels out.
         # Between identical sentences any answer is right.
         telling = [
             pair
-            for question, pair in zip(questions, pairs, strict=True)
+            for pair, question in zip(pairs, questions, strict=False)
             if pair.margin is None and question.sentence_1 != question.sentence_2
         ]
-        answers = counted(self.key, telling)
-        self._answers += answers
-        self._asker.report(answers)
+        newest = counted(self.key, telling)
+        self._answers += newest
+        self._asker.report(newest)
         if self._shows_position and not self._is_let_in:
             require_fit(self.key, self._answers)
 
 
-def _in_looks(
-    questions: Sequence[T], answered: int, answers_each: int = 1
-) -> Iterator[Sequence[T]]:
-    """Cut questions where a judge is looked at: after 40 answers, 400, and so on.
-
-    Args:
-        questions: that are asked.
-        answered: how many answers there were before.
-        answers_each: how many a question gets.
-    """
-    look = FIRST_LOOK
-    while questions:
-        while look <= answered:
-            look *= 10
-        count = math.ceil((look - answered) / answers_each)
-        yield questions[:count]
-        questions = questions[count:]
-        answered += count * answers_each
-
-
 def choice_of(text: str) -> Choice | None:
-    """Read the sentence that an answer chooses; None: it cannot be read."""
-    return cast(Choice | None, parse_label(text, LABELS))
+    """Read the sentence that an answer chooses; None: none, and the answer is invalid.
+
+    Signs around it, upper or lower case, a leading "Answer:" and the JSON of a
+    constrained answer are tolerated; a second label, a reason or any other word is not.
+    """
+    answer = _CHOICE.fullmatch(text)
+    return cast(Choice, answer[1].lower()) if answer else None
 
 
 def parse_phrase_list(text: str) -> list[str] | None:
@@ -376,27 +331,8 @@ def parse_phrase_list(text: str) -> list[str] | None:
     A Python list in single quotes, text after the list, or a list with something else
     than strings is not. Never evaluated.
     """
-    body = text.strip()
-    for _ in range(2):  # a label may stand before the fence or inside it
-        body = _LEADING_LABEL.sub("", body, count=1)
-        fenced = _CODE_FENCE.match(body)
-        if fenced:
-            body = fenced.group(1).strip()
+    answer = _PHRASE_LIST.fullmatch(text.strip())
     try:
-        return _PHRASES.validate_json(body)
+        return _PHRASES.validate_json(answer[1]) if answer else None
     except ValueError:
         return None
-
-
-def parse_label(text: str, labels: Sequence[str]) -> str | None:
-    """Read which label a model's answer is; None: none, and the answer is invalid.
-
-    Quotes, brackets, emphasis and punctuation around it, upper or lower case, and a
-    leading "Answer:" are tolerated; a second label, a reason, or any other word is not.
-    """
-    body = _LEADING_ANSWER.sub("", text.strip(_AROUND_A_LABEL), count=1)
-    answer = body.strip(_AROUND_A_LABEL).casefold()
-    for label in labels:
-        if label.casefold() == answer:
-            return label
-    return None

@@ -22,7 +22,7 @@ from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.providers.local import LocalProvider
 from lunguage_assets.judges.providers.services import SDKS
-from lunguage_assets.judges.requests import ModelBinding, Provider, Reply, Request
+from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.settings import DataClass
 
 
@@ -80,19 +80,9 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
         config: its table.
         context: of the run.
     """
-
-    # Called when a question has to be sent, and not before: what the ledger has needs
-    # no permission and no key.
-    def make_provider() -> Provider:
-        # Copied: the address that is examined is the address that is used.
-        environ = dict(os.environ)
-        today = datetime.now(UTC).date()
-        require(preflight(key, config, environ, context.data_class, today))
-        return provider_of(key, config, environ)
-
     return Asker(
         key,
-        LazyProvider(config.binding, make_provider),
+        GuardedProvider(key, config, context.data_class),
         context.open_ledger(),
         config.limits,
         budget=context.budget,
@@ -101,23 +91,34 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
     )
 
 
-class LazyProvider:
-    """A provider that is made at its first question, whose errors it then raises.
+class GuardedProvider:
+    """A provider that is made at its first question, if the data policy allows it.
+
+    What the ledger has needs no permission and no key.
 
     Args:
-        binding: of the model.
-        make: makes the provider.
+        key: of the judge, for messages.
+        config: its table.
+        data_class: of the text that it is asked about.
     """
 
-    def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
-        self.binding = binding
-        self._make = make
+    def __init__(self, key: str, config: LLMJudgeConfig, data_class: DataClass) -> None:
+        self.binding = config.binding
+        self._key = key
+        self._config = config
+        self._data_class = data_class
         self._provider: Provider | None = None
 
     async def answer(self, request: Request) -> Reply:
         """Answer a request; see `Provider.answer`."""
         if self._provider is None:
-            self._provider = self._make()
+            # Copied: the address that is examined is the address that is used.
+            environ = dict(os.environ)
+            today = datetime.now(UTC).date()
+            require(
+                preflight(self._key, self._config, environ, self._data_class, today)
+            )
+            self._provider = provider_of(self._key, self._config, environ)
         return await self._provider.answer(request)
 
 

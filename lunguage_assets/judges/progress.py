@@ -44,11 +44,9 @@ class Progress:
         questions: distinct within a batch.
         hits: questions of which the ledger had the answer.
         settled: questions that are answered, or invalid for good.
-        void: of these, invalid for good.
         calls: that were sent.
         invalid: replies to these calls that were paid and cannot be used.
-        retried: calls without a reply after which their question was asked again.
-        failures: calls without a reply after which their question was given up.
+        failures: calls without a reply.
         input_tokens: billed for these calls.
         output_tokens: billed for these calls.
         cost_usd: of these calls, so far as is known.
@@ -62,10 +60,8 @@ class Progress:
     questions: int = 0
     hits: int = 0
     settled: int = 0
-    void: int = 0
     calls: int = 0
     invalid: int = 0
-    retried: int = 0
     failures: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -83,16 +79,16 @@ class Progress:
     @property
     def replies(self) -> int:
         """Replies that came, and were paid."""
-        return self.calls - self.retried - self.failures
+        return self.calls - self.failures
 
     def line(self) -> str:
         """Describe it for a log or a terminal."""
         return (
             f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, "
             f"{self.hits:,} of them from the ledger; {self.calls:,} calls "
-            f"({self.invalid:,} answers invalid, {self.retried:,} tried again, "
-            f"{self.failures:,} failed), {self.input_tokens:,} + "
-            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}"
+            f"({self.invalid:,} answers invalid, {self.failures:,} without a reply), "
+            f"{self.input_tokens:,} + {self.output_tokens:,} tokens, "
+            f"${self.cost_usd:.4f}"
         )
 
 

@@ -11,8 +11,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pydantic import TypeAdapter
-
 Task = Literal["extract", "compare", "structure"]
 """The two questions of the method, and the one before them: what a report states.
 Ledgers say `stage`.
@@ -28,9 +26,6 @@ FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected",
     "authentication", "malformed",
 ]  # fmt: skip
-
-
-_LABELLED = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +74,7 @@ class Request:
 
         A label is given as `{"answer": LABEL}`.
         """
-        if self.mode != "enum":
-            return None
-        if self.labels:
+        if self.is_choice:
             # OpenAI's strict schemas must require every property, and forbid others.
             return {
                 "type": "object",
@@ -92,18 +85,6 @@ class Request:
         schema: dict[str, Any] | None = json.loads(self.schema or "null")
         return schema
 
-    def answer_in(self, text: str) -> str:
-        """Take the label out of `{"answer": LABEL}`, where one was asked for.
-
-        Any other text is given back as it is, for the parser to refuse.
-        """
-        if not self.is_choice:
-            return text
-        try:
-            return _LABELLED.validate_json(text)["answer"]
-        except (ValueError, KeyError):
-            return text
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -112,7 +93,7 @@ class Reply:
     Attributes:
         text: the answer.
         returned_model: that answered, as the service names it.
-        input_tokens: billed.
+        input_tokens: billed; 0: the service did not count, as no prompt has none.
         output_tokens: billed, with those of reasoning.
         refused: by a safety refusal or filter.
         margin: log-probability of the first label less that of the second; None: the
@@ -125,12 +106,6 @@ class Reply:
     output_tokens: int
     refused: bool = False
     margin: float | None = None
-
-    @property
-    def is_metered(self) -> bool:
-        """Whether the service said what it billed."""
-        # No prompt has no tokens: 0 means that the service did not count.
-        return self.input_tokens > 0
 
 
 class ProviderFailure(Exception):
@@ -152,12 +127,9 @@ class ProviderFailure(Exception):
         retry_after: float | None = None,
         about: str = "",
     ) -> None:
-        details = [f"HTTP {status}", about]
-        if status is None:
-            details = [about]
+        details = [f"HTTP {status}" if status else "", about]
         words = ", ".join(filter(None, details))
-        message = f"{kind} ({words})"
-        super().__init__(message.removesuffix(" ()"))
+        super().__init__(f"{kind} ({words})" if words else kind)
         self.kind = kind
         self.retry_after = retry_after or 0.0
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.ask import Answered
+from lunguage_assets.judges.ask import FIRST_LOOK, Answered
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
+from lunguage_assets.judges.requests import Order
 from lunguage_assets.packaged_data import resource
-
-FIRST_LOOK = 40
-"""Answers after which a step looks at a judge for the first time."""
 
 MOST_ONE_SIDED = 0.75
 """A judge whose share of first-shown answers lies surely above this, or surely below 1
@@ -79,19 +78,45 @@ class AnsweredPair(NamedTuple):
         return "invalid" if is_draw else self.first.value or "invalid"
 
 
+def answered_pairs(
+    answers: Sequence[Answered[Choice]], order: Order
+) -> list[AnsweredPair]:
+    """Put together the answers about the same two sentences, as `in_order` asks."""
+    if order == "one":
+        return [AnsweredPair(answer, None) for answer in answers]
+    return list(map(AnsweredPair, answers[::2], answers[1::2]))
+
+
+def in_order(
+    questions: Iterable[ComparisonQuestion], order: Order
+) -> list[ComparisonQuestion]:
+    """List what is asked about questions: in both orders, one after the other."""
+    if order == "one":
+        return list(questions)
+    pairs = [(question, swapped(question)) for question in questions]
+    return list(chain.from_iterable(pairs))
+
+
+def swapped(question: ComparisonQuestion) -> ComparisonQuestion:
+    """Show the other sentence first."""
+    return ComparisonQuestion(
+        question.sentence_2, question.sentence_1, question.replicate
+    )
+
+
 def counted(judge: str, pairs: Iterable[AnsweredPair]) -> Progress:
     """Count a judge's answers by position, and those that agree in both orders."""
     answers = Progress(judge)
     for first, turned in pairs:
-        choices = [answer.value for answer in (first, turned) if answer is not None]
-        decided = [choice for choice in choices if choice is not None]
-        is_pair = len(decided) == 2
+        values = [first.value, turned.value if turned is not None else None]
+        choices = [choice for choice in values if choice is not None]
+        is_pair = len(choices) == 2
         answers += Progress(
             judge,
-            decided=len(decided),
-            first=decided.count("sentence_1"),
+            decided=len(choices),
+            first=choices.count("sentence_1"),
             pairs=int(is_pair),
-            agreed=int(is_pair and decided[0] != decided[1]),
+            agreed=int(is_pair and choices[0] != choices[1]),
         )
     return answers
 
@@ -175,43 +200,42 @@ def trial_questions() -> tuple[ComparisonQuestion, ...]:
     )
 
 
-def swapped(question: ComparisonQuestion) -> ComparisonQuestion:
-    """Show the other sentence first."""
-    return ComparisonQuestion(
-        question.sentence_2, question.sentence_1, question.replicate
-    )
-
-
 class Trial(NamedTuple):
     """How a judge answered the thirty pairs, each in both orders.
 
     Attributes:
-        answers: counted by position and agreement.
-        wrong: pairs that it did not answer rightly, with both of its answers: with the
-            surer sentence first, and with the other one first.
+        judge: key of the judge.
+        pairs: its answers, in the order of the questions.
     """
 
-    answers: Progress
-    wrong: Sequence[tuple[ComparisonQuestion, Choice, Choice]]
+    judge: str
+    pairs: Sequence[AnsweredPair]
+
+    @property
+    def wrong(self) -> list[tuple[ComparisonQuestion, AnsweredPair]]:
+        """The pairs that it did not answer rightly."""
+        answered = zip(trial_questions(), self.pairs, strict=True)
+        return [entry for entry in answered if entry[1].choice != "sentence_1"]
 
     @property
     def is_passed(self) -> bool:
         """Whether enough pairs were answered rightly."""
-        return len(trial_questions()) - len(self.wrong) >= LEAST_RIGHT
+        return len(self.pairs) - len(self.wrong) >= LEAST_RIGHT
 
     @property
     def verdict(self) -> str:
         """Say what was seen, in a line."""
-        first = share_of(self.answers.first, self.answers.decided)
-        pairs = len(trial_questions())
+        answers = counted(self.judge, self.pairs)
+        pairs = len(self.pairs)
         return (
             f"{pairs - len(self.wrong)} of {pairs} pairs right (expected {LEAST_RIGHT} "
-            f"or more), share of first-shown answers {first}, agreed with itself in "
-            f"{self.answers.agreed} of {self.answers.pairs} pairs, "
-            f"{2 * pairs - self.answers.decided} of {2 * pairs} answers unreadable"
+            f"or more), share of first-shown answers "
+            f"{share_of(answers.first, answers.decided)}, agreed with itself in "
+            f"{answers.agreed} of {answers.pairs} pairs, "
+            f"{2 * pairs - answers.decided} of {2 * pairs} answers unreadable"
         )
 
-    def require_passed(self, judge: str) -> None:
+    def require_passed(self) -> None:
         """Stop where a judge cannot tell what no reader doubts.
 
         Raises:
@@ -219,8 +243,8 @@ class Trial(NamedTuple):
         """
         if not self.is_passed:
             raise UnfitJudge(
-                f"judge {judge!r} did not pass its trial, thirty invented pairs such "
-                f'as "pneumonia is certain" against "pneumonia is excluded": '
+                f"judge {self.judge!r} did not pass its trial, thirty invented pairs "
+                'such as "pneumonia is certain" against "pneumonia is excluded": '
                 f"{self.verdict}. Its answers give no probability, and nothing more is "
                 "asked; `lunguage doctor --ask` shows its wrong answers. "
                 f"{_REMEDY}"

@@ -21,7 +21,6 @@ SHOWN_COUNTS = (
     "hits",
     "calls",
     "invalid",
-    "retried",
     "failures",
     "input_tokens",
     "output_tokens",

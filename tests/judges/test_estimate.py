@@ -135,8 +135,8 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> No
     answered("aa")
     assert estimated(ledger) == guess, "of unknown length, not free"
     answered("bb", "timeout")
-    answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
-    answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
+    answered("bb", "unreadable", input_tokens=700, output_tokens=30)
+    answered("bb", input_tokens=300, output_tokens=10)
     assert estimated(ledger).usd == pytest.approx(1.5 * 100 * (500 + 20 * 10) / 1e6)
     assert guess.usd_at_most is not None
     assert guess.usd_at_least is not None

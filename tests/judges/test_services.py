@@ -20,7 +20,7 @@ from loopback import Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
+from lunguage_assets.judges.model_judge import LABELS, choice_of, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
@@ -145,7 +145,7 @@ def test_the_prompt_goes_out_whole_and_the_bare_label_comes_back(
 ) -> None:
     request = comparison(mode)
     (reply,) = ask(made(provider, server), request)
-    assert (reply.text, reply.returned_model) == ("sentence_2", "model-1")
+    assert (choice_of(reply.text), reply.returned_model) == ("sentence_2", "model-1")
     assert not reply.refused
     (call,) = server.calls
     assert (call.system, call.user) == (request.prompt.system, request.prompt.user)
@@ -271,7 +271,7 @@ def test_a_refusal_is_a_reply_with_its_bill(
     server.plan(Act(kind))
     (reply,) = ask(made(provider, server), comparison("enum"))
     assert reply.refused
-    assert parse_label(reply.text, LABELS) is None
+    assert choice_of(reply.text) is None
     assert reply.input_tokens > 0
 
 
@@ -381,9 +381,7 @@ def test_an_account_without_money_is_not_asked_again_and_a_server_that_is_down_i
 ) -> None:
     with LoopbackServer() as gone:
         pass
-    message = str(trouble(made("openai", gone)))
-    assert message.startswith(f"connection ({gone.url}")
-    assert message.endswith(": Connection refused)")
+    assert str(trouble(made("openai", gone))).startswith(f"connection ({gone.url}")
     server.plan(Act("no_quota"))
     failure = trouble(made("openai", server))
     assert (failure.kind, failure.retryable) == ("authentication", False)

@@ -113,13 +113,6 @@ def test_a_judge_that_ranks_is_tried_before_it_is_paid_for_phrases(
     assert model.calls == TRIAL_CALLS
 
 
-def test_what_the_ledger_has_is_used_without_a_trial(ledger: Ledger) -> None:
-    model = FakeModel(answer=good)
-    answered = judge_of(ledger, model).compare(pairs(3))
-    assert judge_of(ledger, model, has_trial=True).compare(pairs(3)) == answered
-    assert model.calls == 3
-
-
 @pytest.mark.parametrize(
     ("order", "calls", "reason"),
     [("one", 40, r"40 chose the sentence shown first, 1\.00 \[0\.91 to 1\.00\]"),

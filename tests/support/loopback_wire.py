@@ -59,15 +59,14 @@ def _read_anthropic(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any
 
 def _read_gemini(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     config = body.get("generationConfig", {})
-    constrained = config.get("responseMimeType") == "text/x.enum"
-    labels = tuple(config["responseSchema"]["enum"]) if constrained else ()
+    schema = config.get("responseJsonSchema")
     prompts = (
         _joined(body.get("systemInstruction", {}).get("parts", [])),
         _joined(body["contents"][-1]["parts"]),
     )
     wire = "vertex" if match.group(2) else "gemini"
     return _call(
-        wire, match.group(3), prompts, body, config.get("responseJsonSchema"), labels
+        wire, match.group(3), prompts, body, schema, _labels(schema) if schema else ()
     )
 
 

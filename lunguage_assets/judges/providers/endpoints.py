@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.judge_config import LLMJudgeConfig, checked_base_url
+from lunguage_assets.judges.judge_config import LLMJudgeConfig, unusable_address
 
 _VARIABLES: Mapping[str, Mapping[str, str]] = {
     "openai": {"api_key": "OPENAI_API_KEY"},
@@ -37,6 +37,11 @@ _OFFICIAL_URLS: Mapping[str, str] = {
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
+
+_GOOGLE_CREDENTIALS = (
+    "Google's application default credentials are used: set "
+    "GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +79,22 @@ def resolve_endpoint(
     variables |= {name: variable for name, variable in of_table.items() if variable}
     values = {"base_url": config.base_url, "api_version": config.api_version}
     for name, variable in variables.items():
-        if values.get(name):
-            continue
-        values[name] = environ.get(variable, "").strip()
-        try:
-            if not values[name]:
-                raise ValueError("is not set")
-            if name == "base_url":
-                checked_base_url(values[name])
-        except ValueError as error:
+        values[name] = values.get(name) or environ.get(variable, "").strip()
+        problem = "" if values[name] else "is not set"
+        if name == "base_url" and not problem:
+            problem = unusable_address(values[name])
+        if problem:
             raise ConfigurationError(
-                f"judge {key!r}: environment variable {variable} {error}. Set it, or "
+                f"judge {key!r}: environment variable {variable} {problem}. Set it, or "
                 "choose another preset."
-            ) from None
+            )
     official_url = _OFFICIAL_URLS.get(config.provider, "")
     if config.provider == "vertex":
         official_url = _vertex_url(values["location"])
-        values["key_source"] = (
-            "Google's application default credentials are used: set "
-            "GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default "
-            "login`"
-        )
-    values["base_url"] = values["base_url"] or official_url
-    if "api_key" in variables:
+        values["key_source"] = _GOOGLE_CREDENTIALS
+    elif "api_key" in variables:
         values["key_source"] = f"the key is read from ${variables['api_key']}"
+    values["base_url"] = values["base_url"] or official_url
     return Endpoint(**values)
 
 

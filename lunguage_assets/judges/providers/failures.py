@@ -1,13 +1,11 @@
 """What went wrong with a call, without what was asked.
 
 Exceptions of the SDKs hold the whole prompt. Only their kind, status and waiting time
-go on, the service's own type and code of the error, and the operating system's word for
-a connection that failed.
+go on, and the service's own type and code of the error.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -65,12 +63,11 @@ def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailu
     failure_kind = _kind_of_class(error)
     # A response that could not be read carries the status of its body, such as 200.
     if not statuses or failure_kind == "malformed":
-        details = [address]
-        if failure_kind == "connection":
-            details.append(_system_error(error))
-        return ProviderFailure(failure_kind, about=": ".join(filter(None, details)))
+        return ProviderFailure(failure_kind, about=address)
     status = statuses[0]
-    failure_kind = _kind_of_status(status)
+    failure_kind = _KIND_BY_STATUS.get(
+        status, "server" if status >= 500 else "rejected"
+    )
     details = [*_words_of_service(error), address]
     if status == 429 and not _EXHAUSTED_CODES.isdisjoint(details):
         failure_kind = "authentication"
@@ -78,14 +75,6 @@ def failure_of(error: Exception, address: str, key_source: str) -> ProviderFailu
         details.append(key_source)
     wait_s = _seconds_to_wait(error)
     return ProviderFailure(failure_kind, status, wait_s, ", ".join(details))
-
-
-def _kind_of_status(status: int) -> FailureKind:
-    if status in _KIND_BY_STATUS:
-        return _KIND_BY_STATUS[status]
-    if status >= 500:
-        return "server"
-    return "rejected"
 
 
 def _kind_of_class(error: Exception) -> FailureKind:
@@ -104,17 +93,6 @@ def _words_of_service(error: Exception) -> list[str]:
     words = [getattr(error, name, None) for name in ("type", "code", "status")]
     texts = [word for word in words if isinstance(word, str)]
     return list(dict.fromkeys(filter(_IDENTIFIER.fullmatch, texts)))
-
-
-def _system_error(error: BaseException | None) -> str:
-    """Find the system's words for a failure, such as "Connection refused"; "": none."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno is not None:
-            # Numbers of name resolution are not the system's, and negative.
-            is_of_system = error.errno > 0
-            return os.strerror(error.errno) if is_of_system else str(error.strerror)
-        error = error.__cause__ or error.__context__
-    return ""
 
 
 def _seconds_to_wait(error: Any) -> float:

@@ -26,9 +26,10 @@ _UNREAD_FILES = ("*/*", "consolidated*")
 
 
 class _Waiting(NamedTuple):
-    """A question, and where its reply is awaited."""
+    """A rendered prompt, the labels of its answer, and where its reply is awaited."""
 
-    request: Request
+    text: str
+    labels: tuple[str, ...]
     reply: asyncio.Future[Reply]
 
 
@@ -70,58 +71,49 @@ class LocalProvider:
             ProviderFailure: `rejected` where the prompt is too long for the model.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
+        async with self._one_batch_at_a_time:
+            model = await asyncio.to_thread(self._model)
+        options = self._parameters.chat_template_kwargs
+        text = model.rendered(request.prompt, options)
+        if len(model.tokens(text)) > model.longest - self._parameters.max_new_tokens:
+            raise ProviderFailure("rejected", about="the prompt is too long")
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(request, reply))
+        labels = request.labels if request.is_choice else ()
+        self._waiting.append(_Waiting(text, labels, reply))
         async with self._one_batch_at_a_time:
             # Whoever comes first answers for others, too.
             while not reply.done():
                 if len(self._waiting) < self._config.batch_size:
                     await asyncio.sleep(LINGER_S)
-                await self._answer_batch(self._take_batch())
+                await self._answer_batch(model)
         return reply.result()
 
-    def _take_batch(self) -> list[_Waiting]:
-        """Take what waits and is answered as the first of it: freely, or by labels."""
+    def _model(self) -> LocalModel:
+        config = self._config
+        return loaded_model(config.model, config.revision, config.dtype, config.device)
+
+    async def _answer_batch(self, model: LocalModel) -> None:
+        """Answer the first that waits, and others with it: freely, or by labels."""
         # One forward pass answers labels; free answers take one for each token.
-        is_choice = self._waiting[0].request.is_choice
-        alike = [it for it in self._waiting if it.request.is_choice == is_choice]
+        labels = self._waiting[0].labels
+        alike = [waiting for waiting in self._waiting if waiting.labels == labels]
         batch = alike[: self._config.batch_size]
         self._waiting = [it for it in self._waiting if it not in batch]
-        return batch
-
-    async def _answer_batch(self, batch: Sequence[_Waiting]) -> None:
-        """Answer a batch in a thread: all free, or all about the same labels."""
-        requests = [waiting.request for waiting in batch]
-        results: Sequence[Reply | Exception]
+        texts = [waiting.text for waiting in batch]
+        name = self._config.model
         try:
-            results = await asyncio.to_thread(self._results, requests)
-        except Exception as error:
-            results = [error] * len(batch)
-        for waiting, result in zip(batch, results, strict=True):
-            if isinstance(result, Exception):
-                waiting.reply.set_exception(result)
+            if labels:
+                replies = await asyncio.to_thread(model.choose, texts, labels, name)
             else:
-                waiting.reply.set_result(result)
-
-    def _results(self, requests: Sequence[Request]) -> list[Reply | Exception]:
-        config = self._config
-        model = loaded_model(config.model, config.revision, config.dtype, config.device)
-        options = self._parameters.chat_template_kwargs
-        texts = [model.rendered(request.prompt, options) for request in requests]
-        room = model.longest - self._parameters.max_new_tokens
-        fitting = [text for text in texts if len(model.tokens(text)) <= room]
-        replies: list[Reply] = []
-        if fitting and requests[0].is_choice:
-            replies = model.choose(fitting, requests[0].labels, config.model)
-        elif fitting:
-            replies = model.generate(fitting, self._parameters, config.model)
-        # Equal prompts, too, have draws of their own.
-        in_order = iter(replies)
-        too_long = ProviderFailure("rejected", about="the prompt is too long")
-        results: list[Reply | Exception] = []
-        for text in texts:
-            results.append(next(in_order) if text in fitting else too_long)
-        return results
+                replies = await asyncio.to_thread(
+                    model.generate, texts, self._parameters, name
+                )
+        except Exception as error:
+            for waiting in batch:
+                waiting.reply.set_exception(error)
+            return
+        for waiting, reply in zip(batch, replies, strict=True):
+            waiting.reply.set_result(reply)
 
 
 class LocalModel:

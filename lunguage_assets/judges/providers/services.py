@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
+from pydantic import ValidationError
+
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import (
     OWN_CONSTRAINTS,
@@ -86,7 +88,7 @@ class SdkProvider(ABC):
         self.sdk = import_sdk(key, self.module)
         self.binding = config.binding
         self.endpoint = resolve_endpoint(key, config, environ)
-        self.parameters = dict(config.params)
+        self.parameters: dict[str, Any] = dict(config.params)
         self.timeout_s = config.limits.timeout_s
         # The SDKs bring it.
         http = importlib.import_module("httpx2")
@@ -110,26 +112,20 @@ class SdkProvider(ABC):
         Raises:
             ProviderFailure: no reply, or one that is malformed.
         """
-        failure = ProviderFailure("malformed", about=self.endpoint.base_url)
-        response = None
+        address = self.endpoint.base_url
+        failure = ProviderFailure("malformed", about=address)
         try:
             # The SDKs' own time-outs are for one read, this one for all of them.
             async with asyncio.timeout(self.timeout_s):
-                response = await self._send(request)
+                reply = self._reply(await self._send(request), request)
+            # The SDKs build their objects from any JSON, whatever the types in it.
+            if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
+                return reply
         except Exception as error:
             if getattr(error, "code", None) == _FILTERED_CODE:
                 # Azure may bill a prompt that it filters.
                 return Reply("", self.binding.model, 0, 0, refused=True)
-            address = self.endpoint.base_url
             failure = failure_of(error, address, self.endpoint.key_source)
-        try:
-            reply = self._reply(response, request)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-            reply = None
-        # The SDKs build their objects from any JSON, whatever the types in it.
-        words = () if reply is None else (reply.text, reply.returned_model)
-        if reply is not None and all(isinstance(word, str) for word in words):
-            return reply
         # Raised outside the handler: neither its cause nor its context is the SDK's
         # exception, with the prompt.
         raise failure
@@ -209,10 +205,9 @@ class OpenAIProvider(SdkProvider):
         # An empty list is an empty answer; what is no list at all is malformed.
         choice = response.choices[0] if response.choices != [] else None
         message = getattr(choice, "message", None)
-        text = getattr(message, "content", None) or ""
         is_filtered = getattr(choice, "finish_reason", None) == _FILTERED_CODE
         return Reply(
-            text=request.answer_in(text),
+            text=getattr(message, "content", None) or "",
             returned_model=response.model,
             input_tokens=_tokens(response.usage, "prompt_tokens"),
             output_tokens=_tokens(response.usage, "completion_tokens"),
@@ -281,9 +276,8 @@ class AnthropicProvider(SdkProvider):
     def _reply(self, response: Any, request: Request) -> Reply:
         # Thoughts are blocks of another type.
         texts = [block.text or "" for block in response.content if block.type == "text"]
-        text = "".join(texts)
         return Reply(
-            text=request.answer_in(text),
+            text="".join(texts),
             returned_model=response.model,
             # What is written to a cache or read from it is billed, and counted apart.
             input_tokens=_tokens(
@@ -318,13 +312,15 @@ class GeminiProvider(SdkProvider):
     module = "google.genai"
 
     def _make_client(self, key: str, http: Any) -> Any:
-        self._types = import_sdk(key, "google.genai.types")
-        self._require_parameters(key)
-        options = self._types.HttpOptions(
-            base_url=self.endpoint.base_url,
-            timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
-            httpx_async_client=http,
-        )
+        types = import_sdk(key, "google.genai.types")
+        try:
+            self._config = types.GenerateContentConfig(**self.parameters)
+        except ValidationError as error:
+            name = error.errors()[0]["loc"][0]
+            raise ConfigurationError(
+                f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
+                "GenerateContentConfig, or not of its type. Fix the judges file."
+            ) from None
         access = {"api_key": self.endpoint.api_key}
         is_vertex = self.binding.provider == "vertex"
         if is_vertex:
@@ -333,34 +329,22 @@ class GeminiProvider(SdkProvider):
                 "project": self.endpoint.project,
                 "location": self.endpoint.location,
             }
+        options = types.HttpOptions(
+            base_url=self.endpoint.base_url,
+            timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
+            httpx_async_client=http,
+        )
         return self.sdk.Client(http_options=options, vertexai=is_vertex, **access)
 
-    def _require_parameters(self, key: str) -> None:
-        try:
-            self._types.GenerateContentConfig(**self.parameters)
-        except ValueError as error:
-            # Only pydantic's errors say which field is wrong.
-            problems: list[Any] = getattr(error, "errors", list)()
-            name = ".".join(map(str, problems[0]["loc"])) if problems else "?"
-            raise ConfigurationError(
-                f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
-                "GenerateContentConfig, or not of its type. Fix the judges file."
-            ) from None
-
     async def _send(self, request: Request) -> Any:
-        parameters = dict(self.parameters)
-        if request.is_choice:
-            labels = {"type": "STRING", "enum": list(request.labels)}
-            parameters["response_mime_type"] = "text/x.enum"
-            parameters["response_schema"] = labels
-        elif request.answer_schema is not None:
-            parameters["response_mime_type"] = "application/json"
-            parameters["response_json_schema"] = request.answer_schema
-        config = self._types.GenerateContentConfig(
-            **parameters, system_instruction=request.prompt.system
-        )
+        fields: dict[str, Any] = {"system_instruction": request.prompt.system}
+        if request.answer_schema is not None:
+            fields["response_mime_type"] = "application/json"
+            fields["response_json_schema"] = request.answer_schema
         return await self._client.aio.models.generate_content(
-            model=self.binding.model, contents=request.prompt.user, config=config
+            model=self.binding.model,
+            contents=request.prompt.user,
+            config=self._config.model_copy(update=fields),
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:

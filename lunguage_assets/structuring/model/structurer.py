@@ -10,9 +10,8 @@ has `system.txt` and `user.txt`. A folder without `structuring/` takes the bundl
 from __future__ import annotations
 
 import json
-import string
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +24,7 @@ from lunguage_assets.judges.configuration import (
     JudgesConfiguration,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import read_templates
+from lunguage_assets.judges.model_judge import Prompts, load_prompts
 from lunguage_assets.judges.opening import JudgeContext, open_asker
 from lunguage_assets.judges.requests import (
     Mode,
@@ -35,7 +34,6 @@ from lunguage_assets.judges.requests import (
     model_identity,
     request_key,
 )
-from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,
@@ -142,31 +140,14 @@ def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfi
 # --- questions
 
 
-@dataclass(frozen=True, slots=True)
-class StructuringPrompts:
-    """The templates, ready to be filled.
+def load_structuring_prompts(folder: Path | None = None) -> Prompts:
+    """Read the templates in a folder, or the bundled ones.
 
-    Attributes:
-        version: 12 hexadecimal digits of their content's hash.
-        templates: by task and name.
+    Raises:
+        ConfigurationError: as of `judges.model_judge.load_prompts`.
     """
-
-    version: str
-    templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
-
-    def question(self, sentences: Sequence[Sentence]) -> Prompt:
-        """Ask what these sentences state.
-
-        A sentence is a line of JSON: no report can end its own quotation.
-        """
-        lines: list[str] = []
-        for sentence in sentences:
-            content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
-            lines.append(json.dumps(content, ensure_ascii=False))
-        system = self.templates[_TASK, "system"].substitute()
-        template = self.templates[_TASK, "user"]
-        user = template.substitute(sentences="\n".join(lines))
-        return Prompt(system, user, self.version)
+    has_own = folder is not None and (folder / _TASK).is_dir()
+    return load_prompts(folder if has_own else None, _PLACEHOLDERS)
 
 
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:
@@ -174,33 +155,27 @@ def structuring_request(prompt: Prompt, mode: Mode) -> Request:
 
     Only where the provider is told the schema is it a part of the question.
     """
-    if mode == "enum":
-        return Request("structure", prompt, mode, schema=ANSWER_SCHEMA)
-    return Request("structure", prompt, mode, schema="")
+    schema = ANSWER_SCHEMA if mode == "enum" else ""
+    return Request("structure", prompt, mode, schema=schema)
 
 
-def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
-    """Read the templates in a folder, or the bundled ones.
+def question_about(sentences: Sequence[Sentence], prompts: Prompts) -> Prompt:
+    """Ask what these sentences state.
 
-    Raises:
-        ConfigurationError: as of `judges.model_judge.load_prompts`.
+    A sentence is a line of JSON: no report can end its own quotation.
     """
-    root = resource("prompts")
-    if folder is not None and (folder / _TASK).is_dir():
-        root = folder
-    return StructuringPrompts(*read_templates(root, _PLACEHOLDERS))
-
-
-def sentences_asked(report: SectionedReport) -> list[Sentence]:
-    """Take the sentences that may state findings, which are all but `other`."""
-    return [sentence for sentence in report.sentences if sentence.section != "other"]
+    lines: list[str] = []
+    for sentence in sentences:
+        content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
+        lines.append(json.dumps(content, ensure_ascii=False))
+    return prompts.filled(_TASK, sentences="\n".join(lines))
 
 
 # --- answers
 
 
 class ModelStructurer:
-    """A language model as a structurer; several threads may ask at once.
+    """A language model as a structurer.
 
     Args:
         asker: that asks the model.
@@ -208,9 +183,7 @@ class ModelStructurer:
         mode: how answers are asked for.
     """
 
-    def __init__(
-        self, asker: Asker, prompts: StructuringPrompts, mode: Mode = "text"
-    ) -> None:
+    def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
         self.key = asker.key
         self.identity = self.identity_of(asker.binding, prompts, mode)
         self._asker = asker
@@ -218,9 +191,7 @@ class ModelStructurer:
         self._mode = mode
 
     @staticmethod
-    def identity_of(
-        binding: ModelBinding, prompts: StructuringPrompts, mode: Mode
-    ) -> str:
+    def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
         """Name all in a ledger key but the report, and the rules of grounding.
 
         Args:
@@ -242,31 +213,24 @@ class ModelStructurer:
         """Give one answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of the answers can be read; the
-                ledger has them.
+            LunguageError: see `Asker.ask_in_looks`; the ledger has what was answered.
         """
-        sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
-        requests = [
-            structuring_request(
-                self._prompts.question(sentences_asked(report)), self._mode
-            )
-            for report in sent
-        ]
-        answers = [settled.value for settled in self._asker.ask(requests, parse_answer)]
-        self._asker.require_readable(answers)
-        answer_by_report = dict(zip(sent, answers, strict=True))
+        requests: dict[int, Request] = {}
+        for number, report in enumerate(reports):
+            sentences = [it for it in report.sentences if it.section != "other"]
+            # A report without a sentence to ask about is not sent either.
+            if 0 < sum(len(it.text) for it in sentences) <= LONGEST_REPORT:
+                prompt = question_about(sentences, self._prompts)
+                requests[number] = structuring_request(prompt, self._mode)
+        looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
+        answers = [answer.value for answer in chain.from_iterable(looks)]
+        answer_by_number = dict(zip(requests, answers, strict=True))
         structured: list[StructuredReport] = []
-        for report in reports:
-            answer = answer_by_report.get(report)
+        for number, report in enumerate(reports):
+            answer = answer_by_number.get(number)
             if answer is not None:
                 structured.append(ground_answer(report, answer))
-                continue
-            # A report without a sentence to ask about is not sent either; it has no
-            # sentence that the reason is shown of.
-            reason = "no answer" if report in answer_by_report else "too long"
-            structured.append(unread_report(report, reason))
+            else:
+                reason = "no answer" if number in requests else "too long"
+                structured.append(unread_report(report, reason))
         return structured
-
-
-def _length(report: SectionedReport) -> int:
-    return sum(len(sentence.text) for sentence in sentences_asked(report))
