@@ -22,9 +22,11 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.implied_probability import KEPT_ABOVE
 from lunguage_assets.implicit.expansion.stated_signs import compatible_locations
-from lunguage_assets.implicit.expansion.sub_findings import inherits_location
+from lunguage_assets.implicit.expansion.sub_findings import (
+    KEPT_ABOVE,
+    inherits_location,
+)
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,

@@ -66,7 +66,6 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
             merging_tools,
             settings.implicit,
             delivery.terms,
-            folder,
             None,
         )
     )

@@ -15,8 +15,6 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.randomness import Floats
 
-IDENTITY = "lexical-1"
-
 _LONGEST_TERM = 6
 _LONGEST_ABBREVIATED_LOCATION = 2
 """Words: "cp angle", "rul"."""
@@ -31,7 +29,7 @@ class LexicalEmbedder:
     "effusion RUL" is "pleural effusion right upper lobe".
     """
 
-    identity = IDENTITY
+    identity = "lexical-1"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary

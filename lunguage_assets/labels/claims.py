@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from lunguage_assets.implicit.expansion.implied_probability import KEPT_ABOVE
+from lunguage_assets.implicit.expansion.sub_findings import KEPT_ABOVE
 from lunguage_assets.implicit.rows import POSITIVE, rounded
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER, belief_of
 from lunguage_assets.implicit.statements.locations import Qualifier, anatomy

@@ -5,9 +5,6 @@ other in silence.
 from __future__ import annotations
 
 import shutil
-import stat
-from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +13,10 @@ import tiny_encoder
 from invented_reports import AlikeEmbedder, vocabulary
 
 from lunguage_assets import hub
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.hub import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
-from lunguage_assets.implicit import encoders
-from lunguage_assets.implicit.encoders import CachedEmbedder, make_embedder
+from lunguage_assets.implicit.encoders import cosines_of_groups, make_embedder
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
-from lunguage_assets.implicit.similarity import cosines_of_groups
 from lunguage_assets.settings import ImplicitSettings
 
 PHRASES = ("pleural effusion", "nodule 5 mm", "opacity", "unheard of", "mass left")
@@ -130,7 +125,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
     with pytest.raises(
         ConfigurationError, match=r"pip install 'lunguage-assets\[models"
     ):
-        make_embedder(settings, vocabulary(), Path())
+        make_embedder(settings, vocabulary())
 
 
 @pytest.mark.lengthy
@@ -154,70 +149,3 @@ def test_only_safetensors_are_read_and_no_code_of_a_model_is_run(
     with pytest.raises(ConfigurationError, match="without code of its own"):
         embedder(coded).encode(["opacity"])
     assert not ran.exists()
-
-
-# Vectors that are kept
-
-
-class Encoder:
-    """Unit vectors that are a function of the phrase, but for `noise`; counts what it
-    is asked.
-    """
-
-    identity = "invented@1"
-
-    def __init__(self, *, noise: float = 0.0, fails_at: int = -1) -> None:
-        self._noise = noise
-        self._fails_at = fails_at
-        self.asked: list[str] = []
-
-    def encode(self, phrases: Sequence[str]) -> np.ndarray:
-        if 0 <= self._fails_at <= len(self.asked):
-            raise KeyboardInterrupt
-        self.asked += phrases
-        rows = [
-            np.frombuffer(blake2b(p.encode(), digest_size=8).digest(), np.uint8) + 1.0
-            for p in phrases
-        ]
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return (np.array(rows) / lengths + self._noise).astype(np.float32)
-
-
-def test_only_what_is_new_is_encoded_and_each_vector_is_its_own(tmp_path: Path) -> None:
-    CachedEmbedder(Encoder(), tmp_path).encode(PHRASES[:2])
-    inner = Encoder()
-    cached = CachedEmbedder(inner, tmp_path)
-    np.testing.assert_array_equal(cached.encode(PHRASES), Encoder().encode(PHRASES))
-    assert set(inner.asked) == set(PHRASES[2:])
-    assert stat.S_IMODE(cached.path.stat().st_mode) == 0o600
-
-
-def test_a_run_that_was_killed_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(encoders, "KEPT_EVERY", 2)
-    with pytest.raises(KeyboardInterrupt):
-        CachedEmbedder(Encoder(fails_at=4), tmp_path).encode(PHRASES)
-    inner = Encoder()
-    CachedEmbedder(inner, tmp_path).encode(PHRASES)
-    assert len(inner.asked) == 1
-
-
-@pytest.mark.parametrize("flip", [False, True])
-def test_a_damaged_file_is_refused_without_a_phrase(tmp_path: Path, flip: bool) -> None:
-    first = CachedEmbedder(Encoder(), tmp_path)
-    first.encode(PHRASES)
-    content = first.path.read_bytes()
-    flipped = content[:60] + bytes(255 - byte for byte in content[60:64]) + content[64:]
-    first.path.write_bytes(flipped if flip else content[: len(content) // 2])
-    with pytest.raises(InputError, match="Delete it") as raised:
-        CachedEmbedder(Encoder(), tmp_path).encode(PHRASES)
-    assert str(first.path) in str(raised.value)
-    assert not [phrase for phrase in PHRASES if phrase in str(raised.value)]
-
-
-def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> None:
-    cached = CachedEmbedder(Encoder(noise=1.0), tmp_path)
-    with pytest.raises(MethodError, match="vectors of length 1"):
-        cached.encode(PHRASES)
-    assert not cached.path.exists()

@@ -2,21 +2,21 @@
 
 The rules are in implicit.md section 4. For every sub-finding of a matched pathway: the
 row itself (`sub_findings.py`), whether the report states it already
-(`stated_signs.py`), and what keeps it out (`exceptions.py`, `statements/`). One that is
-generated and is a diagnosis itself is expanded in turn.
+(`stated_signs.py`), and what keeps it out: statements, and the `unless` of the pathway
+file. One that is generated and is a diagnosis itself is expanded in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.exceptions import is_worded, opponent
 from lunguage_assets.implicit.expansion.matching import Match, match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
 from lunguage_assets.implicit.expansion.sub_findings import sub_finding
@@ -25,8 +25,10 @@ from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
 )
+from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
+    ATTRIBUTE_NAMES,
     GENERATED,
     SPOKEN_AGAINST,
     Row,
@@ -34,9 +36,11 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
-from lunguage_assets.implicit.statements.contradictions import Statements
+from lunguage_assets.implicit.statements.contradictions import Statements, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
+
+_DESCRIPTION_OF = attrgetter("ent", "location", *ATTRIBUTE_NAMES)
 
 
 class Expansion(NamedTuple):
@@ -148,10 +152,25 @@ class _StudyExpander:
             return GENERATED, None
         # A film shows no symptom, and readers of real reports struck some signs out.
         is_withheld = self._dictionary.is_symptom(edge) or bool(edge.paper_only)
-        if is_withheld or is_worded(edge, parent, self._study, self._labels):
+        if is_withheld or self._is_worded(edge, parent):
             return "", None
         against = self._statements.against(child)
-        against = against or opponent(child, edge, self._stated_signs)
+        if against is None:
+            against = self._stated_signs.keeping_out(child, edge)
         if against is not None:
             return SPOKEN_AGAINST, against
         return GENERATED, None
+
+    def _is_worded(self, edge: SubFinding, parent: Row) -> bool:
+        """Whether words keep a sub-finding out: "small effusion", no hazy opacity.
+
+        They are those of the diagnosis' row, and of the signs in its sentence.
+        """
+        rows = [parent]
+        for row in self._study:
+            is_beside = (row.section, row.sent_idx) == (parent.section, parent.sent_idx)
+            # What is implied has no sentence.
+            is_sign = is_present(row) and not self._labels.read(row).diagnosis
+            if parent.sent and is_beside and is_sign:
+                rows.append(row)
+        return any(names_any(_DESCRIPTION_OF(row), edge.unless.said) for row in rows)

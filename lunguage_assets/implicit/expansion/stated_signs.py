@@ -62,6 +62,13 @@ class StatedSigns:
         survivors = (self._by_id[row.merged_into or row.finding_id] for row in rows)
         return min(survivors, key=priority, default=None)
 
+    def keeping_out(self, child: Row, edge: SubFinding) -> Row | None:
+        """Find the presence by which the pathway file leaves a sub-finding out."""
+        opponents: list[Row] = []
+        for wording in edge.unless.stated:
+            opponents += self.named(wording, child.currency, positive=True)
+        return self.strongest(filter(is_present, opponents))
+
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
 

@@ -54,17 +54,16 @@ class MergingTools(NamedTuple):
 
 
 def merging_tools(
-    settings: ImplicitSettings, terms: pd.DataFrame, root: Path, file: Path | None
+    settings: ImplicitSettings, terms: pd.DataFrame, file: Path | None
 ) -> MergingTools:
     """Load what `deduplicate` needs beside its frames.
 
     Args:
         settings: of the implicit part.
         terms: TERMS of the batch.
-        root: folder of the home.
         file: blacklist of the home, if there is one.
     """
-    embedder = make_embedder(settings, Vocabulary.from_terms(terms), root)
+    embedder = make_embedder(settings, Vocabulary.from_terms(terms))
     return MergingTools(embedder, load_blacklist(file), settings, load_label_list())
 
 

@@ -15,14 +15,13 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from lunguage_assets.implicit.encoders import Embedder
+from lunguage_assets.implicit.encoders import Embedder, cosines_of_groups
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     Wording,
     wording_of,
 )
 from lunguage_assets.implicit.rows import Row
-from lunguage_assets.implicit.similarity import cosines_of_groups
 
 _FURTHEST = 2.0
 """A distance beyond every threshold: 1 less the lowest cosine."""

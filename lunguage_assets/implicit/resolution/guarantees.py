@@ -62,6 +62,26 @@ _TOLERANCE = 1e-9
 
 # Accounts
 
+_COUNTS = {
+    "originals_out": ("rows", "source == 'original'"),
+    "merged": ("deduplicated", "disposition == 'merged'"),
+    "merged_later": ("log", "event == 'merged' and source == 'original'"),
+    "removed": ("log", "event == 'removed' and source == 'original'"),
+    "excluded": ("deduplicated", "disposition == 'excluded'"),
+    "rejected": ("rejected", ""),
+    "generated": ("expansions", f"outcome == '{GENERATED}'"),
+    "discarded": (
+        "log",
+        "event in ('merged', 'discarded') and source == 'expansion'",
+    ),
+    "already_stated": ("expansions", f"outcome == '{ALREADY_STATED}'"),
+    "spoken_against": ("expansions", f"outcome == '{SPOKEN_AGAINST}'"),
+    "rows_out": ("rows", ""),
+}
+"""Column of ACCOUNTING -> the table of the stage where it happened, and which of its
+rows: so `balanced` can fail.
+"""
+
 
 def account(
     reports: pd.DataFrame,
@@ -72,9 +92,6 @@ def account(
     set_aside: Collection[str] = (),
 ) -> pd.DataFrame:
     """Account for every delivered row of every study.
-
-    Everything is counted in the table of the stage where it happened, so that
-    `balanced` can fail.
 
     Args:
         reports: REPORTS, with the number of rows that were delivered.
@@ -88,25 +105,19 @@ def account(
         ACCOUNTING: one row per delivered study, sorted, also of those without any row
         left.
     """
-    rows, log, _ = resolution
-    implied = expansion.expansions
-    log = log[log["stage"] == "resolve"]
-    gone_children = log["event"].isin(["merged", "discarded"])
-    by_study = {
-        "rows_in": reports.set_index("study_id")["rows_delivered"],
-        "originals_out": _count(rows, source="original"),
-        "merged": _count(deduplicated, disposition="merged"),
-        "merged_later": _count(log, event="merged", source="original"),
-        "removed": _count(log, event="removed", source="original"),
-        "excluded": _count(deduplicated, disposition="excluded"),
-        "rejected": _count(rejected),
-        "generated": _count(implied, outcome=GENERATED),
-        "discarded": _count(log[gone_children], source="expansion"),
-        "already_stated": _count(implied, outcome=ALREADY_STATED),
-        "spoken_against": _count(implied, outcome=SPOKEN_AGAINST),
-        "rows_out": _count(rows),
+    tables = {
+        "rejected": rejected,
+        "deduplicated": deduplicated,
+        "expansions": expansion.expansions,
+        "log": resolution.log[resolution.log["stage"] == "resolve"],
+        "rows": resolution.rows,
     }
-    accounts = pd.DataFrame(by_study).sort_index()
+    numbers = {"rows_in": reports.set_index("study_id")["rows_delivered"]}
+    for account_name, (table, condition) in _COUNTS.items():
+        frame = tables[table]
+        counted = frame.query(condition) if condition else frame
+        numbers[account_name] = counted["study_id"].value_counts()
+    accounts = pd.DataFrame(numbers).sort_index()
     # A study that was rejected whole has no report.
     accounts["rows_in"] = accounts["rows_in"].fillna(accounts["rejected"])
     accounts = accounts.fillna(0).astype(int)
@@ -114,16 +125,8 @@ def account(
     is_set_aside = accounts.index.isin(list(set_aside))
     accounts["set_aside"] = (accounts["rows_in"] - accounts["rejected"]) * is_set_aside
     accounts["balanced"] = balance(accounts)
-    return ACCOUNTING.frame(
-        accounts.rename_axis("study_id").reset_index().to_dict("list")
-    )
-
-
-def _count(frame: pd.DataFrame, **cells: str) -> pd.Series[int]:
-    """Count the rows of each study that have these cells."""
-    for column, cell in cells.items():
-        frame = frame[frame[column] == cell]
-    return frame["study_id"].value_counts()
+    accounts = accounts.rename_axis("study_id").reset_index()
+    return ACCOUNTING.frame(accounts.to_dict("list"))
 
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
@@ -263,60 +266,45 @@ def _violations_of_study(
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        yield from _violations_of_row(row, by_id, statements)
+        parent = by_id.get(row.parent_id or "")
+        if not _has_living_parent(row, parent):
+            yield Violation(LIVING_PARENT, study_id, (row.finding_id,))
+        if parent is not None and _is_surer(row, parent):
+            yield Violation(NO_SURER, study_id, (row.finding_id,))
+        # In mode `paper` what is implied may contradict what is stated.
+        if row.is_generated and row.policy.departs:
+            opponent = statements.against(row)
+            if opponent is not None:
+                ids = (row.finding_id, opponent.finding_id)
+                yield Violation(NOT_AGAINST, study_id, ids)
+        for references in (row.evidence, row.associate):
+            ids_referred_to = [t for t in references if not t.startswith(BARE)]
+            others = by_id.keys() - {row.finding_id}
+            is_once_each = len(set(references)) == len(references)
+            if not (is_once_each and others.issuperset(ids_referred_to)):
+                yield Violation(WHOLE_REFERENCES, study_id, (row.finding_id,))
 
 
-def _violations_of_row(
-    row: Row, by_id: Mapping[str, Row], statements: Statements
-) -> Iterator[Violation]:
-    ids = (row.finding_id,)
-    if not _has_living_parent(row, by_id):
-        yield Violation(LIVING_PARENT, row.study_id, ids)
-    if _is_surer_than_parent(row, by_id):
-        yield Violation(NO_SURER, row.study_id, ids)
-    # In mode `paper` what is implied may contradict what is stated.
-    if row.is_generated and row.policy.departs:
-        opponent = statements.against(row)
-        if opponent is not None:
-            ids_of_both = (row.finding_id, opponent.finding_id)
-            yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
-    for references in (row.evidence, row.associate):
-        if not _are_whole(references, row, by_id):
-            yield Violation(WHOLE_REFERENCES, row.study_id, ids)
-
-
-def _has_living_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
+def _has_living_parent(row: Row, parent: Row | None) -> bool:
     """Whether a row is stated, or implied by a row that is there and implies.
 
     An implied row has the id of its parent, and a number behind it: as all parents
     live, the original at the top does.
     """
     root_id = row.finding_id.partition("/")[0]
-    parent_id = row.finding_id.rpartition("/")[0] or None
-    if (row.root_id, row.parent_id) != (root_id, parent_id):
+    parent_id = row.finding_id.rpartition("/")[0]
+    if (row.root_id, row.parent_id or "") != (root_id, parent_id):
         return False
     if not row.is_generated:
-        return parent_id is None
-    parent = by_id.get(parent_id or "")
+        return not parent_id
     # "No pneumonia" implies nothing, and "resolved pneumonia" nothing any more.
     if parent is None or not parent.positive:
         return False
     return is_present(parent) or not parent.policy.departs
 
 
-def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
+def _is_surer(row: Row, parent: Row) -> bool:
     # "Possible pneumonia" implies no definite opacity.
-    parent = by_id.get(row.parent_id or "")
-    if parent is None or not parent.positive:
-        return False
-    is_better_supported = row.support > parent.support + _TOLERANCE
     is_definite_alone = row.status[0] == "d" and parent.status[0] == "t"
-    return is_better_supported or is_definite_alone
-
-
-def _are_whole(references: Sequence[str], row: Row, by_id: Mapping[str, Row]) -> bool:
-    """Whether references point to other rows that are there, each once."""
-    if len(set(references)) < len(references):
-        return False
-    ids = {token for token in references if not token.startswith(BARE)}
-    return row.finding_id not in ids and ids <= by_id.keys()
+    is_better_supported = row.support > parent.support + _TOLERANCE
+    return parent.positive and (is_better_supported or is_definite_alone)

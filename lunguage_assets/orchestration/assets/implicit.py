@@ -111,9 +111,8 @@ def implicit_assets(
             terms: of the batch.
             fitted_probabilities: of the batch, by the ranker.
         """
-        home = configuration.home
         options = configuration.settings.implicit
-        tool_arguments = (options, terms, home.root, home.blacklist_file)
+        tool_arguments = (options, terms, configuration.home.blacklist_file)
         # Processes load their own below; one that is not there ends the step before any
         # work.
         tools = merging_tools(*tool_arguments)

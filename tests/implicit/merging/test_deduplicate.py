@@ -22,6 +22,7 @@ from invented_reports import (
 )  # fmt: skip
 from profiles import examples
 
+from lunguage_assets.implicit.encoders import cosines_of_groups
 from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
     deduplicate,
@@ -29,7 +30,6 @@ from lunguage_assets.implicit.merging.deduplicate import (
 from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
 from lunguage_assets.implicit.policy import PAPER
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
-from lunguage_assets.implicit.similarity import cosines_of_groups
 from lunguage_assets.settings import ImplicitSettings
 
 
