@@ -155,8 +155,6 @@ class _StudyExpander:
         if is_withheld or self._is_worded(edge, parent):
             return "", None
         against = self._statements.against(child)
-        if against is None:
-            against = self._stated_signs.keeping_out(child, edge)
         if against is not None:
             return SPOKEN_AGAINST, against
         return GENERATED, None
@@ -173,4 +171,4 @@ class _StudyExpander:
             is_sign = is_present(row) and not self._labels.read(row).diagnosis
             if parent.sent and is_beside and is_sign:
                 rows.append(row)
-        return any(names_any(_DESCRIPTION_OF(row), edge.unless.said) for row in rows)
+        return any(names_any(_DESCRIPTION_OF(row), edge.unless) for row in rows)

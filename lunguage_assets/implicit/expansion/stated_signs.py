@@ -62,13 +62,6 @@ class StatedSigns:
         survivors = (self._by_id[row.merged_into or row.finding_id] for row in rows)
         return min(survivors, key=priority, default=None)
 
-    def keeping_out(self, child: Row, edge: SubFinding) -> Row | None:
-        """Find the presence by which the pathway file leaves a sub-finding out."""
-        opponents: list[Row] = []
-        for wording in edge.unless.stated:
-            opponents += self.named(wording, child.currency, positive=True)
-        return self.strongest(filter(is_present, opponents))
-
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
 
@@ -98,8 +91,7 @@ class StatedSigns:
         self, child: Row, edge: SubFinding, parent: Row
     ) -> Iterator[Row]:
         for row in self.named(edge.ent, child.currency, child.positive):
-            is_located = _is_beside(row, child, parent)
-            if is_located and self._has_defining_attributes(row, edge):
+            if _is_beside(row, child, parent) and self._shows(row, edge):
                 yield row
         if child.positive:
             yield from self._meaning_the_same(child, edge, parent)
@@ -113,16 +105,11 @@ class StatedSigns:
         "nodule" a nodular one. What names the parent itself does not state its signs.
         """
         labels = self._labels
-        meant = labels.present(child)
-        # An "opacity" that is nodular means what "nodular opacity" does: a lung lesion.
-        wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
-        location = ", ".join((child.location, *child.location_parts))
-        composed = labels.labels_of_wording(wording, location)
         parents_diagnosis = labels.read(parent).diagnosis
-        for label in sorted(composed | meant.keys()):
+        for label in labels.present(child):
             # Words that mean one thing say it all. An opacity may be of many kinds, so
             # that of a nodular one the report must say that it is nodular.
-            suffices = label not in meant or labels.is_diagnosis(label)
+            suffices = labels.is_diagnosis(label)
             for row in self._by_label.get((label, child.currency), ()):
                 # "Lung cancer" is a lung lesion, and not its own nodular opacity.
                 if labels.read(row).diagnosis == parents_diagnosis:
@@ -130,12 +117,10 @@ class StatedSigns:
                 # "The heart is enlarged": what is said lies where the heart does.
                 is_placeless = labels.present(row)[label]
                 is_located = is_placeless or _is_beside(row, child, parent)
-                if not is_located:
-                    continue
-                if suffices or self._has_defining_attributes(row, edge):
+                if is_located and (suffices or self._shows(row, edge)):
                     yield row
 
-    def _has_defining_attributes(self, row: Row, edge: SubFinding) -> bool:
+    def _shows(self, row: Row, edge: SubFinding) -> bool:
         """Whether a row is there now and has the attributes that define the sign."""
         measurement = edge.attributes.get("measurement", "")
         if self._dictionary.contradictory(row.measurement, measurement):

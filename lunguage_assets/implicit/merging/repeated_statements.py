@@ -28,7 +28,14 @@ def repeated_across_sections(
         blacklist: pairs that keep rows apart, and with them numbers and directions.
         labels: what findings mean.
     """
-    pairs = _repeating_pairs(block, blacklist, labels)
+    wordings = {row: wording_of(row, blacklist) for row in block}
+    observed = [row for row in block if row.section == "find"]
+    concluded = [row for row in block if row.section == "impr"]
+    pairs = []
+    for first, second in product(observed, concluded):
+        is_separated = wordings[first].separated(wordings[second])
+        if not is_separated and _repeats(first, second, labels):
+            pairs.append((first, second))
     number_of_partners = Counter(chain.from_iterable(pairs))
     taken: set[Row] = set()
     for first, second in pairs:
@@ -40,30 +47,12 @@ def repeated_across_sections(
             yield first, second
 
 
-def _repeating_pairs(
-    block: Sequence[Row], blacklist: Blacklist, labels: LabelList
-) -> list[tuple[Row, Row]]:
-    observed = [row for row in block if row.section == "find"]
-    concluded = [row for row in block if row.section == "impr"]
-    wordings = {row: wording_of(row, blacklist) for row in block}
-    pairs: list[tuple[Row, Row]] = []
-    for first, second in product(observed, concluded):
-        is_separated = wordings[first].separated(wordings[second])
-        if not is_separated and _repeats(first, second, labels):
-            pairs.append((first, second))
-    return pairs
-
-
 def _repeats(first: Row, second: Row, labels: LabelList) -> bool:
     """Whether two rows of one polarity state the same."""
     # Denials are told apart by what they leave out.
     if first.status != second.status and not first.positive:
         return False
     if first.name == second.name:
-        if labels.is_general_denial(first):
-            # "No acute abnormality" of the pleura is not the one of the bones.
-            has_same_location = first.location_parts == second.location_parts
-            return has_same_location and first.ent == second.ent
         return _are_nested(first.location_parts, second.location_parts)
     # "Heart size is enlarged" and cardiomegaly mean one label.
     meant = _diagnoses_meant(first, labels)

@@ -36,13 +36,6 @@ class _Form(BaseModel, frozen=True, extra="forbid"):
     """An entry without other keys than its own."""
 
 
-class Unless(_Form, frozen=True):
-    """What keeps a sub-finding from being implied (mode "method")."""
-
-    said: Wordings = ()
-    stated: Wordings = ()
-
-
 class SubFinding(_Form, frozen=True):
     """One edge of a pathway: a sub-finding as if the diagnosis were certain."""
 
@@ -55,7 +48,8 @@ class SubFinding(_Form, frozen=True):
     inherits: bool = True
     paper_only: str = ""
     """Why it is generated in mode "paper" alone; empty where in both."""
-    unless: Unless = Unless()
+    unless: Wordings = ()
+    """Words of the report that keep it from being implied (mode "method")."""
 
     @property
     def ent(self) -> str:

@@ -179,14 +179,6 @@ class LabelList:
             name = f"{name} elsewhere"
         return RowReading(name, diagnosis, tuple(meanings))
 
-    def labels_of_wording(self, wording: str, location: str) -> frozenset[int]:
-        """List the labels that a finding in these words is at a location."""
-        return frozenset(
-            meaning.label
-            for meaning in self.meanings(self._wording(wording), "")
-            if meaning.entry.holds_at(location) and self._is_family(meaning)
-        )
-
     def admitted_meanings(
         self,
         meanings: Sequence[Meaning],
@@ -233,13 +225,6 @@ class LabelList:
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing; else it is a family."""
         return self.names[label] in self.labels[label].diagnoses
-
-    def is_general_denial(self, row: Row) -> bool:
-        """Whether the denial of a finding states a label ("no acute disease")."""
-        return any(
-            meaning.entry.reads == "denial"
-            for meaning in self.meanings(row.name, self.read(row).diagnosis)
-        )
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """List the labels that a row says are present.

@@ -183,7 +183,6 @@ CHEST = {"location": "cardiothoracic"}
         # in other words
         (stated("COPD", "tp", p=0.4), stated("hyperinflation"), 0, ALREADY_STATED),  # of no narrower place
         (stated("pneumonia", location="left base"), stated("haziness", location="left base"), 0, ALREADY_STATED),
-        (CANCER, stated("nodule", location="RUL"), 0, ALREADY_STATED),
         (stated("pulmonary edema"), stated("pleural fluid"), 1, ALREADY_STATED),
         (stated("bronchitis"), stated("peribronchial opacity", location="both lower lobes"), 0, ALREADY_STATED),
         (stated("pneumothorax", evidence=[1]), stated("lucency", location="right apex"), 0, ALREADY_STATED),
