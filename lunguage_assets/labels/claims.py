@@ -153,7 +153,7 @@ class Claim:
         self.status = "tn"
         self.status_order = STATUS_ORDER["tn"]
         self.p_source = QUALIFIER
-        self.p, self.p_low, self.p_high = belief_of(qualifier.name)
+        self.p, self.p_low, self.p_high = belief_of(qualifier)
         self.support = rounded(1.0 - self.p)
 
 

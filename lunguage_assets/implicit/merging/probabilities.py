@@ -18,7 +18,7 @@ from lunguage_assets.implicit.rows import Row, rounded, values_of
 from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
-    qualifier_of,
+    qualifying_word_of,
 )
 
 ALTERNATIVE = "alternative"
@@ -85,14 +85,14 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
 
 
 def _assign_definite(row: Row) -> None:
-    qualifier = qualifier_of(row)
-    if qualifier is None or qualifier.certain:
+    restriction = qualifying_word_of(row)
+    if restriction is None or restriction.qualifier.certain:
         row.p_source = "definitive"
         row.prob = row.p_low = row.p_high = float(row.positive)
         return
     row.status = "tn"
     row.p_source = QUALIFIER
-    row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
+    row.prob, row.p_low, row.p_high = belief_of(restriction.qualifier)
 
 
 def _share(members: Sequence[_Alternative]) -> None:

@@ -62,12 +62,6 @@ def qualifying_word_of(row: Row) -> QualifierWord | None:
     return qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
 
 
-def qualifier_of(row: Row) -> Qualifier | None:
-    """Find the qualifier of a restricted denial; None of any other row."""
-    restriction = qualifying_word_of(row)
-    return restriction and restriction.qualifier
-
-
 def states_kind(row: Row, word: str) -> bool:
     """Whether a presence is said to be of a kind, in its name or its attributes."""
     description = " ".join((row.name, row.ent, *_DESCRIPTION_OF(row)))
@@ -76,12 +70,11 @@ def states_kind(row: Row, word: str) -> bool:
 
 def kind_denied(row: Row) -> str:
     """Name the kind that a denial is restricted to; empty of any other row."""
-    qualifier = qualifier_of(row)
-    if qualifier is None:
-        return ""
-    return qualifier.name
+    restriction = qualifying_word_of(row)
+    return restriction.qualifier.name if restriction else ""
 
 
+@lru_cache(maxsize=ENTRIES)
 def qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
 ) -> QualifierWord | None:
@@ -96,30 +89,18 @@ def qualifying(
     Returns:
         The qualifier with its word; None of a denial that nothing restricts.
     """
-    # Reading a sentence costs far more than looking for such a word in it; so only what
-    # was read is worth remembering.
+    # Reading a sentence costs far more than looking for such a word in it.
     if not _qualifying_words().search(sentence):
         return None
-    return _nearest_qualifying(name, ent, sentence, cells)
-
-
-@lru_cache(maxsize=ENTRIES)
-def _nearest_qualifying(
-    name: str, ent: str, sentence: str, cells: tuple[str, ...]
-) -> QualifierWord | None:
-    words_of_name = set(tokens(name))
-    qualifiers = [
-        qualifier
-        for qualifier in statements_file().qualifiers
-        if not qualifier.of or not words_of_name.isdisjoint(qualifier.of)
-    ]
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
         for described in denial.words:
             # "No large effusion or opacity": `large` may be said of the whole list.
             may_reach = described.is_of_list or described.is_own
-            for qualifier in qualifiers:
+            for qualifier in statements_file().qualifiers:
                 if described.word not in qualifier.words:
+                    continue
+                if qualifier.of and qualifier.of.isdisjoint(tokens(name)):
                     continue
                 if described.word in description or (may_reach and qualifier.lists):
                     return QualifierWord(qualifier, described.word)
@@ -140,17 +121,15 @@ class Belief(NamedTuple):
     high: float
 
 
-@cache
-def belief_of(name: str) -> Belief:
+def belief_of(qualifier: Qualifier) -> Belief:
     """Compute p of a finding of which only a kind is denied, with Jeffreys' interval.
 
     "No large effusion": of so many such denials (`denied`) people coded the finding all
     the same in `coded`.
     """
-    counts = {qualifier.name: qualifier for qualifier in statements_file().qualifiers}
     # Jeffreys' prior is half a case of either kind, so that no p is 0 or 1.
-    coded = counts[name].coded + 0.5
-    not_coded = counts[name].denied - counts[name].coded + 0.5
+    coded = qualifier.coded + 0.5
+    not_coded = qualifier.denied - qualifier.coded + 0.5
     return Belief(
         p=rounded(coded / (coded + not_coded)),
         low=rounded(float(betaincinv(coded, not_coded, 0.025))),
@@ -173,19 +152,19 @@ class Assertion(NamedTuple):
         """Whether one denies, at a location that contains it, what the other states."""
         if self.present == assertion.present:
             return False
-        if self.present:
-            return assertion.denies(self)
-        return self.denies(assertion)
+        return assertion.denies(self) if self.present else self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
         # "No large effusion": one that is stated may be small, unless it is called
         # large. Of one that only a pathway implies, it leaves nothing.
         restriction = qualifying_word_of(self.row)
-        is_of_another_kind = restriction is not None and not states_kind(
-            presence.row, restriction.word
+        is_of_another_kind = (
+            restriction is not None
+            and not presence.row.is_generated
+            and not states_kind(presence.row, restriction.word)
         )
-        if is_of_another_kind and not presence.row.is_generated:
+        if is_of_another_kind:
             return False
         return bool(anatomy().covers(self.location, presence.location))
 
