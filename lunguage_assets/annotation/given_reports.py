@@ -17,8 +17,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.discovery import fields_of, find_delivery, layout_of_file
-from lunguage_assets.corpus.records import storable
-from lunguage_assets.corpus.texts.layouts import NO_STUDY, layout_with
+from lunguage_assets.corpus.texts.layouts import NO_STUDY, layout_with, storable
 from lunguage_assets.corpus.texts.raw import LARGEST, NOT_TEXT, decoded
 from lunguage_assets.corpus.texts.receiving import views_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports

@@ -105,7 +105,7 @@ def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         column: of a delivered table, in which values repeat.
         function: pure.
     """
-    codes, values = pd.factorize(column)
+    codes, values = pd.factorize(column, use_na_sentinel=False)
     answers = pd.Series([function(value) for value in values], dtype=object)
     return pd.Series(answers.to_numpy()[codes], column.index, dtype=object)
 

@@ -8,7 +8,7 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from lunguage_assets.corpus.texts.archives import (
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
 from lunguage_assets.corpus.texts.layouts import Layout
 from lunguage_assets.corpus.texts.sources import TextSource
-from lunguage_assets.errors import InputError, printable
+from lunguage_assets.errors import InputError
 
 _TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
 """Names of folders in which published collections keep a file for each report."""
@@ -57,29 +57,26 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
             with names of its own.
 
     Raises:
-        InputError: there are no findings and no raw reports, or both, or more than one
-            of a kind; `corpus.toml` is wrong.
+        InputError: there are no findings and no raw reports, or both, or reports in
+            several forms; `corpus.toml` is wrong.
     """
     if not path.exists():
         remedy = "Name the folder that holds the files."
         raise InputError(str(path), "no such folder", _accepted(), remedy)
-    folder = path
-    if path.is_file():
-        folder = path.parent
+    folder = path.parent if path.is_file() else path
     findings = None
     if table_columns is not None:
-        if not (path.is_file() and has_records(path)):
-            raise InputError(
-                str(path),
-                "no table",
-                "a CSV, Parquet or JSON file of reports",
-                "Name the file, or leave out --text-column and --id-column.",
-            )
-        names = (folded_name(table_columns[1]), folded_name(table_columns[0]))
-        sources = [TextSource(layouts.layout_with(*names, known_by=names), (path,))]
+        study, text = map(folded_name, table_columns)
+        layout = layouts.layout_with(text, study, known_by=(text, study))
+        sources = [TextSource(layout, (path,))]
     else:
-        findings = _findings(path)
-        sources = _sources(path, findings)
+        files = _files_in(path)
+        findings = next(filter(_holds_findings, files), None)
+        others = [file for file in files if file != findings]
+        sources = _sources_of_records(others) + _sources_of_trees(path, others)
+        # A text file beside findings or a table of reports may be a licence.
+        if findings is None and not sources:
+            sources = _sources_of_tree(path)
     forms = [source.title for source in sources]
     if findings is not None:
         forms.insert(0, FINDINGS)
@@ -110,33 +107,32 @@ def _no_delivery(path: Path) -> InputError:
     """Make the error of a folder or file that holds nothing of what is accepted."""
     if path.is_dir():
         names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
-        listed = ", ".join(names) or "nothing"
+        problem = ", ".join(names) or "nothing"
         remedy = "Put the files there or name another place."
-        return InputError(str(path), listed, _accepted(), remedy)
-    names_of_layouts = {*columns.REQUIRED, *columns.OPTIONAL}
-    for layout in layouts.layouts().values():
-        names_of_layouts |= layout.fields
-    listed = shown_names(fields_of(path), names_of_layouts)
-    return InputError(
-        str(path),
-        f"a file of another kind with the columns {listed}",
-        _accepted(),
-        "Name the columns of reports and ids: --text-column and --id-column.",
-    )
+    else:
+        known_names = {*columns.REQUIRED, *columns.OPTIONAL}
+        for layout in layouts.layouts().values():
+            known_names.update(layout.fields)
+        listed = shown_names(fields_of(path), known_names)
+        problem = f"a file of another kind with the columns {listed}"
+        remedy = "Name the columns of reports and ids: --text-column and --id-column."
+    return InputError(str(path), problem, _accepted(), remedy)
 
 
-def _findings(path: Path) -> Path | None:
-    """Find the findings in a folder, or in a file, by name, else by their columns."""
-    if path.is_dir():
-        named = _file_named(path, FINDINGS, FINDINGS_PARQUET)
-        return named or next(filter(_holds_findings, _files_in(path)), None)
-    if _is_named(path, FINDINGS, FINDINGS_PARQUET) or _holds_findings(path):
-        return path
-    return None
+def _files_in(path: Path) -> list[Path]:
+    """List the files of a folder, or the one that it is."""
+    files = [path] if path.is_file() else path.iterdir()
+    return sorted(file for file in files if file.is_file())
 
 
-def _holds_findings(path: Path) -> bool:
-    return set(map(folded_name, fields_of(path))).issuperset(columns.REQUIRED)
+def _file_named(folder: Path, *names: str) -> Path | None:
+    """Find a file of one of these names in a folder, with or without `.gz`."""
+    files = (file for file in _files_in(folder) if _is_named(file, *names))
+    return next(files, None)
+
+
+def _is_named(path: Path, *names: str) -> bool:
+    return path.name.lower().removesuffix(".gz") in map(str.lower, names)
 
 
 def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
@@ -147,86 +143,43 @@ def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
     return metadata
 
 
-def _file_named(folder: Path, *names: str) -> Path | None:
-    """Find the file of one of these names in a folder, with or without `.gz`.
-
-    Raises:
-        InputError: there are several.
-    """
-    files = [file for file in _files_in(folder) if _is_named(file, *names)]
-    if len(files) > 1:
-        present = ", ".join(path.name for path in files)
-        remedy = "Remove all but the one to use."
-        raise InputError(str(folder), present, f"one {names[0]}", remedy)
-    return next(iter(files), None)
+def _holds_findings(path: Path) -> bool:
+    is_named = _is_named(path, FINDINGS, FINDINGS_PARQUET)
+    return is_named or _names_in(path).issuperset(columns.REQUIRED)
 
 
-def _is_named(path: Path, *names: str) -> bool:
-    return path.name.lower().removesuffix(".gz") in [name.lower() for name in names]
-
-
-def _files_in(path: Path) -> list[Path]:
-    """List the files of a folder, or the one that it is.
-
-    Raises:
-        InputError: no table could say that a row is from one of them.
-    """
-    if path.is_file():
-        return [path]
-    files = sorted(path for path in path.iterdir() if path.is_file())
-    for file in files:
-        is_utf_8 = file.name == file.name.encode("utf-8", "replace").decode()
-        if has_records(file) and not is_utf_8:
-            raise InputError(
-                printable(file.name),
-                "a name that is not UTF-8",
-                "a name in UTF-8",
-                "Rename the file.",
-            )
-    return files
-
-
-def _sources(path: Path, findings: Path | None) -> list[TextSource]:
-    """Find the raw reports of a folder, or of a file.
-
-    Args:
-        path: the folder or the file.
-        findings: that are there, too; a text file beside them may be a licence.
-    """
-    files = [file for file in _files_in(path) if file != findings]
-    packed = path / PACKED
-    if packed in files:
-        return [TextSource(None, (packed,))]
-    layout_by_file = {file: layout_of_file(file) for file in files}
-    sources = _sources_of_records(layout_by_file)
-    for file in files:
-        if is_archive(file) and layout_by_file[file] is None:
-            sources += _sources_of_tree(file)
-    has_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
-    if has_tree or (findings is None and not sources):
-        sources += _sources_of_tree(path)
-    return sources
-
-
-def _sources_of_records(
-    layout_by_file: Mapping[Path, Layout | None],
-) -> list[TextSource]:
+def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
     """Find tables and JSON files of reports; all of a layout belong together.
 
     Of a part (a split) that comes in several files the first layout's is read.
     """
+    if PACKED in [file.name for file in files]:
+        return [TextSource(None, (files[0].with_name(PACKED),))]
+    layout_by_file = {file: layout_of_file(file) for file in files}
     sources = []
     known_parts: set[tuple[str, str]] = set()
     for layout in layouts.layouts().values():
-        paths = []
-        for file, its_layout in layout_by_file.items():
-            part = (layout.title, layout.part_in(file.name))
-            if its_layout is layout and part not in known_parts:
-                known_parts.add(part)
-                paths.append(file)
+        paths = [
+            file
+            for file in files
+            if layout_by_file[file] is layout
+            and (layout.title, layout.part_in(file.name)) not in known_parts
+        ]
+        known_parts.update((layout.title, layout.part_in(file.name)) for file in paths)
         if paths:
             beside = _table_beside(layout, paths[0])
             sources.append(TextSource(layout, tuple(paths), beside))
+    return sources
+
+
+def _sources_of_trees(path: Path, files: Sequence[Path]) -> list[TextSource]:
+    """Find files of one report each in packages and below folders of known names."""
+    trees = [file for file in files if is_archive(file) and not layout_of_file(file)]
+    if any(_TREES.fullmatch(entry.name) for entry in path.glob("*")):
+        trees.append(path)
+    sources = []
+    for tree in trees:
+        sources += _sources_of_tree(tree)
     return sources
 
 
@@ -246,10 +199,7 @@ def layout_of_file(path: Path) -> Layout | None:
     A file called `reports` is taken for a table of reports in any case, so that the
     message says which column is missing.
     """
-    names = set(map(folded_name, fields_of(path)))
-    if names.issuperset(columns.REQUIRED):
-        return None
-    layout = layouts.layout_of(names)
+    layout = layouts.layout_of(_names_in(path))
     if layout is None and _is_named(path, *_REPORTS_TABLE):
         layout = layouts.layouts()[layouts.REPORTS]
     return layout
@@ -278,16 +228,10 @@ def fields_of(path: Path) -> list[str]:
     with suppress(InputError):
         if holds_json(path):
             return json_fields(path)
-        if _is_table(path):
+        if only_member(path, TABLE_FORM):
             return read_header(path)
     return []
 
 
-def has_records(path: Path) -> bool:
-    """Tell whether a file is a table or JSON by its name."""
-    return _is_table(path) or holds_json(path)
-
-
-def _is_table(path: Path) -> bool:
-    """Tell whether a file is a table by its name, or a package with one table."""
-    return only_member(path, TABLE_FORM) != ""
+def _names_in(path: Path) -> set[str]:
+    return set(map(folded_name, fields_of(path)))

@@ -5,7 +5,7 @@ Their codes and words are in `resources/reasons.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import yaml
 
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
+from lunguage_assets.tables.schema import Table
 
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
@@ -44,11 +45,9 @@ class IntakeLog:
         self._rejected: list[Any] = []
         self._notes: list[Any] = []
         if rejected is not None:
-            self._rejected = rejected.to_dict("records")
+            self._rejected += rejected.to_dict("records")
         if notes is not None:
-            # A note about a whole file has no line, and a frame's word for that is NA.
-            lines = notes["line"].astype(object).where(notes["line"].notna(), None)
-            self._notes = notes.assign(line=lines).to_dict("records")
+            self._notes += notes.to_dict("records")
 
     def reject(self, rows: pd.DataFrame) -> None:
         """Record rows that are not used.
@@ -58,27 +57,18 @@ class IntakeLog:
                 code of a rejection), the `column` that is wrong, what was `found`
                 there, and the row's whole `content`, so that it can be corrected.
         """
-        for row in rows.to_dict("records"):
-            row["found"] = row["found"][:_LONGEST_FOUND]
-            self._rejected.append(row | reasons()["rejections"][row["reason"]])
+        self._rejected += rows.to_dict("records")
 
-    def note(
-        self, reason: str, file: str, *, line: Hashable = None, **cells: str
-    ) -> None:
+    def note(self, reason: str, file: str, **cells: Any) -> None:
         """Record a repaired or noteworthy value.
 
         Args:
             reason: a code of a note.
             file: the name of the delivered file.
-            line: 1-based record in the file; None: the note is about the whole file.
-            cells: `study_id`, `finding_id`, `column`, and what was `found`.
+            cells: the 1-based `line` in it, where the note is not about the whole file,
+                `study_id`, `finding_id`, `column`, and what was `found`.
         """
-        row: dict[str, Any] = {**dict.fromkeys(INTAKE_NOTES.names, ""), **cells}
-        row["found"] = row["found"][:_LONGEST_FOUND]
-        done = reasons()["notes"][reason]
-        self._notes.append(
-            row | {"reason": reason, "file": file, "line": line, "done": done}
-        )
+        self._notes.append({"reason": reason, "file": file, **cells})
 
     def note_rows(
         self, reason: str, rows: pd.DataFrame, column: str, found_in: str = ""
@@ -93,24 +83,32 @@ class IntakeLog:
             found_in: the column of the rows that has what was found; empty: nothing
                 was.
         """
-        for row in rows.to_dict("records"):
-            self.note(
-                reason,
-                row["file"],
-                line=row.get("line"),
-                study_id=row.get("study_id", ""),
-                finding_id=row.get("finding_id", ""),
-                column=column,
-                found=row.get(found_in, ""),
-            )
+        found = rows[found_in] if found_in else ""
+        cells = rows.filter(["file", "line", "study_id", "finding_id"])
+        notes = cells.assign(reason=reason, column=column, found=found)
+        self._notes += notes.to_dict("records")
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
-        rows = sorted(self._rejected, key=lambda row: (str(row["file"]), row["line"]))
-        return REJECTED.frame(rows)
+        rows = _rows(REJECTED, self._rejected).sort_values(["file", "line"])
+        for word in ("expected", "remedy"):
+            rows[word] = [
+                reasons()["rejections"][code][word] for code in rows["reason"]
+            ]
+        return REJECTED.frame(rows.to_dict("list"))
 
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
+        rows = _rows(INTAKE_NOTES, self._notes)
+        done = rows["reason"].map(reasons()["notes"])
         return INTAKE_NOTES.frame(
-            [{**row, "number": number} for number, row in enumerate(self._notes)]
+            rows.assign(number=rows.index, done=done).to_dict("list")
         )
+
+
+def _rows(table: Table, rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
+    """Put rows into a table's columns; what was not said is empty."""
+    frame = pd.DataFrame(rows, columns=table.names, dtype=object)
+    lines = frame["line"].astype("Int64")
+    found = frame["found"].str[:_LONGEST_FOUND]
+    return frame.assign(found=found).fillna("").assign(line=lines)

@@ -111,7 +111,11 @@ def read_findings(
     """
     names = (*REQUIRED, *OPTIONAL)
     records = read_records(path, (*names, *_NAMES_OF_NUMBERS), required=REQUIRED)
-    records.note_damages(log)
+    # In a broken record the cells of other columns may stand where the id was.
+    broken = records.broken.assign(file=path.name, study_id="", column="")
+    log.reject(broken.assign(line=broken.index))
+    if records.is_guessed:
+        log.note("encoding-guessed", path.name)
     values = records.values
     if values.columns[0] in _NAMES_OF_NUMBERS:
         values = values.rename(columns={values.columns[0]: ROW_NUMBER})

@@ -33,16 +33,13 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFra
         InputError: an unreadable file, a repeated column, or a row with too few or too
             many values. No cell is quoted.
     """
-    _, header, values, broken, guessed = read_records(path, may_be_empty=True)
-    if len(broken) or guessed:
-        number = min([*broken.index, *guessed])
-        problem = "a row that is not in UTF-8"
-        if number in broken.index:
-            problem = f"an unreadable row ({broken['found'].loc[number]})"
+    header, values, broken, _ = read_records(path, may_be_empty=True)
+    if len(broken):
+        number = min(broken.index)
         raise InputError(
             path.name,
-            problem,
-            f"a row in UTF-8 with {len(header)} values, one for each column",
+            f"an unreadable row ({broken['found'].loc[number]})",
+            f"a row with {len(header)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
             row=number,
         )

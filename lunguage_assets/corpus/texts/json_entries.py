@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from lunguage_assets.corpus.columns import clean, folded_name
+from lunguage_assets.corpus.records import Records, broken_records
 from lunguage_assets.corpus.texts.archives import content_of, only_member
 from lunguage_assets.errors import InputError
 
+KEY = "key of the entry"
+"""The field for an entry's key in a JSON object, and for the name of a file."""
 _JSON_FORM = re.compile(r"\.(?:json|jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
 _LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
 _BYTES_LOOKED_AT = 1 << 20
@@ -35,24 +42,39 @@ def json_fields(path: Path) -> list[str]:
     return list(dict.fromkeys(string for string, colon in strings if colon))
 
 
-def json_entries(path: Path) -> list[tuple[str, Any]]:
-    """Read the entries with their keys, which are empty in a list.
+def read_entries(path: Path, names: Collection[str]) -> Records:
+    """Read the entries of a file as records.
 
-    A line of JSON lines that is no JSON stays a text.
+    Args:
+        path: the file.
+        names: of the fields that are read, by folded name, or as a path such as
+            `findings.sentence_en`. A list is a text of a line for each item.
 
     Raises:
         InputError: the file breaks off, is nested too deeply, cannot be unpacked, or is
             too large.
     """
+    rows = {}
+    broken = {}
+    for line, (key, entry) in enumerate(_entries(path), 1):
+        if isinstance(entry, Mapping):
+            fields = {folded_name(name): value for name, value in entry.items()}
+            fields[KEY] = key
+            rows[line] = [_text_at(fields, name.split(".")) for name in names]
+        else:
+            broken[line] = ("unreadable-entry", "", str(entry))
+    values = pd.DataFrame(list(rows.values()), list(rows), list(names), dtype=object)
+    return Records([*names], values, broken_records(broken))
+
+
+def _entries(path: Path) -> list[tuple[str, Any]]:
+    """List the entries with their keys, which are empty in a list.
+
+    A line of JSON lines that is no JSON stays a text.
+    """
     text = content_of(path, _JSON_FORM).decode("utf-8-sig", "replace")
-    entries: list[tuple[str, Any]] = []
     if _LINES_FORM.search(only_member(path, _JSON_FORM)):
-        for line in filter(str.strip, text.split("\n")):
-            entry = line
-            with suppress(ValueError, RecursionError):
-                entry = _DECODER.decode(line.strip())
-            entries.append(("", entry))
-        return entries
+        return [("", _decoded_line(line)) for line in text.split("\n") if line.strip()]
     try:
         content = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
@@ -66,9 +88,27 @@ def json_entries(path: Path) -> list[tuple[str, Any]]:
     groups = [content]
     if isinstance(content, dict) and {type(it) for it in content.values()} == {list}:
         groups = list(content.values())
+    entries: list[tuple[str, Any]] = []
     for group in groups:
         if isinstance(group, dict):
             entries += group.items()
         elif isinstance(group, list):
             entries += [("", entry) for entry in group]
     return entries
+
+
+def _decoded_line(line: str) -> Any:
+    with suppress(ValueError, RecursionError):
+        return _DECODER.decode(line.strip())
+    return line
+
+
+def _text_at(value: Any, path: Sequence[str]) -> str:
+    """Read the text at a path; what is no text is empty."""
+    if isinstance(value, list):
+        lines = (" ".join(_text_at(item, path).split()) for item in value)
+        return "\n".join(filter(None, lines))
+    if path:
+        is_object = isinstance(value, Mapping)
+        return _text_at(value.get(path[0]), path[1:]) if is_object else ""
+    return clean(value) if isinstance(value, str) else ""

@@ -9,20 +9,16 @@ the head of the YAML file explains every key.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
-from lunguage_assets.corpus.columns import clean
-from lunguage_assets.corpus.records import storable
-from lunguage_assets.corpus.texts.raw import COLUMNS
+from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.packaged_data import read_as, resource
 
-KEY = "key of the entry"
-"""The field for an entry's key in a JSON object, and for the name of a file."""
 PATH = "path of the file"
 """The field for the path of a file of one report, folder first."""
 REPORTS = "reports"
@@ -74,13 +70,12 @@ class Layout(BaseModel):
         return part.group(1).lower()
 
     @property
-    def fields(self) -> set[str]:
-        """Every field that is read, except those beside."""
-        names = {*self.known_by, *self.views, *self.text}
-        names.update(self.sections.values())
+    def fields(self) -> list[str]:
+        """Every field that is read, in the file or in the table beside it."""
+        names = {*self.known_by, *self.views, *self.text, *self.sections.values()}
         for name in _SINGLE_FIELDS:
             names.update(getattr(self, name))
-        return names - {KEY, PATH} - set(self.beside[1:])
+        return sorted(names)
 
 
 class _Layouts(RootModel[dict[str, Layout]]):
@@ -117,111 +112,70 @@ def layout_of(names: Collection[str]) -> Layout | None:
     return None
 
 
-def report_of(record: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    """Read a raw report in the fields of a record, by their folded names.
+def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """Read raw reports in the fields of records.
 
     Args:
-        record: the fields; a field may have fields or lists of its own.
-        layout: of the record.
+        fields: a text for each field of the layout, by folded name; what a record has
+            several of is a text of several lines.
+        layout: of the records.
 
     Returns:
-        `raw.COLUMNS`.
+        The columns of `raw.COLUMNS` that do not say where a report stands, and its
+        text as `content`.
     """
-    report: dict[str, Any] = dict.fromkeys(COLUMNS, "")
+    nothing = pd.Series("", fields.index, dtype=object)
+    if layout.nothing:
+        fields = fields.mask(fields == layout.nothing, "")
+    column: Callable[[str], Any] = fields.__getitem__
+    columns = {}
     for name in _SINGLE_FIELDS:
-        report[name] = _first(record, getattr(layout, name))
-    report["views"] = _joined_views(_texts(record, layout.views))
+        values = first_said(nothing, *map(column, getattr(layout, name)))
+        columns[name] = mapped(values, _single)
     if layout.ids:
-        ids = re.search(layout.ids, report["study"])
-        report["study"] = ""
-        if ids:
-            report["study"] = ids["study"]
-            report["patient"] = ids["patient"] or report["patient"]
-    if not report["study"]:
-        report["broken"] = f"{NO_STUDY}: {layout.study[0]}"
-    # A file of one report is its text.
-    if layout.reads != "texts":
-        text, report["noted"] = _report_text(record, layout)
-        report["content"] = as_bytes(text)
-    return report
-
-
-def _report_text(record: Mapping[str, Any], layout: Layout) -> tuple[str, str]:
-    """Put sections under their headings, or else take the whole text.
-
-    Returns:
-        The text, and a note where a sentence is missing.
-    """
-    paragraphs = []
-    noted = ""
+        ids = columns["study"].str.extract(layout.ids).fillna("").astype(object)
+        columns["study"] = ids["study"]
+        columns["patient"] = first_said(ids["patient"], columns["patient"])
+    views = _joined([nothing, *map(column, layout.views)], "\n")
+    columns["views"] = mapped(views, _joined_views)
+    paragraphs = [nothing]
     for heading, path in layout.sections.items():
-        sentences = _texts(record, [path], layout.nothing)
-        # Each of a list is a sentence of its own, also without its full stop.
+        texts = fields[path].str.strip()
+        # Each line of a list is a sentence of its own, also without its full stop.
         if "." in path:
-            if not all(sentences):
-                noted = f"sentence-missing: {path}"
-            sentences = [
-                re.sub(r"(?<![.!?])$", ".", sentence)
-                for sentence in sentences
-                if sentence
-            ]
-        text = "\n".join(sentences).strip()
-        if text:
-            paragraphs.append(f"{heading.upper()}: {text}")
-    texts = filter(None, _texts(record, layout.text, layout.nothing))
-    return "\n\n".join(paragraphs) or next(texts, ""), noted
+            texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
+        paragraphs.append((f"{heading.upper()}: " + texts).where(texts != "", ""))
+    sections = _joined(paragraphs, "\n\n")
+    columns["content"] = first_said(sections, *map(column, layout.text))
+    has_id = columns["study"] != ""
+    columns["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
+    return pd.DataFrame(columns, dtype=object)
 
 
-def _texts(
-    record: Mapping[str, Any], paths: Iterable[str], nothing: str = ""
-) -> list[str]:
-    """Read the texts at some paths such as `findings.sentence_en`, of whole lists.
-
-    Args:
-        record: of a file.
-        paths: each of them is read.
-        nothing: a word that stands for an empty value.
-    """
-    texts = []
-    for path in paths:
-        name, *names = path.split(".")
-        for value in _values(record.get(name), names):
-            text = ""
-            if isinstance(value, str) and clean(value) != nothing:
-                text = clean(value)
-            texts.append(text)
-    return texts
+def _joined(columns: Sequence[pd.Series], separator: str) -> pd.Series:
+    """Join the texts of each row, without empty ones."""
+    rows = zip(*columns, strict=True)
+    texts = [separator.join(filter(None, texts)) for texts in rows]
+    return pd.Series(texts, columns[0].index, dtype=object)
 
 
-def _values(value: Any, path: list[str]) -> Iterator[Any]:
-    """Follow a path into a value; of a list into each of its items."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _values(item, path)
-    elif not path:
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _values(value.get(path[0]), path[1:])
-    else:
-        yield None
-
-
-def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Read the first of these fields that is not empty, and can be stored."""
-    text = next(filter(None, _texts(record, names)), "")
+def _single(lines: str) -> str:
+    """Read the first line of a text in a form that can be stored."""
+    text = lines.strip().partition("\n")[0]
     # A spreadsheet leaves `.0` behind a number.
     number = text.removesuffix(".0")
-    if number.isdecimal():
-        return number
-    return storable(text)
+    return number if number.isdecimal() else storable(text)
 
 
-def _joined_views(words: Iterable[str]) -> str:
+def storable(text: str) -> str:
+    r"""Make text that can be stored: `\udcNN` for what is no whole character."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def _joined_views(lines: str) -> str:
     """Sort words for views; "frontal" says nothing beside AP or PA."""
-    views = set()
-    for word in words:
-        views.add(" ".join(storable(word).lower().replace("_", " ").split()))
-    views -= _NO_VIEW
+    words = re.split(r"\n|, ", storable(lines).lower().replace("_", " "))
+    views = {" ".join(word.split()) for word in words} - _NO_VIEW
     if views & {"ap", "pa"}:
         views.discard("frontal")
     return ", ".join(sorted(views))
@@ -230,16 +184,8 @@ def _joined_views(words: Iterable[str]) -> str:
 def reports_of_images(reports: pd.DataFrame) -> pd.DataFrame:
     """Make one report of the records of a study's images, with all their views.
 
-    Broken records come last. Images with another text are another report of the study.
+    Images with another text are another report of the study.
     """
-    is_good = reports["broken"] == ""
     report = ["study", "content"]
-    views = reports[is_good].groupby(report)["views"].transform(", ".join)
-    united = [_joined_views(words.split(", ")) for words in views]
-    good = reports[is_good].assign(views=united).drop_duplicates(report)
-    return pd.concat([good, reports[~is_good]])
-
-
-def as_bytes(text: str) -> bytes:
-    """Return the delivered bytes of a text; half a character of JSON becomes `?`."""
-    return text.encode("utf-8", "replace")
+    views = reports.groupby(report)["views"].transform(", ".join)
+    return reports.assign(views=mapped(views, _joined_views)).drop_duplicates(report)

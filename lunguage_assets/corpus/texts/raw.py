@@ -27,7 +27,7 @@ Of a larger one only a little more is read.
 
 COLUMNS = (
     "file", "line", "study", "patient", "taken_at", "views", "procedure", "content",
-    "broken", "sequence", "noted",
+    "broken", "sequence",
 )  # fmt: skip
 """Columns of a frame of raw reports, all texts as delivered, empty where unknown.
 
@@ -37,8 +37,6 @@ content: bytes of the text; those of a table are UTF-8 unless the table is not.
 broken: reason code when the record itself could not be read (resources/reasons.yaml),
 with ": " and the column or key that is wrong, if one is.
 sequence: rank in the patient's time line, from 1.
-noted: what the reader left out of the record: a reason code, with ": " and the key that
-is missing.
 """
 
 

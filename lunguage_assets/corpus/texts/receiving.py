@@ -144,11 +144,8 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=[view.codes for view in views],
         view_source=[view.source for view in views],
     )
-    for noted in ("notes", "noted"):
-        for note, reports_noted in reports.explode(noted).groupby(noted):
-            reason, _, column = str(note).partition(": ")
-            if reason:
-                log.note_rows(reason, reports_noted, column or "report")
+    for reason, reports_noted in reports.explode("notes").groupby("notes"):
+        log.note_rows(str(reason), reports_noted, "report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
         log.note_rows(reason, reports[is_ignored], column, column)

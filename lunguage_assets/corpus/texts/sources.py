@@ -7,31 +7,26 @@ delivery are reports (`corpus/discovery.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.records import cleaned, read_records, storable
+from lunguage_assets.corpus.records import cleaned, read_records
 from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
-from lunguage_assets.corpus.texts.json_entries import holds_json, json_entries
+from lunguage_assets.corpus.texts.json_entries import KEY, holds_json, read_entries
 from lunguage_assets.corpus.texts.layouts import (
-    KEY,
     PATH,
     Layout,
-    as_bytes,
-    report_of,
+    reports_of,
     reports_of_images,
+    storable,
 )
 from lunguage_assets.corpus.texts.packed import read_packed
 from lunguage_assets.corpus.texts.raw import COLUMNS
-
-Record = tuple[dict[str, Any], dict[str, Any]]
-"""What a file says of a report by `raw.COLUMNS`, and the fields of its layout."""
 
 
 @dataclass(frozen=True)
@@ -55,82 +50,86 @@ class TextSource:
 
 
 def raw_reports(source: TextSource) -> pd.DataFrame:
-    """Read the reports of a source (`raw.COLUMNS`), all of which can be stored.
+    """Read the reports of a source (`raw.COLUMNS`), broken ones last in each file.
 
     Raises:
         InputError: a file cannot be used as a whole.
     """
-    if source.layout is None:
-        return read_packed(source.paths[0])
     layout = source.layout
-    fields_beside: dict[Any, Any] = {}
-    if source.beside is not None:
-        study, *names = layout.beside
-        table = read_records(source.beside, layout.beside)
-        cells = cleaned(table.values, layout.beside)
-        fields_beside = cells.groupby(study)[names].agg(list).to_dict("index")
+    if layout is None:
+        return read_packed(source.paths[0])
     reports = []
     for path in source.paths:
-        for report, fields in _records(path, layout):
-            fields |= fields_beside.get(str(fields.get(layout.study[0])), {})
-            reports.append(report_of(fields, layout) | report)
-    frame = pd.DataFrame(reports, columns=list(COLUMNS), dtype=object)
-    return reports_of_images(frame) if layout.record_is_image else frame
+        if layout.reads == "records":
+            reports.append(_read_records(path, layout, source.beside))
+        else:
+            reports.append(_read_files(path, layout))
+    frame = pd.concat(reports, ignore_index=True).reindex(columns=list(COLUMNS))
+    return frame.astype(object).fillna("")
 
 
-def _records(path: Path, layout: Layout) -> Iterator[Record]:
-    """Read the records of a file, broken ones, too."""
-    if layout.reads != "records":
-        yield from _read_files(path, layout)
-    elif not holds_json(path):
-        yield from _read_table(path, layout)
+def _read_records(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
+    """Read the reports of a table or JSON file, broken records last."""
+    if holds_json(path):
+        records = read_entries(path, layout.fields)
+        fields = records.values
     else:
-        for line, (key, entry) in enumerate(json_entries(path), 1):
-            report = {"file": path.name, "line": line}
-            fields: dict[str, Any] = {KEY: key}
-            if isinstance(entry, dict):
-                fields |= {folded_name(name): value for name, value in entry.items()}
-            else:
-                report |= {
-                    "broken": "unreadable-entry",
-                    "content": as_bytes(str(entry)),
-                }
-            yield report, fields
+        records = read_records(path, layout.fields, required=layout.known_by)
+        fields = cleaned(records.values, layout.fields)
+    if beside is not None:
+        study, *names = layout.beside
+        table = cleaned(read_records(beside, layout.beside).values, layout.beside)
+        lines_of_study = table.groupby(study).agg("\n".join)
+        for name in names:
+            lines = fields[layout.study[0]].map(lines_of_study[name])
+            fields[name] = lines.fillna("")
+    reports = reports_of(fields, layout).assign(
+        file=storable(path.name), line=fields.index
+    )
+    if layout.record_is_image:
+        reports = reports_of_images(reports)
+    broken = records.broken.rename(columns={"reason": "broken"})
+    broken = broken.assign(file=storable(path.name), line=broken.index)
+    # Of a guessed encoding the reader of each text takes note.
+    encoding = "cp1252" if records.is_guessed else "utf-8"
+    both = pd.concat([reports, broken])
+    return both.assign(content=both["content"].str.encode(encoding, "replace"))
 
 
-def _read_table(path: Path, layout: Layout) -> Iterator[Record]:
-    """Read a CSV or Parquet table, of which only the layout's columns count."""
-    names = sorted(layout.fields)
-    records = read_records(path, names, required=layout.known_by)
-    rows: Any = cleaned(records.values, names).to_dict("index")
-    for line, fields in rows.items():
-        report = {"file": path.name, "line": line}
-        if line in records.guessed:
-            report["noted"] = "encoding-guessed: report"
-        yield report, fields
-    broken: Any = records.broken.itertuples()
-    for row in broken:
-        report = {"file": path.name, "line": row.Index, "broken": row.reason}
-        yield report | {"content": as_bytes(row.content)}, {}
-
-
-def _read_files(path: Path, layout: Layout) -> Iterator[Record]:
+def _read_files(path: Path, layout: Layout) -> pd.DataFrame:
     """Read every file of one report of a folder or an archive, or the one it is."""
     is_xml = layout.reads == "xml"
     form = XML_FORM if is_xml else TEXT_FORM
     # Of a single file the folder may be that of its patient.
     is_single = path.is_file() and form.search(path.name)
     folder = path.parent if is_single else path
+    files = []
+    contents = []
+    fields_of_files = []
     for name, content in contents_in(path, form):
-        file = PurePosixPath(storable(name))
-        report: dict[str, Any] = {"file": str(file), "line": 1}
-        fields = _fields_of_xml(content or b"") if is_xml else {}
-        if content is None or (is_xml and not fields):
-            report |= {"broken": "unreadable-file", "content": content or b""}
-        elif not is_xml:
-            report["content"] = content
-        key = form.sub("", file.name)
-        yield report, fields | {KEY: key, PATH: f"{folder.name}/{file}"}
+        file = storable(name)
+        fields: dict[str, str] = dict.fromkeys(layout.fields, "")
+        fields[KEY] = form.sub("", file.rpartition("/")[2])
+        fields[PATH] = f"{folder.name}/{file}"
+        if is_xml:
+            citation = _fields_of_xml(content or b"")
+            content = content if citation else None
+            fields |= citation
+        files.append(file)
+        contents.append(content)
+        fields_of_files.append(fields)
+    reports = reports_of(pd.DataFrame(fields_of_files), layout)
+    texts = pd.Series(contents, dtype=object)
+    is_read = texts.notna()
+    # A text file is its text.
+    if is_xml:
+        texts = reports["content"].str.encode("utf-8", "replace")
+    return reports.assign(
+        file=files,
+        line=1,
+        content=texts.where(is_read, b""),
+        broken=reports["broken"].where(is_read, "unreadable-file"),
+    )
 
 
 def _fields_of_xml(content: bytes) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def test_each_record_is_read_in_its_own_encoding(tmp_path: Path) -> None:
     (tmp_path / "reports.csv").write_bytes(b"\n".join(records))
     receipt = received(tmp_path)
     assert receipt.report_texts["report"].tolist() == ["Ghon\u2019s focus."] * 2
-    assert outcome(receipt)[2] == ["encoding-guessed"]
+    assert set(outcome(receipt)[2]) == {"encoding-guessed"}
 
 
 PAGES = {
@@ -134,14 +134,10 @@ def test_marks_that_never_end_are_read_once(mark: str) -> None:
     assert decoded(page).refusal in ("", "report-empty: report")
 
 
-def test_a_name_of_a_table_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
-    """Its name would be the place of its rows, in a table of text."""
+def test_a_name_of_a_table_that_is_not_utf_8_can_be_stored(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"odd\xff.csv")
     path.write_text("study_id,report\n1,No effusion.\n")
-    with pytest.raises(
-        InputError, match=r"odd\\udcff.csv: found a name that is not UTF-8.*Rename"
-    ):
-        find_delivery(tmp_path)
+    assert received(tmp_path).report_texts["file"].tolist() == ["odd\\udcff.csv"]
 
 
 def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
@@ -320,14 +316,14 @@ def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(
     assert "study-order-ignored" in set(receipt.intake_notes["reason"])
 
 
-def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(
+def test_a_finding_without_an_english_sentence_costs_itself(
     tmp_path: Path,
 ) -> None:
     findings = [{"sentence_en": "No edema."}, {"sentence_es": "Nada."}]
     study = {"StudyID": "1", "ImageID": "1.png", "findings": findings}
     silent = study | {"StudyID": "2", "findings": findings[1:]}
     (tmp_path / "grounded_reports.json").write_text(json.dumps([study, silent]))
-    assert outcome(received(tmp_path)) == (1, ["report-empty"], ["sentence-missing"])
+    assert outcome(received(tmp_path)) == (1, ["report-empty"], [])
 
 
 def json_lines(folder: Path, *lines: str) -> Received:
