@@ -133,7 +133,7 @@ def ask(url: str, query: str) -> Any:
     request = urllib.request.Request(
         f"{url}/graphql",
         json.dumps({"query": query}).encode(),
-        {"Content-Type": "application/json", "Origin": url},
+        {"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)["data"]
@@ -145,35 +145,19 @@ def served(home: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    url, command = (
-        f"http://127.0.0.1:{port}",
-        [
-            sys.executable,
-            "-m",
-            "lunguage_assets.cli.main",
-            "ui",
-            "--no-token",
-            "--home",
-            str(home),
-            "--port",
-            str(port),
-        ],
-    )
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "ui"]
     process = subprocess.Popen(
-        command,
+        [*command, "--home", str(home), "--port", str(port)],
         env=environment(home),
         start_new_session=True,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
+    # It is printed once the UI answers.
+    url = process.stdout.readline().strip().rstrip("/")
     try:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            try:
-                ask(url, "mutation { setNuxSeen }")
-                break
-            except OSError:
-                time.sleep(1)
+        ask(url, "mutation { setNuxSeen }")
         yield url
     finally:
         os.killpg(process.pid, 15)

@@ -16,7 +16,6 @@ from lunguage_assets.cli.options import (
     RANKER_OPTION,
     configured,
     require_ranker,
-    stored_table,
 )
 from lunguage_assets.errors import ConfigurationError
 
@@ -49,6 +48,7 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     """
     from lunguage_assets.cli.console import print_pairs
     from lunguage_assets.cli.run import require_checks, run_stages
+    from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
@@ -57,7 +57,7 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
         return
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
-    stored_table(home, "reference_ranking", ranker)
+    stored_table(home.tables, "reference_ranking", ranker)
     checks = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
     _print_analyses(home, ranker)
     print_pairs(
@@ -72,22 +72,25 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
 def _print_analyses(home: Home, ranker: str) -> None:
     """Print the main figures of the analyses of a ranker; the rest is in the tables."""
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.orchestration.io_manager import stored_table
 
-    agreement = stored_table(home, "judge_agreement", ranker)
+    agreement = stored_table(home.tables, "judge_agreement", ranker)
     of_judges = agreement[agreement["measure"].isin(_AGREEMENT_MEASURES)]
     print_table(of_judges[["measure", "coding", "first", "second", *_INTERVAL]])
 
-    robustness = stored_table(home, "ranking_robustness", ranker)
+    robustness = stored_table(home.tables, "ranking_robustness", ranker)
     print_table(robustness.groupby("comparisons", as_index=False)[_CHANGES].mean())
 
     # Earlier steps say how fast a fit comes near, the last one how near.
-    validation = stored_table(home, "fit_validation", ranker).query("judges == 'all'")
+    validation = stored_table(home.tables, "fit_validation", ranker).query(
+        "judges == 'all'"
+    )
     fits = validation[validation["step"] == validation["step"].max()]
     by_strategy = fits.groupby("strategy", as_index=False)
     print_table(by_strategy[["mean_distance"]].mean())
 
     # Rows without a name are averages over experts; each expert's are in the table.
-    experts = stored_table(home, "expert_agreement", ranker)
+    experts = stored_table(home.tables, "expert_agreement", ranker)
     of_all = experts.query("measure == 'with ranking' and first == ''")
     print_table(of_all[["measure", *_INTERVAL]])
 

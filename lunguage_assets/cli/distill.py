@@ -16,7 +16,6 @@ from lunguage_assets.cli.options import (
     RANKER_OPTION,
     configured,
     require_ranker,
-    stored_table,
 )
 
 if TYPE_CHECKING:
@@ -36,14 +35,17 @@ def distill(configuration: Configuration, ranker: str) -> None:
     """
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_stages
+    from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to learn: its absence is said before a run.
-    stored_table(home, "reference_ranking", ranker)
+    stored_table(home.tables, "reference_ranking", ranker)
     checks = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
-    print_table(stored_table(home, "distilled_scorer", ranker).drop(columns="files"))
+    print_table(
+        stored_table(home.tables, "distilled_scorer", ranker).drop(columns="files")
+    )
     folder = home.distilled.resolve() / ranker
     click.echo(f"as restricted as the reports  {folder}")
     preset = configuration.judges.preset

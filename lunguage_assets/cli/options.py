@@ -16,8 +16,6 @@ import click
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Home
 
@@ -116,26 +114,3 @@ def require_ranker(configuration: Configuration, ranker: str) -> None:
             "A judge of the judges file takes part as a member of the panel, or as one "
             f"of candidates = [...] of [presets.{judges.preset}]."
         )
-
-
-def stored_table(home: Home, table: str, key: str) -> pd.DataFrame:
-    """Read a stored partition that a command needs.
-
-    Args:
-        home: that should hold it.
-        table: name of the table.
-        key: of its one partition key, such as a ranker.
-
-    Raises:
-        ConfigurationError: it is not there; says what to do to have it.
-    """
-    from lunguage_assets.tables import TABLES
-    from lunguage_assets.workspace.store import partition_path, read_table
-
-    path = partition_path(home.tables, table, key)
-    if not path.exists():
-        raise ConfigurationError(
-            f"{home.root} has no {table} of {key!r}. Run `lunguage run` with that "
-            "ranker first, or name another with --ranker."
-        )
-    return read_table(TABLES[table], path)

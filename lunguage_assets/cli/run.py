@@ -132,10 +132,13 @@ def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSumm
         RunFailed: a stage failed; what was finished before is kept.
     """
     from lunguage_assets.cli.release_summary import print_run
-    from lunguage_assets.cli.run_display import run_display
+    from lunguage_assets.cli.run_display import RunDisplay
+    from lunguage_assets.judges.progress import listening
 
+    display = RunDisplay()
     # The first run has just written its preset into the home.
-    with opened_runner(configuration.reloaded()) as runner, run_display() as display:
+    reloaded = configuration.reloaded()
+    with opened_runner(reloaded) as runner, listening(display.note):
         summary = runner.run(stages, progress=display.stage)
     print_run(summary, display.total.totals())
     return summary

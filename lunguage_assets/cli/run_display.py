@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.judges.progress import Meter, Progress, Report, listening
+from lunguage_assets.judges.progress import Meter, Progress, Report
 
 if TYPE_CHECKING:
     from lunguage_assets.orchestration.run_plan import Stage
@@ -26,11 +25,6 @@ class RunDisplay:
 
     def __init__(self) -> None:
         self.total = Meter()
-        self._begin()
-
-    def _begin(self) -> None:
-        self._of_stage = Meter()
-        self._at_work: dict[type, Report] = {}
         self._last_lines_at = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
@@ -41,29 +35,19 @@ class RunDisplay:
             done: stages before it.
             total: stages of the run, about.
         """
-        self._begin()
+        self._last_lines_at = time.monotonic()
         because = "" if stage.reason == "missing" else f", {stage.reason}"
         click.echo(f"[{done + 1}/{total}] {stage}{because}")
 
     def note(self, report: Report) -> None:
         """Note how far a judge or a fit has got; called from the judges' threads."""
+        lines = [report.line()]
         if isinstance(report, Progress):
             self.total.note(report)
-            self._of_stage.note(report)
-        else:
-            self._at_work[type(report)] = report
-        if time.monotonic() - self._last_lines_at < LINE_EVERY_S:
-            return
-        self._last_lines_at = time.monotonic()
-        # A reader who has gone (`| head`) stops no judge.
-        with suppress(OSError):
-            for entry in (*self._of_stage.totals(), *self._at_work.values()):
-                click.echo(f"    {entry.line()}")
-
-
-@contextmanager
-def run_display() -> Iterator[RunDisplay]:
-    """Open the display of a run, which hears what judges report in this process."""
-    display = RunDisplay()
-    with listening(display.note):
-        yield display
+            lines = [judge.line() for judge in self.total.totals()]
+        if time.monotonic() - self._last_lines_at >= LINE_EVERY_S:
+            self._last_lines_at = time.monotonic()
+            # A reader who has gone (`| head`) stops no judge.
+            with suppress(OSError):
+                for line in lines:
+                    click.echo(f"    {line}")

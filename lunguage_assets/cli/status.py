@@ -106,7 +106,7 @@ def _print_batches(home: Home) -> None:
 
 def _print_ranker(configuration: Configuration, current: Current, ranker: str) -> None:
     """Print what there is of a ranker, and which stages a run for it would make."""
-    from lunguage_assets.orchestration.current import MISSING
+    from lunguage_assets.orchestration.current import MISSING, complete_batches
     from lunguage_assets.orchestration.run_plan import plan
     from lunguage_assets.workspace.versions import current_version
 
@@ -123,8 +123,8 @@ def _print_ranker(configuration: Configuration, current: Current, ranker: str) -
     if version is not None:
         is_stale = any(stage.job == "release" for stage in stages)
         release = f"release {version.name}, {'stale' if is_stale else 'current'}"
-    complete = len(current.complete_batches(ranker))
-    click.echo(f"{title} {complete} of {len(current.batches)} batches; {release}")
+    complete = complete_batches(configuration.home, ranker)
+    click.echo(f"{title} {len(complete)} of {len(current.batches)} batches; {release}")
     if not stages:
         click.echo(f"{_INDENT}everything is current")
     for stage in stages[:MAX_STAGES_SHOWN]:

@@ -16,7 +16,6 @@ from lunguage_assets.cli.options import (
     HOME_OPTION,
     RANKER_OPTION,
     configured,
-    stored_table,
 )
 from lunguage_assets.errors import ConfigurationError, InputError
 
@@ -50,6 +49,7 @@ def make_pairs(
     """Write a CSV of phrase pairs, with a column for each expert to fill in."""
     from lunguage_assets.explicit.analysis.surveys import pairs_template
     from lunguage_assets.files import write_private
+    from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.spreadsheets import sheet_frame
 
     if out.exists():
@@ -57,9 +57,10 @@ def make_pairs(
             f"{out} exists, perhaps filled in. Name another file with --out, or move "
             "it."
         )
+    tables = configuration.home.tables
     extractor = configuration.judges.extractor
-    vocabulary = stored_table(configuration.home, "hedge_vocabulary", extractor)
-    ranking = stored_table(configuration.home, "reference_ranking", ranker)
+    vocabulary = stored_table(tables, "hedge_vocabulary", extractor)
+    ranking = stored_table(tables, "reference_ranking", ranker)
     seed = configuration.settings.explicit.seed
     template = pairs_template(vocabulary, ranking, pairs=pairs, seed=seed)
     write_private(out, sheet_frame(template).to_csv(index=False).encode("utf-8"))

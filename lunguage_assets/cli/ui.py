@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
 )
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
-@click.option(
-    "--no-token",
-    is_flag=True,
-    help="Ask no token: every program of every account on this machine can drive the "
-    "UI.",
-)
 @configured()
-def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> None:
+def ui(configuration: Configuration, host: str, port: int) -> None:
     """Open the Dagster UI on this home.
 
     Runs, tables, checks; materialise and backfill.
@@ -40,18 +34,10 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
 
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.instance import environment_of_children
-    from lunguage_assets.orchestration.ui.access import (
-        TOKEN_VARIABLE,
-        access_rules,
-        path_prefix,
-    )
+    from lunguage_assets.orchestration.ui.access import TOKEN_VARIABLE
     from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
 
     home = configuration.home
-    # Every account of the machine can read the arguments of a process; its environment,
-    # where the token is, is its owner's.
-    access = {**os.environ, TOKEN_VARIABLE: "" if no_token else token_urlsafe(24)}
-    access_rules(host, access)
     # Before anything is started: else the address would be somebody else's server.
     require_free(host, port)
     if not home.root.exists():
@@ -67,18 +53,15 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
             click.echo(
                 f"{home.root} holds no corpus: nothing was registered there.", err=True
             )
-        environment = {**environment_of_children(home), **access}
+        # Every account of the machine can read the arguments of a process; its
+        # environment, where the token is, is its owner's.
+        token = token_urlsafe(24)
+        environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
         log = home.root / "logs" / "ui.log"
         write_private(log, b"")
 
         def print_address() -> None:
-            click.echo(f"{address}{path_prefix(access)}/")
-            if no_token:
-                click.echo(
-                    "without a token: every program of every account on this machine "
-                    "can drive it",
-                    err=True,
-                )
+            click.echo(f"{address}/{token}/")
             click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
             sys.stdout.flush()
 

@@ -462,9 +462,10 @@ class Asker:
         failures = sorted(batch.given_up.items())
         reasons = [f"{count} x {failure}" for failure, count in failures]
         raise type(error)(
-            f"judge {self.key!r}: {missing} of {total} questions have no answer "
-            f"({', '.join([*reasons, str(error)])}). The other {total - missing} are "
-            "in the ledger; run again, and only the missing ones are asked."
+            f"judge {self.key!r}: {missing} of {total} questions of this round have no "
+            f"answer ({', '.join([*reasons, str(error)])}). The other "
+            f"{total - missing} are in the ledger; run again, and only the missing "
+            "ones are asked, then those of the rounds that follow."
         )
 
     def _require_readable(self) -> None:

@@ -88,9 +88,8 @@ class Current:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
             # that was removed.
             (ranker,) = keys
-            version = version_of_inputs(
-                self._instance, ranker, self.complete_batches(ranker)
-            )
+            complete = complete_batches(self._home, ranker)
+            version = version_of_inputs(self._instance, ranker, complete)
             known = self._resolver.get_current_data_version(*partition)
             if version != known.value:
                 reasons.append("a batch or an analysis changed")
@@ -110,36 +109,15 @@ class Current:
             return current_version(folder) is not None
         return True
 
-    def reasons_of_result(self, ranker: str, batch: str) -> list[str]:
-        """Say why the result of a batch is stale, or something that it was made of."""
-        reasons = self.reasons("findings", batch)
-        for step in (
-            "fitted_probabilities",
-            "deduplicated_findings",
-            "expansions",
-            _RESULT,
-        ):
-            reasons += self.reasons(step, ranker, batch)
-        return list(dict.fromkeys(reasons))
-
     def waits_for_request(self, asset: str, *keys: str) -> bool:
         """Whether a partition is stale only by what makes it no more on its own."""
-        if asset not in ON_REQUEST or self.reasons(asset, *keys):
-            return False
-        partition = str(partition_key(asset, keys))
-        return bool(self._resolver.get_stale_causes(dg.AssetKey(asset), partition))
-
-    def exists(self, asset: str, *keys: str) -> bool:
-        """Whether a partition is stored, current or not."""
-        return self.reasons(asset, *keys) != [MISSING]
+        partition = dg.AssetKey(asset), str(partition_key(asset, keys))
+        causes = self._resolver.get_stale_causes(*partition)
+        return bool(causes) and self.is_current(asset, *keys)
 
     def is_current(self, asset: str, *keys: str) -> bool:
         """Whether a partition is stored, and nothing that it was made of changed."""
         return not self.reasons(asset, *keys)
-
-    def complete_batches(self, ranker: str) -> list[str]:
-        """List the batches that have a result of a ranker, oldest first."""
-        return complete_batches(self._home, ranker)
 
 
 def complete_batches(home: Home, ranker: str) -> list[str]:

@@ -174,7 +174,10 @@ def not_there(table: str, keys: Sequence[str]) -> str:
     partition = f"{table} ({', '.join(keys)})"
     if table not in TABLES:  # an asset of somebody else
         return f"{partition} is not there. Materialise it first."
-    return f"{partition} is not there. Launch the job `{job_of(table)}` for it first."
+    return (
+        f"{partition} is not there. Launch the job `{job_of(table)}` for it first, or "
+        "say `lunguage run`, with another --ranker where it is of one."
+    )
 
 
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:

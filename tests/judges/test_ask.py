@@ -201,7 +201,7 @@ def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
     model = FakeModel(latency=0.002)
     with pytest.raises(
         BudgetExceeded,
-        match=r"'one': \d+ of 100 questions have no .*flight add \$0\.0\d+ at most",
+        match=r"'one': \d+ of 100 questions of this round have no .*flight add \$0\.0\d+ at most",
     ):
         asked(questions(100), model, ledger, budget=budget)
     # What is in flight when the money is gone passes it, by as much as was said.

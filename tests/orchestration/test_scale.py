@@ -129,7 +129,8 @@ def test_a_scale_that_cannot_be_had_is_refused_before_comparisons(
     ) as failed:
         unanchored.run()
     assert named.name in str(failed.value)
-    assert not unanchored.current().exists("comparison_matches", "lexicon")
+    reasons = unanchored.current().reasons("comparison_matches", "lexicon")
+    assert reasons == ["missing"]
 
 
 @pytest.mark.lengthy

@@ -7,7 +7,7 @@ whole, are not here, but in the package `release`.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from lunguage_assets.orchestration.metadata import column_schema
 from lunguage_assets.orchestration.outputs import Result, check_specs, versioned
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
@@ -116,7 +117,8 @@ def release_assets(
     ) -> Result:
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
-        _refuse_stale(Current(configuration, context.instance, asset_graph()), ranker)
+        current = Current(configuration, context.instance, asset_graph())
+        _refuse_stale(current, ranker, complete_batches(configuration.home, ranker))
         folder = configuration.releases / ranker
         version = _write_release(configuration, ranker, folder)
         summary = version.summary
@@ -136,7 +138,7 @@ def release_assets(
     return [release_inputs, write_release]
 
 
-def _refuse_stale(current: Current, ranker: str) -> None:
+def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> None:
     """Refuse a release of stale batches.
 
     It would name settings and files that are not those of its rows.
@@ -144,12 +146,12 @@ def _refuse_stale(current: Current, ranker: str) -> None:
     Raises:
         MethodError: names the first batches and why each is stale.
     """
-    complete = current.complete_batches(ranker)
     stale = []
     for batch in complete:
-        reasons = current.reasons_of_result(ranker, batch)
+        stages = (Stage("ingest", (batch,)), Stage("refit", (ranker, batch)))
+        reasons = {why for stage in stages for why in stage.reasons(current)}
         if reasons:
-            stale.append(f"{batch} ({', '.join(reasons)})")
+            stale.append(f"{batch} ({', '.join(sorted(reasons))})")
     if stale:
         raise MethodError(
             f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "

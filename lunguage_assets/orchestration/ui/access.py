@@ -59,9 +59,9 @@ def access_rules(host: str, environment: Mapping[str, str]) -> list[Middleware]:
     if not (prefix or proxy_hosts or host in _LOOPBACK):
         raise ConfigurationError(
             f"--host {host}: other machines can reach this address, and the UI would "
-            "ask nobody who they are. Leave out --no-token; or put a proxy with TLS "
-            f"and a login before it and name its address in ${HOSTS_VARIABLE} "
-            "(deploy/README.md)."
+            f"ask nobody who they are. Set ${TOKEN_VARIABLE}, as `lunguage ui` does; "
+            "or put a proxy with TLS and a login before it and name its address in "
+            f"${HOSTS_VARIABLE} (deploy/README.md)."
         )
     return [
         Middleware(
