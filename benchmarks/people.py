@@ -329,8 +329,9 @@ class PeopleSet:
         p, low, high = probability(mu, np.zeros_like(mu), line)
         mean_by_phrase = self.numbers.set_index("phrase")["mean"]
         anchor_p = [anchor.probability for anchor in anchors]
-        slope = (anchor_p[1] - anchor_p[0]) / (line.anchor_mu[1] - line.anchor_mu[0])
-        straight = anchor_p[0] + slope * (mu - line.anchor_mu[0])
+        first, second = line.anchors["mu"]
+        slope = (anchor_p[1] - anchor_p[0]) / (second - first)
+        straight = anchor_p[0] + slope * (mu - first)
         compared = ranking[["phrase", "mu"]].assign(
             p=p,
             p_low=low,

@@ -131,7 +131,6 @@ def fit_sentences(
     reference: ReferenceScale,
     panel: Sequence[Judge],
     settings: ExplicitSettings,
-    fits: Fits | None = None,
 ) -> Fits:
     """Fit distinct masked sentences.
 
@@ -141,27 +140,27 @@ def fit_sentences(
         panel: judges, in the order in which their answers are used.
         settings: N, K, patience, limit of steps, seed, position, whether there is a
             log.
-        fits: to begin with, where they are not as `Fits` makes them.
 
     Returns:
         The fits, all ended.
     """
-    fits = fits or Fits(len(sentences), len(panel), reference, settings)
-    judges = FitPanel(sentences, reference, panel, settings)
-    while len(active := fits.running()):
-        opponent, draw = fits.opponents(active)
-        outcomes = judges.ask(active, opponent, fits)
-        fits.play(active, opponent, outcomes)
-        fits.end(active)
-        if settings.fit_log:
-            fits.note(active, opponent, outcomes, draw)
-        rounds = int(fits.tried[active].max())
-        announce(Fitting(len(fits.running()), len(sentences), rounds))
+    fits = Fits(sentences, reference, panel, settings)
+    fits.run()
     return fits
 
 
 class Fits:
     """Fits of many sentences; every sentence begins at the prior, without an answer.
+
+    Every draw follows from (seed, sentence, step, judge) and nothing else. For a judge
+    that is a scorer the sentence is left out: it gives a sentence one number, and
+    chance would tell apart sentences of the same number (section 5).
+
+    Args:
+        sentences: masked sentences, distinct.
+        reference: the phrases that they play.
+        panel: judges, in the order in which their answers are used.
+        settings: as for `fit_sentences`.
 
     Attributes:
         mu: score of each sentence.
@@ -179,29 +178,45 @@ class Fits:
 
     def __init__(
         self,
-        sentences: int,
-        judges: int,
+        sentences: Sequence[str],
         reference: ReferenceScale,
+        panel: Sequence[Judge],
         settings: ExplicitSettings,
     ) -> None:
-        phrases = len(reference.mu)
+        self._sentences = np.array(sentences, dtype=object)
         self._reference = reference
+        self._panel = panel
         self._settings = settings
-        self.mu = np.full(sentences, trueskill.MU)
-        self.variance = np.full(sentences, trueskill.SIGMA**2)
-        self.counts = np.zeros((sentences, phrases), dtype=np.int16)
-        self.answers = np.zeros((sentences, judges, phrases, 2), dtype=np.int16)
-        self.steps = np.zeros(sentences, dtype=np.int64)
+        self._is_scorer = np.array([isinstance(judge, Scorer) for judge in panel])
+        self._judge_hashes = text_hashes(judge.key for judge in panel)
+        seed = text_hash(settings.seed, "fit")
+        of_sentences = mix(seed, text_hashes(sentences))[:, None]
+        self._seeds = np.where(self._is_scorer, np.uint64(seed), of_sentences)
+        shape = (len(sentences), len(reference.mu))
+        self.mu = np.full(len(sentences), trueskill.MU)
+        self.variance = np.full(len(sentences), trueskill.SIGMA**2)
+        self.counts = np.zeros(shape, dtype=np.int16)
+        self.answers = np.zeros((shape[0], len(panel), shape[1], 2), dtype=np.int16)
+        self.steps = np.zeros(len(sentences), dtype=np.int64)
         self.tried = np.zeros_like(self.steps)
         self.invalid = np.zeros_like(self.steps)
         self.stable = np.zeros_like(self.steps)
-        self.rank = np.full(sentences, -1)
-        self.stop = np.full(sentences, RUNNING, dtype=object)
+        self.rank = np.full(len(sentences), -1)
+        self.stop = np.full(len(sentences), RUNNING, dtype=object)
         self.log: list[pd.DataFrame] = []
 
-    def running(self) -> Integers:
-        """Find the numbers of the sentences whose fit has not ended."""
-        return np.flatnonzero(self.stop == RUNNING)
+    def run(self) -> None:
+        """Play rounds until every fit has ended."""
+        while len(active := np.flatnonzero(self.stop == RUNNING)):
+            opponent, draw = self.opponents(active)
+            outcomes = self.ask(active, opponent)
+            self.play(active, opponent, outcomes)
+            self.end(active)
+            if self._settings.fit_log:
+                self.note(active, opponent, outcomes, draw)
+            rounds = int(self.tried[active].max())
+            running = int((self.stop == RUNNING).sum())
+            announce(Fitting(running, len(self.stop), rounds))
 
     def opponents(self, active: Integers) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.
@@ -220,12 +235,60 @@ class Fits:
 
     def evenness(self, active: Integers) -> Floats:
         """Compute the probability of a draw with each phrase, (plays, phrases)."""
-        return draw_probability(
-            self.mu[active, None],
-            self.variance[active, None],
-            self._reference.mu,
-            self._reference.variance,
-        )
+        noise = 2.0 * DRAW_BETA**2
+        c2 = noise + self.variance[active, None] + self._reference.variance
+        squares = (self.mu[active, None] - self._reference.mu) ** 2
+        draw: Floats = np.sqrt(noise / c2) * np.exp(-squares / (2.0 * c2))
+        return draw
+
+    def ask(self, active: Integers, opponent: Integers) -> Outcomes:
+        """Step 2: ask every judge about its plays, all judges at the same time.
+
+        Args:
+            active: numbers of the sentences that play, shape (plays,).
+            opponent: number of the phrase that each plays, shape (plays,).
+
+        Returns:
+            An `Outcome` for each play and judge, shape (plays, judges).
+        """
+        step = self.tried[active]
+        draws = mix(self._seeds[active], step[:, None], self._judge_hashes)
+        lone_judge = mix(draws, _LONE_JUDGE).argmin(axis=1)
+        is_lone_judge = np.arange(len(self._panel)) == lone_judge[:, None]
+        # Steps without a valid answer do not use up the whole panel's share of K steps.
+        is_panels = self.steps[active] < self._settings.panel_steps
+        is_asked = is_panels[:, None] | is_lone_judge
+        # Who is shown second; of a scorer it decides between equal scores.
+        is_coin = self._is_scorer | (self._settings.position == "coin")
+        is_second = random_bits(mix(draws, _COIN)) & is_coin
+        outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
+        questions: list[list[ComparisonQuestion]] = [[] for _ in self._panel]
+        for number, judge in enumerate(self._panel):
+            rows = np.flatnonzero(is_asked[:, number])
+            sentences = self._sentences[active[rows]]
+            example_draws = mix(draws[rows, number], _EXAMPLE)
+            examples = self._reference.examples.draw(opponent[rows], example_draws)
+            turned = is_second[rows, number]
+            if isinstance(judge, Scorer):
+                mu = judge.scores(sentences.tolist())
+                opponent_mu = judge.scores(examples.tolist())
+                has_won = np.where(mu == opponent_mu, turned, mu > opponent_mu)
+                # Without a score of both the answer is invalid.
+                is_valid = ~np.isnan(mu + opponent_mu)
+                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
+                continue
+            pairs = np.where(turned, [examples, sentences], [sentences, examples])
+            questions[number] = list(
+                map(ComparisonQuestion, *pairs.tolist(), step[rows].tolist())
+            )
+        for number, choices in enumerate(ask_panel(self._panel, questions)):
+            if choices:
+                rows = np.flatnonzero(is_asked[:, number])
+                choice = np.array(choices)
+                has_won = (choice == "sentence_1") != is_second[rows, number]
+                is_valid = choice != "invalid"
+                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
+        return outcomes
 
     def play(self, active: Integers, opponent: Integers, outcomes: Outcomes) -> None:
         """Step 3: move the scores of sentences by the answers of one step.
@@ -298,102 +361,3 @@ class Fits:
             "rank": self.rank[active],
         }
         self.log.append(pd.DataFrame({**plays, **dict(enumerate(outcomes.T))}))
-
-
-def draw_probability(
-    mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any
-) -> Floats:
-    """Compute how probable a draw would be, with the formula of step 1.
-
-    Args:
-        mu: scores of one side; all arguments broadcast.
-        variance: squares of their sigma.
-        opponent_mu: scores of the other side.
-        opponent_variance: squares of their sigma.
-    """
-    c2 = 2.0 * DRAW_BETA**2 + variance + opponent_variance
-    distance = np.exp(-((mu - opponent_mu) ** 2) / (2.0 * c2))
-    draw: Floats = np.sqrt(2.0 * DRAW_BETA**2 / c2) * distance
-    return draw
-
-
-class FitPanel:
-    """Step 2: asks a panel about distinct masked sentences.
-
-    Every draw follows from (seed, sentence, step, judge) and nothing else. For a judge
-    that is a scorer the sentence is left out: it gives a sentence one number, and
-    chance would tell apart sentences of the same number (section 5).
-
-    Args:
-        sentences: masked sentences, by their number in the fits.
-        reference: the phrases that they play.
-        panel: the judges, in the order in which their answers are used.
-        settings: seed, position and K.
-    """
-
-    def __init__(
-        self,
-        sentences: Sequence[str],
-        reference: ReferenceScale,
-        panel: Sequence[Judge],
-        settings: ExplicitSettings,
-    ) -> None:
-        self._sentences = np.array(sentences, dtype=object)
-        self._examples = reference.examples
-        self._panel = panel
-        self._settings = settings
-        self._is_scorer = np.array([isinstance(judge, Scorer) for judge in panel])
-        self._judge_hashes = text_hashes(judge.key for judge in panel)
-        seed = text_hash(settings.seed, "fit")
-        of_sentences = mix(seed, text_hashes(sentences))[:, None]
-        self._seeds = np.where(self._is_scorer, np.uint64(seed), of_sentences)
-
-    def ask(self, active: Integers, opponent: Integers, fits: Fits) -> Outcomes:
-        """Ask every judge about its plays; all judges are asked at the same time.
-
-        Args:
-            active: numbers of the sentences that play, shape (plays,).
-            opponent: number of the phrase that each plays, shape (plays,).
-            fits: before the plays.
-
-        Returns:
-            An `Outcome` for each play and judge, shape (plays, judges).
-        """
-        step = fits.tried[active]
-        draws = mix(self._seeds[active], step[:, None], self._judge_hashes)
-        lone_judge = mix(draws, _LONE_JUDGE).argmin(axis=1)
-        is_lone_judge = np.arange(len(self._panel)) == lone_judge[:, None]
-        # Steps without a valid answer do not use up the whole panel's share of K steps.
-        is_panels = fits.steps[active] < self._settings.panel_steps
-        is_asked = is_panels[:, None] | is_lone_judge
-        # Who is shown second; of a scorer it decides between equal scores.
-        is_coin = self._is_scorer | (self._settings.position == "coin")
-        is_second = random_bits(mix(draws, _COIN)) & is_coin
-        outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
-        questions: list[list[ComparisonQuestion]] = [[] for _ in self._panel]
-        for number, judge in enumerate(self._panel):
-            rows = np.flatnonzero(is_asked[:, number])
-            sentences = self._sentences[active[rows]]
-            example_draws = mix(draws[rows, number], _EXAMPLE)
-            examples = self._examples.draw(opponent[rows], example_draws)
-            turned = is_second[rows, number]
-            if isinstance(judge, Scorer):
-                mu = judge.scores(sentences.tolist())
-                opponent_mu = judge.scores(examples.tolist())
-                has_won = np.where(mu == opponent_mu, turned, mu > opponent_mu)
-                # Without a score of both the answer is invalid.
-                is_valid = ~np.isnan(mu + opponent_mu)
-                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
-                continue
-            pairs = np.where(turned, [examples, sentences], [sentences, examples])
-            questions[number] = list(
-                map(ComparisonQuestion, *pairs.tolist(), step[rows].tolist())
-            )
-        for number, choices in enumerate(ask_panel(self._panel, questions)):
-            if choices:
-                rows = np.flatnonzero(is_asked[:, number])
-                choice = np.array(choices)
-                has_won = (choice == "sentence_1") != is_second[rows, number]
-                is_valid = choice != "invalid"
-                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
-        return outcomes

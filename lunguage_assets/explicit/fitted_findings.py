@@ -111,7 +111,7 @@ def fit_pairs(
 def _distinct_fits(sentences: pd.Series, panel: Sequence[Judge]) -> pd.Series:
     """Number the fits, from 0 on, and say of each sentence which is its own.
 
-    A panel of scorers plays by the scores and the step alone (`fit.FitPanel`), so
+    A panel of scorers plays by the scores and the step alone (`fit.Fits`), so
     sentences of the same scores have one fit.
 
     Args:
@@ -148,16 +148,12 @@ def fit_log(
     plays = pd.concat(fits.log)
     plays["opponent"] = np.array(reference.phrases)[plays["opponent"]]
     # 'judge=won' for every judge that was asked, in panel order.
-    answers = pd.Series("", plays.index)
+    words = {Outcome.INVALID: "invalid", Outcome.LOST: "lost", Outcome.WON: "won"}
+    plays["answers"] = ""
     for number, judge in enumerate(panel):
-        outcome_words = {
-            int(Outcome.NOT_ASKED): "",
-            int(Outcome.INVALID): f" {judge.key}=invalid",
-            int(Outcome.LOST): f" {judge.key}=lost",
-            int(Outcome.WON): f" {judge.key}=won",
-        }
-        answers += plays[number].map(outcome_words)
-    plays["answers"] = answers.str.strip()
+        answered = f" {judge.key}=" + plays[number].map(words)
+        plays["answers"] += answered.fillna("")
+    plays["answers"] = plays["answers"].str.strip()
     sentences = fit_of_sentence.rename("sentence").rename_axis("sentence_key")
     log = sentences.reset_index().merge(plays, on="sentence")
     log = log.sort_values(["sentence_key", "step"])[FIT_LOG.names]

@@ -77,15 +77,11 @@ class Anchor:
 
     @property
     def logit(self) -> float:
-        return _logit(self.probability)
+        return float(logit(self.probability))
 
     @property
     def logit_variance(self) -> float:
-        return ((_logit(self.high) - _logit(self.low)) / (2.0 * Z95)) ** 2
-
-
-def _logit(p: float) -> float:
-    return math.log(p / (1.0 - p))
+        return float((logit(self.high) - logit(self.low)) / (2.0 * Z95)) ** 2
 
 
 @dataclass(frozen=True)
@@ -184,32 +180,26 @@ def _rated_anchors(file: Path) -> AnchorSet:
     if not shares_by_phrase:
         remedy = "Add ratings or remove the file."
         raise InputError(file.name, "no ratings", "two phrases rated", remedy)
-    anchors = [
-        _rated_anchor(phrase, pd.Series(shares_by_phrase[phrase]), file)
-        for phrase in sorted(shares_by_phrase)
-    ]
+    anchors = []
+    for phrase, shares in sorted(shares_by_phrase.items()):
+        mean = float(np.mean(shares))
+        if not 0.0 < mean < 1.0:
+            # The logit of 0 or 1 is infinite: no line goes through it.
+            raise InputError(
+                file.name,
+                f"a mean rating of {mean:.0%} for one phrase",
+                "a mean between 0 and 100",
+                "Leave that phrase out.",
+                column="rating",
+            )
+        error = _ERROR_OF_ONE_RATING
+        if len(shares) > 1:
+            error = float(np.std(shares, ddof=1)) / math.sqrt(len(shares))
+        # Few ratings near an end have an interval beyond it, whose logit there is not.
+        low = max(mean - Z95 * error, mean * 0.01)
+        high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
+        anchors.append(Anchor(phrase, mean, low, high))
     return AnchorSet("ratings", f"ratings in {file.name}", tuple(anchors), file)
-
-
-def _rated_anchor(phrase: str, shares: pd.Series, file: Path) -> Anchor:
-    """Take the mean rating with a 95% interval, which is kept inside (0, 1)."""
-    mean = float(shares.mean())
-    if not 0.0 < mean < 1.0:
-        # The logit of 0 or 1 is infinite: no line goes through it.
-        raise InputError(
-            file.name,
-            f"a mean rating of {mean:.0%} for one phrase",
-            "a mean between 0 and 100",
-            "Leave that phrase out.",
-            column="rating",
-        )
-    error = _ERROR_OF_ONE_RATING
-    if len(shares) > 1:
-        error = float(shares.std()) / math.sqrt(len(shares))
-    # Few ratings near an end have an interval beyond it, whose logit there is not.
-    low = max(mean - Z95 * error, mean * 0.01)
-    high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
-    return Anchor(phrase, mean, low, high)
 
 
 # The line through the anchors
@@ -222,22 +212,16 @@ class Calibration:
     Attributes:
         alpha: slope, in logits per unit of mu.
         mu_half: score at which p is one half.
-        anchor_mu: score of each anchor, shape (anchors,).
-        anchor_logit: logit of its probability.
-        anchor_mu_variance: of its score, by the bootstrap of the ranking.
-        anchor_logit_variance: of its probability, by the ratings.
-        phrase_mu: score of each ranked phrase, ascending, shape (phrases,).
-        phrase_mu_sd: deviation of that score, by the bootstrap of the ranking.
+        anchors: of each anchor its score `mu`, with the deviation `mu_sd` by the
+            bootstrap of the ranking, and the `logit` of its probability, with
+            `logit_variance` by the ratings.
+        phrases: `mu` and `mu_sd` of every ranked phrase, by ascending mu.
     """
 
     alpha: float
     mu_half: float
-    anchor_mu: Floats
-    anchor_logit: Floats
-    anchor_mu_variance: Floats
-    anchor_logit_variance: Floats
-    phrase_mu: Floats
-    phrase_mu_sd: Floats
+    anchors: pd.DataFrame
+    phrases: pd.DataFrame
 
 
 class Probabilities(NamedTuple):
@@ -279,18 +263,17 @@ def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str
     except CalibrationError as error:
         return error.reason
     # Whether the lowest and the highest anchor lie apart by more than chance.
-    outermost = [int(line.anchor_mu.argmin()), int(line.anchor_mu.argmax())]
-    distance = float(np.ptp(line.anchor_mu))
-    variance = float(line.anchor_mu_variance[outermost].sum())
-    uncertainty = Z95 * math.sqrt(variance)
+    by_mu = line.anchors.sort_values("mu", kind="stable")
+    outer = by_mu.iloc[[0, -1]]
+    distance = float(np.ptp(outer["mu"]))
+    uncertainty = Z95 * math.sqrt((outer["mu_sd"] ** 2).sum())
     if distance > uncertainty:
         return ""
-    outer = ", ".join(
-        f"{shown_phrase(anchors[anchor].phrase)!r} {line.anchor_mu[anchor]:.2f}"
-        for anchor in outermost
+    places = ", ".join(
+        f"{shown_phrase(str(phrase))!r} {mu:.2f}" for phrase, mu in outer["mu"].items()
     )
     return (
-        f"the anchors lie closer than their uncertainty ({outer}: "
+        f"the anchors lie closer than their uncertainty ({places}: "
         f"{distance:.2f} apart, expected more than {uncertainty:.2f})"
     )
 
@@ -311,32 +294,28 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     require_anchors(set(ranking["phrase"]), anchors)
     phrases = [anchor.phrase for anchor in anchors]
     scores = ranking.set_index("phrase")[["mu", "mu_sd"]].astype("float64")
-    of_anchors = scores.loc[phrases]
-    mu = of_anchors["mu"].to_numpy()
-    logits = np.array([anchor.logit for anchor in anchors])
+    of_anchors = scores.loc[phrases].assign(
+        logit=[anchor.logit for anchor in anchors],
+        logit_variance=[anchor.logit_variance for anchor in anchors],
+    )
     # Least squares, which for two anchors is the line through both.
-    deviation = mu - mu.mean()
-    squares = float((deviation**2).sum())
+    deviation = of_anchors["mu"] - of_anchors["mu"].mean()
+    squares = (deviation**2).sum()
     if squares < _SAME_SCORE:
         raise CalibrationError(
             f"the anchors {_names(phrases)} have the same place in the ranking"
         )
-    alpha = float((deviation * logits).sum()) / squares
+    alpha = (deviation * of_anchors["logit"]).sum() / squares
     if alpha <= 0.0:
         raise CalibrationError(
             f"the anchors {_names(phrases)} are inverted: the more probable one is not "
             "ranked as more certain"
         )
-    ascending = scores.sort_values("mu", kind="stable")
     return Calibration(
-        alpha=alpha,
-        mu_half=float(mu.mean() - logits.mean() / alpha),
-        anchor_mu=mu,
-        anchor_logit=logits,
-        anchor_mu_variance=of_anchors["mu_sd"].to_numpy() ** 2,
-        anchor_logit_variance=np.array([anchor.logit_variance for anchor in anchors]),
-        phrase_mu=ascending["mu"].to_numpy(),
-        phrase_mu_sd=ascending["mu_sd"].to_numpy(),
+        alpha=float(alpha),
+        mu_half=float(of_anchors["mu"].mean() - of_anchors["logit"].mean() / alpha),
+        anchors=of_anchors,
+        phrases=scores.sort_values("mu", kind="stable"),
     )
 
 
@@ -377,20 +356,18 @@ def probability(
 def _logit_variance(scores: Floats, errors: Floats, line: Calibration) -> Floats:
     """Variance of logit p by the delta method: of score, ranking and anchors."""
     # How well the ranking is known there: interpolated between neighbouring phrases.
-    ranking_sd = np.interp(scores, line.phrase_mu, line.phrase_mu_sd)
+    ranking_sd = np.interp(scores, line.phrases["mu"], line.phrases["mu_sd"])
     variance: Floats = line.alpha**2 * (errors**2 + ranking_sd**2)
-    deviation = line.anchor_mu - line.anchor_mu.mean()
-    distance = (scores - line.anchor_mu.mean()) / float((deviation**2).sum())
-    residual = line.anchor_logit - line.anchor_logit.mean() - line.alpha * deviation
-    for anchor in range(len(deviation)):
-        # d logit p / d anchor_logit, then d logit p / d anchor_mu.
-        by_logit = 1.0 / len(deviation) + deviation[anchor] * distance
-        by_mu = residual[anchor] * distance - line.alpha * by_logit
-        variance = (
-            variance
-            + by_logit**2 * line.anchor_logit_variance[anchor]
-            + by_mu**2 * line.anchor_mu_variance[anchor]
-        )
+    middle = line.anchors[["mu", "logit"]].mean()
+    deviations = line.anchors["mu"] - middle["mu"]
+    distance = (scores - middle["mu"]) / (deviations**2).sum()
+    for anchor, deviation in zip(line.anchors.itertuples(), deviations, strict=True):
+        residual = anchor.logit - middle["logit"] - line.alpha * deviation
+        # d logit p / d anchor.logit, then d logit p / d anchor.mu.
+        by_logit = 1.0 / len(deviations) + deviation * distance
+        by_mu = residual * distance - line.alpha * by_logit
+        variance = variance + by_logit**2 * anchor.logit_variance
+        variance = variance + (by_mu * anchor.mu_sd) ** 2
     return variance
 
 

@@ -326,8 +326,7 @@ def ranking_version(
     ]
     for judge, frame in matches.items():
         answered = frame.sort_values("match_id")[["match_id", "answer", "swapped"]]
-        parts += [judge, len(frame)]
-        parts += [" ".join(map(str, row)) for row in answered.itertuples(index=False)]
+        parts += [judge, answered.to_csv(index=False)]
     return digest(*parts)
 
 

@@ -143,8 +143,8 @@ def calibration_plot(
         _draw_counts_below(axes, mu)
         _draw_typical_findings(axes, points)
     # Words of a high anchor stand left of it, of a low one right: inside the panel.
-    centre = float(np.mean(calibration.phrase_mu))
-    for anchor_mu, anchor in zip(calibration.anchor_mu.tolist(), anchors, strict=True):
+    centre = float(np.mean(calibration.phrases["mu"]))
+    for anchor_mu, anchor in zip(calibration.anchors["mu"], anchors, strict=True):
         _draw_anchor(axes, anchor_mu, anchor, is_right=anchor_mu > centre)
     axes.set(
         xlabel="mu (position on the ranking)",
@@ -157,7 +157,9 @@ def calibration_plot(
 
 def _draw_line(axes: Any, mu: NDArray[np.float64], calibration: Calibration) -> None:
     """Draw the calibration line with its own uncertainty, as far as anything lies."""
-    known_mu = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
+    known_mu = np.concatenate(
+        [mu, calibration.phrases["mu"], calibration.anchors["mu"]]
+    )
     line = np.linspace(float(known_mu.min()) - 2.0, float(known_mu.max()) + 2.0, 400)
     # Of a point on the line nothing is uncertain but the line itself.
     on_line = probability(line, np.zeros_like(line), calibration)

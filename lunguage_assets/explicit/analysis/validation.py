@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fit import Fits, ReferenceScale, fit_sentences
+from lunguage_assets.explicit.fit import Fits, ReferenceScale
 from lunguage_assets.explicit.ranking import (
     Examples,
     collect_answers,
@@ -234,10 +234,10 @@ def fit_back(
     sentences = [f"{phrases[phrase]}\n{number}" for phrase, number in names]
     changed = settings.model_copy(update=options)
     kind = _FitsAtRandom if configuration.strategy == RANDOM else Fits
-    fits = kind(len(sentences), len(panel), reference, changed)
+    fits = kind(sentences, reference, panel, changed)
     # No phrase plays itself.
     fits.counts[np.arange(len(sentences)), left_out] = configuration.opponent_limit
-    fit_sentences(sentences, reference, panel, changed, fits)
+    fits.run()
     log = pd.concat(fits.log)
     known_rank = left_out[log["sentence"]]
     # The phrase itself counts neither above nor below its sentence.
