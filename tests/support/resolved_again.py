@@ -21,7 +21,7 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resoluti
     conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows)):
         resolver = StudyResolver(study, dictionary)
-        conflicts += conflicts_of_keys(resolver.groups)
         resolved += resolver.run()
+        conflicts += conflicts_of_keys(resolver.groups)
         log += resolver.log
     return resolution_of(resolved, log, conflicts)

@@ -19,8 +19,8 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders import Embedder, make_embedder
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
+    absorb,
     load_blacklist,
-    unite_attributes,
 )
 from lunguage_assets.implicit.merging.probabilities import assign_probabilities
 from lunguage_assets.implicit.merging.repeated_statements import (
@@ -162,11 +162,7 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
 
 def _merge(row: Row, survivor: Row) -> None:
     """Merge a row into its survivor, which keeps its wording and p."""
-    merged_ids = {*survivor.merged_ids, row.finding_id, *row.merged_ids}
-    survivor.merged_ids = tuple(sorted(merged_ids))
-    survivor.evidence = united_tokens(survivor.evidence, row.evidence)
-    survivor.associate = united_tokens(survivor.associate, row.associate)
-    unite_attributes(survivor, row)
+    absorb(survivor, row)
     row.disposition = "merged"
     row.merged_into = survivor.finding_id
     row.merged_ids = ()

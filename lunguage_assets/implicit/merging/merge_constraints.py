@@ -30,6 +30,7 @@ from lunguage_assets.implicit.rows import (
     collapsed,
     tokens,
     united_cells,
+    united_tokens,
 )
 from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.packaged_data import read_as, resource
@@ -210,8 +211,8 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     return Wording(phrase, terms, numbers, course(row))
 
 
-def unite_attributes(survivor: Row, merged: Row) -> None:
-    """Unite the attributes of a row with the survivor's.
+def absorb(survivor: Row, merged: Row) -> None:
+    """Unite attributes and references of a row with the survivor's.
 
     Of what a finding has one value of, the survivor keeps its own.
     """
@@ -225,3 +226,7 @@ def unite_attributes(survivor: Row, merged: Row) -> None:
         if name not in kept:
             cells = [getattr(survivor, name), getattr(merged, name)]
             setattr(survivor, name, united_cells(cells))
+    survivor.evidence = united_tokens(survivor.evidence, merged.evidence)
+    survivor.associate = united_tokens(survivor.associate, merged.associate)
+    merged_ids = {*survivor.merged_ids, merged.finding_id, *merged.merged_ids}
+    survivor.merged_ids = tuple(sorted(merged_ids))

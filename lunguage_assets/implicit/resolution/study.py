@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lunguage_assets.implicit.merging.merge_constraints import unite_attributes
+from lunguage_assets.implicit.merging.merge_constraints import absorb
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflicts import type_of
 from lunguage_assets.implicit.resolution.log import Event, event_of
@@ -33,30 +33,33 @@ _STAGE = "resolve"
 
 
 class StudyResolver:
-    """Resolves the rows of one study to one row per key."""
+    """Resolves the rows of one study to one row per key.
+
+    Attributes:
+        groups: the rows that met, by key.
+        log: what became of those that are gone.
+    """
 
     def __init__(self, rows: Sequence[Row], dictionary: PathwayDictionary) -> None:
-        in_order = sorted(rows, key=report_position)
-        self.groups = grouped(in_order)
+        self.groups: dict[Key, list[Row]] = {}
         self.log: list[Event] = []
         self._dictionary = dictionary
+        in_order = sorted(rows, key=report_position)
         self._living = {row.finding_id: row for row in in_order}
-        self._children: dict[str, list[Row]] = defaultdict(list)
+        self._children: dict[str | None, list[Row]] = defaultdict(list)
         for row in in_order:
-            if row.parent_id is not None:
-                self._children[row.parent_id].append(row)
+            self._children[row.parent_id].append(row)
         self._merged_into: dict[str, str] = {}
 
     def run(self) -> list[Row]:
         """Resolve, and number the rows: stated ones first, children after parents."""
         # "Loculated" and "no loculated" effusion first: what stays of the two meets
         # the other effusions afterwards.
-        contested = contested_kinds(self.groups)
+        contested = contested_kinds(grouped(self._living.values()))
         self._resolve(contested)
-        if contested:
-            self.groups = grouped(self._living.values())
-        self._resolve(self.groups)
-        self.groups |= contested
+        groups = grouped(self._living.values())
+        self._resolve(groups)
+        self.groups = groups | contested
         for row in self._living.values():
             row.evidence = self._redirected(row, row.evidence)
             row.associate = self._redirected(row, row.associate)
@@ -66,7 +69,10 @@ class StudyResolver:
         for event in self.log:
             if event["event"] == "merged":
                 event["survivor_id"] = self.survivor_id(event["finding_id"])
-        return self._numbered()
+        resolved = sorted(self._living.values(), key=_place_in_result)
+        for number, row in enumerate(resolved, start=1):
+            row.idx = number
+        return resolved
 
     def _resolve(self, groups: Mapping[Key, Sequence[Row]]) -> None:
         # In topological order of their findings: before a child's key is resolved,
@@ -88,45 +94,40 @@ class StudyResolver:
             kept = rule.keep(remaining)
             losers += [(row, rule.name) for row in remaining if row not in kept]
             remaining = kept
-        for row, rule_name in losers:
-            if remaining and row.positive == remaining[0].positive:
-                self._merge(row, remaining[0], rule_name)
+        for survivor in remaining:
+            for row, rule_name in losers:
+                if row.positive == survivor.positive:
+                    self._merge(row, survivor, rule_name)
         # What says the opposite of the survivor is not merged into it; it may have gone
         # with its parent meanwhile.
         for row, rule_name in losers:
-            if row.finding_id in self._living:
-                self._remove(row, rule_name, "polarity")
+            self._remove(row, rule_name, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
         """Merge a row into the survivor, which keeps its wording and p."""
-        unite_attributes(survivor, loser)
         # The loser's sub-findings go with it: they are no evidence of the survivor,
         # which has its own, and no row may be surer than its parent.
         children = {child.finding_id for child in self._children[loser.finding_id]}
-        evidence = tuple(token for token in loser.evidence if token not in children)
-        survivor.evidence = united_tokens(survivor.evidence, evidence)
-        survivor.associate = united_tokens(survivor.associate, loser.associate)
-        merged_ids = {*survivor.merged_ids, loser.finding_id, *loser.merged_ids}
-        survivor.merged_ids = tuple(sorted(merged_ids))
+        loser.evidence = tuple(t for t in loser.evidence if t not in children)
+        absorb(survivor, loser)
         self._merged_into[loser.finding_id] = survivor.finding_id
-        conflict = type_of(survivor.status, loser.status)
-        self._note_gone(loser, "merged", rule, conflict)
+        self._note_gone(loser, "merged", rule, type_of(survivor.status, loser.status))
         self._remove_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
-        """Remove a row and its generated subtree."""
-        event = "discarded" if row.is_generated else "removed"
-        self._note_gone(row, event, rule, conflict_type)
-        self._remove_children(row, "parent gone")
+        """Remove a row and its generated subtree, unless it is gone already."""
+        if row.finding_id in self._living:
+            event = "discarded" if row.is_generated else "removed"
+            self._note_gone(row, event, rule, conflict_type)
+            self._remove_children(row, "parent gone")
+
+    def _remove_children(self, row: Row, rule: str) -> None:
+        for child in self._children[row.finding_id]:
+            self._remove(child, rule, "none")
 
     def _note_gone(self, row: Row, event: str, rule: str, conflict_type: str) -> None:
         del self._living[row.finding_id]
         self.log.append(event_of(row, event, _STAGE, rule, conflict_type=conflict_type))
-
-    def _remove_children(self, row: Row, rule: str) -> None:
-        for child in self._children[row.finding_id]:
-            if child.finding_id in self._living:
-                self._remove(child, rule, "none")
 
     # What refers to rows that are gone
 
@@ -149,13 +150,6 @@ class StudyResolver:
             elif target != row.finding_id:
                 kept[target] = None
         return tuple(kept)
-
-    def _numbered(self) -> list[Row]:
-        """Number the rows that are left, stated ones first, and each row's below it."""
-        resolved = sorted(self._living.values(), key=_place_in_result)
-        for number, row in enumerate(resolved, start=1):
-            row.idx = number
-        return resolved
 
 
 def _place_in_result(row: Row) -> tuple[Any, ...]:
