@@ -72,8 +72,8 @@ def main() -> None:
     # The process ends here and not where an error was caught: an error holds on to
     # every frame that it went through.
     exit_status = _run_command()
-    # DuckDB's binding lists forty leaked objects behind the message when the interpreter
-    # is taken down, and nobody can act on them: it is not.
+    # DuckDB lists forty leaked objects behind the message when the interpreter is
+    # taken down, and nobody can act on them: it is not.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
