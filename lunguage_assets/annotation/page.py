@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -33,25 +34,26 @@ POLICY = (
 SCHEMA = "lunguage.read/2"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
 
-_STYLE_BY_TONE = {
+_STYLES = {
     "present": "bold red",
     "open": "bold yellow",
     "absent": "blue",
     "part": "cyan",
     "past": "dim underline",
     "out": "strike dim",
+    "hedge": "italic yellow",
+    "detail": "underline",
+    "silent": "dim",
 }
-_STYLE_BY_KIND = {"hedge": "italic yellow", "detail": "underline", "silent": "dim"}
-_LEGEND = {
-    "present": _STYLE_BY_TONE["present"],
-    "with doubt": _STYLE_BY_TONE["open"],
-    "absent or normal": _STYLE_BY_TONE["absent"],
-    "denied in part": _STYLE_BY_TONE["part"],
-    "past": _STYLE_BY_TONE["past"],
-    "removed": _STYLE_BY_TONE["out"],
-    "hedge": _STYLE_BY_KIND["hedge"],
-    "place": _STYLE_BY_KIND["detail"],
+"""Of a row's tone, or of a kind of pieces."""
+_WORDS = {
+    "open": "with doubt",
+    "absent": "absent or normal",
+    "part": "denied in part",
+    "out": "removed",
+    "silent": "no finding",
 }
+"""What the legend calls them, where that is another word."""
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Numbers of sentences are raised, so that they do not look like the text's own."""
 
@@ -139,29 +141,28 @@ def print_report(report: ShownReport, console: Console) -> None:
         console.print(Text(remark, style="yellow"))
     console.print(Padding(_marked_text(report), (1, 2)))
     if console.is_terminal and not console.no_color:
-        legend = [Text(words, style) for words, style in _LEGEND.items()]
+        legend = [
+            Text(_WORDS.get(name, name), style) for name, style in _STYLES.items()
+        ]
         console.print(Text("  ").join(legend))
     if report.rows:
         console.print(Padding(_table_of_findings(report), (1, 0, 0, 0)))
     elif report.is_read:
         console.print(Text("No finding is stated.", style="bold"))
-    contradictions = [
-        printable(f"{contradiction.title}: {contradiction.sides}")
-        for contradiction in report.contradictions
-    ]
-    labels = []
-    for label in report.labels:
-        # Its p is empty where the claim says it already: "denied".
-        name_and_p = f"{label.name} {label.p}".rstrip()
-        labels.append(f"{name_and_p} ({label.claim})")
-    body_by_heading = {
-        "contradicts": "\n".join(contradictions),
-        "labels": ", ".join(labels),
-    }
-    for heading, body in body_by_heading.items():
-        if body:
-            console.print(Padding(Text(heading, style="bold cyan"), (1, 0, 0, 0)))
-            console.print(Padding(Text(body), (0, 2)))
+    contradictions = [": ".join(sides) for sides in report.contradictions]
+    print_list("contradicts", contradictions, console)
+    left_out = [f"{row.title} {row.claim}; {row.why}" for row in report.left_out]
+    print_list("left out", left_out, console)
+    labels = [f"{label.name} {label.p}".rstrip() for label in report.labels]
+    claims = [f" ({label.claim})" for label in report.labels]
+    print_list("labels", [", ".join(map(add, labels, claims))], console)
+
+
+def print_list(heading: str, lines: Sequence[str], console: Console) -> None:
+    """Print lines below a heading; without words nothing."""
+    if any(lines):
+        console.print(Padding(Text(heading, style="bold cyan"), (1, 0, 0, 0)))
+        console.print(Padding(Text("\n".join(map(printable, lines))), (0, 2)))
 
 
 def _marked_text(report: ShownReport) -> Text:
@@ -170,12 +171,12 @@ def _marked_text(report: ShownReport) -> Text:
     for piece in report.pieces:
         if piece.sentence:
             text.append(str(piece.sentence).translate(_RAISED), "dim")
-        style = _STYLE_BY_KIND.get(piece.kind, "")
-        if piece.kind == "finding":
+        name = piece.kind
+        if name == "finding":
             # Rows that share a piece have it in the colour of the first.
-            style = _STYLE_BY_TONE[report.read_in(piece)[0].tone]
+            name = report.read_in(piece)[0].tone
         lines = map(printable, piece.text.split("\n"))
-        text.append("\n".join(lines), style)
+        text.append("\n".join(lines), _STYLES.get(name, ""))
     return text
 
 
@@ -188,16 +189,12 @@ def _table_of_findings(report: ShownReport) -> RichTable:
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
         # What a finding implies stands below it, one step to the right.
-        arrow = ""
-        if row.depth:
-            arrow = "  " * row.depth + "↳ "
-        # An implied row stands in no sentence.
-        reasons = filter(None, [row.where, *row.lines, *row.cues])
+        arrow = "  " * row.depth + "↳ " * bool(row.depth)
         table.add_row(
             str(row.number),
-            Text(arrow + printable(row.title), _STYLE_BY_TONE[row.tone]),
+            Text(arrow + printable(row.title), _STYLES[row.tone]),
             row.claim,
             row.believed,
-            Text(printable("; ".join(reasons))),
+            Text(printable(row.why)),
         )
     return table

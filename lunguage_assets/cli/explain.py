@@ -58,7 +58,5 @@ def explain(
     batches = [batch.key for batch in home.registered()]
     if finding is None:
         study, finding = study_and_finding(study)
-    explanation = explain_study(home.tables, ranker, batches, study)
-    if finding is not None:
-        explanation = explanation.of_finding(finding)
+    explanation = explain_study(home.tables, ranker, batches, study, finding)
     print_explanation(explanation, Console(highlight=False))

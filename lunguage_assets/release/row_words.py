@@ -63,13 +63,13 @@ def finding_and_location(row: Record) -> str:
     return f"{row['ent']}, {row['location']}"
 
 
-def attribute_words(row: Record) -> str:
+def attribute_words(row: Record) -> list[str]:
     """List the attributes that are not empty, under their published names."""
-    return "; ".join(
+    return [
         f"{published}: {row[column]}"
         for column, published in ATTRIBUTES.items()
         if row[column]
-    )
+    ]
 
 
 def printable(text: str) -> str:
