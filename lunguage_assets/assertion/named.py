@@ -6,15 +6,21 @@ a cue reaches, the other modules of this folder say.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from lunguage_assets.assertion.lists import finding_beside
 from lunguage_assets.assertion.reader import mark_assertions
-from lunguage_assets.assertion.tagging import tag_tokens
-from lunguage_assets.assertion.tokens import MASK, Token
-from lunguage_assets.assertion.units import JOINTS, Edge, TaggedToken, kind_beyond
+from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.tokens import MASK
+from lunguage_assets.assertion.units import (
+    Edge,
+    TaggedToken,
+    kind_beyond,
+)
 from lunguage_assets.assertion.vocabulary import bundled_vocabulary
 
 PREFERRED = "preferred"
@@ -23,14 +29,13 @@ PREFERRED = "preferred"
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
 _DENYING = ("negated", "doubted", "mimic", "reservation")
+_HEDGING = ("hedged", "hedged before", "alternative")
 _LONGEST_CHAIN = 3
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""
 _END_OF_PLACES = ("break", "comma", "copula", "preposition", "seen", "negated before")
 _BEFORE_DESCRIPTION = ("break", "copula", "negated", "negated before", "ended")
 """Before what describes a finding that no cue before it denies."""
-_BEFORE_OWN_WORDS = (*_BEFORE_DESCRIPTION, *JOINTS, "finding", "preposition", "with")
-"""Before what is said of a member of a list alone: "mass or new effusion"."""
 
 
 class GoverningCue(NamedTuple):
@@ -64,67 +69,23 @@ class NamedFinding(NamedTuple):
     clauses: tuple[tuple[int, int], ...]
 
 
-class DescribingWord(NamedTuple):
-    """A word before a finding.
-
-    Attributes:
-        word: as written, in lower case.
-        is_of_list: whether it stands between the denial and the first finding of its
-            list, and so may be said of all: "no new nodule or effusion".
-        is_own: whether it stands behind the denial, with nothing but other words of the
-            finding behind it: "no nodule or new effusion".
-    """
-
-    word: str
-    is_of_list: bool
-    is_own: bool
-
-
 class NamedDenial(NamedTuple):
-    """How a mention of the named finding is denied.
+    """The words that describe a mention of the named finding, the nearest first.
 
     Attributes:
-        cue: id of the cue that denies it; empty where none does.
-        words: those of the cue before it, those between, and its own, the nearest
-            first.
+        words: from its denial on, in lower case.
+        is_behind_denial: whether a cue before them denies the mention: they may be said
+            of all of its list.
     """
 
-    cue: str
-    words: tuple[DescribingWord, ...]
-
-
-class _Reading(NamedTuple):
-    """A sentence that was read for a finding, and where that stands."""
-
-    tokens: list[Token]
-    units: list[TaggedToken]
-    mentions: list[int]
-
-
-def _read(sentence: str, finding: str) -> _Reading:
-    vocabulary = bundled_vocabulary()
-    tokens = vocabulary.tokens(sentence)
-    named = [token.form for token in vocabulary.tokens(finding)]
-    # As one token, "possible scar" holds no hedge.
-    masked: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        words = tokens[at : at + len(named)]
-        if words and [token.form for token in words] == named:
-            masked.append(Token(MASK, words[0].begin, words[-1].end))
-            at += len(words)
-        else:
-            masked.append(tokens[at])
-            at += 1
-    units = tag_tokens(masked, vocabulary, "find")
-    mark_assertions(units, sentence, vocabulary)
-    mentions = [at for at, unit in enumerate(units) if unit.name == MASK]
-    return _Reading(tokens, units, mentions)
+    words: tuple[str, ...]
+    is_behind_denial: bool
 
 
 def governing_cues(sentence: str) -> NamedFinding:
     """Find the cues that govern the masked finding of a sentence."""
-    _, units, mentions = _read(sentence, MASK)
+    units = _read(sentence)
+    mentions = [at for at, unit in enumerate(units) if unit.name == MASK]
     begins = [unit.begin for unit in units]
     # Of two edges from the same words the first counts.
     cue_by_span: dict[tuple[int, int], GoverningCue] = {}
@@ -133,13 +94,9 @@ def governing_cues(sentence: str) -> NamedFinding:
         behind = bisect_left(mentions, position)
         neighbours = mentions[max(behind - 1, 0) : behind + 1]
         distance = min(abs(position - mention) for mention in neighbours)
-        chain = [edge]
-        if edge.category == "hedged":
-            chain += _hedges_before(units, position)
-        for link in chain:
-            category = PREFERRED if link.cue == "hedged.than" else link.category
-            cue = GoverningCue(link.cue, link.begin, link.end, category, distance)
-            cue_by_span.setdefault((link.begin, link.end), cue)
+        category = PREFERRED if edge.cue == "hedged.than" else edge.category
+        cue = GoverningCue(edge.cue, edge.begin, edge.end, category, distance)
+        cue_by_span.setdefault((edge.begin, edge.end), cue)
     nearest_first = sorted(
         cue_by_span.values(), key=lambda cue: (cue.distance, cue.begin)
     )
@@ -149,18 +106,34 @@ def governing_cues(sentence: str) -> NamedFinding:
 
 def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
     """Find the characters (begin, end) of all hedges of a sentence, of whatever."""
-    vocabulary = bundled_vocabulary()
-    units = tag_tokens(vocabulary.tokens(sentence), vocabulary, "find")
-    hedging = ("hedged", "hedged before", "alternative")
+    units = tag(sentence, bundled_vocabulary(), "find")
     return tuple(
-        (unit.begin, unit.end) for unit in units if unit.kind in hedging or unit.doubts
+        (unit.begin, unit.end) for unit in units if unit.kind in _HEDGING or unit.doubts
     )
+
+
+def _read(sentence: str) -> list[TaggedToken]:
+    units = tag(sentence, bundled_vocabulary(), "find")
+    mark_assertions(units, sentence, bundled_vocabulary())
+    return units
+
+
+def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
+    """Yield the characters of each clause in which the named finding stands."""
+    for is_break, clause in groupby(units, lambda unit: unit.kind == "break"):
+        words = list(clause)
+        if not is_break and any(unit.name == MASK for unit in words):
+            yield words[0].begin, words[-1].end
 
 
 def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     """Yield what reaches the mentions, and what prefers them to something else."""
+    begins = [unit.begin for unit in units]
     for at in mentions:
-        yield from units[at].edges
+        for edge in units[at].edges:
+            yield edge
+            if edge.category == "hedged":
+                yield from _hedges_before(units, bisect_left(begins, edge.begin))
         if not units[at].negation:
             yield from _preferring(units, at)
     for at, unit in enumerate(units):
@@ -171,20 +144,20 @@ def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
 
 def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[Edge]:
     """Yield what is said of a hedge: the first of "possibly consistent with"."""
-    for unit in reversed(units[max(0, at - _LONGEST_CHAIN) : at]):
-        if unit.kind != "hedged" or unit.negation:
-            return
+    before = reversed(units[max(0, at - _LONGEST_CHAIN) : at])
+    for unit in takewhile(lambda unit: unit.kind == "hedged", before):
         yield unit.edge_as("hedged")
 
 
 def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
     """Yield the dismissal of another: "reflects <finding> rather than edema"."""
-    for unit in units[at + 1 : at + _NEAR]:
-        if unit.kind in ("finding", "break"):
-            return
-        if unit.cue is not None and unit.cue.id in _CONTRASTS:
-            yield unit.edge_as(PREFERRED)
-            return
+    behind = takewhile(
+        lambda unit: unit.kind not in ("finding", "break"), units[at + 1 : at + _NEAR]
+    )
+    contrasts = [
+        unit for unit in behind if unit.cue is not None and unit.cue.id in _CONTRASTS
+    ]
+    yield from (unit.edge_as(PREFERRED) for unit in contrasts[:1])
 
 
 def _joins_named(units: list[TaggedToken], at: int) -> bool:
@@ -199,24 +172,8 @@ def _joins_named(units: list[TaggedToken], at: int) -> bool:
     )
 
 
-def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
-    """Yield the characters of each clause in which the named finding stands."""
-    begin = end = 0
-    is_mentioned = False
-    for unit in units:
-        if unit.kind == "break":
-            if is_mentioned:
-                yield begin, end
-            begin = unit.end
-            is_mentioned = False
-        is_mentioned = is_mentioned or unit.name == MASK
-        end = unit.end
-    if is_mentioned:
-        yield begin, end
-
-
-def denials_of(sentence: str, finding: str) -> tuple[NamedDenial, ...]:
-    """Find the denials of a finding in a sentence, with the words that describe it.
+def denials_of(sentence: str, finding: str) -> list[NamedDenial]:
+    """Find the words that describe a finding where a sentence denies it.
 
     "No large effusion" denies less than "no effusion". Which words restrict a denial,
     and of which findings, say those who ask.
@@ -229,53 +186,29 @@ def denials_of(sentence: str, finding: str) -> tuple[NamedDenial, ...]:
         One for each mention that is denied, in the order of the sentence; one for each
         mention where none is. Whoever asks knows from elsewhere that it is.
     """
-    reading = _read(sentence, finding)
-    denied = [at for at in reading.mentions if reading.units[at].negation]
-    return tuple(_denial(sentence, reading, at) for at in denied or reading.mentions)
+    # As one word, "possible scar" holds no hedge.
+    words_of_finding = r"\s+".join(map(re.escape, finding.split()))
+    masked = re.sub(words_of_finding, MASK, sentence, flags=re.IGNORECASE)
+    units = _read(masked)
+    mentions = [unit for unit in units if unit.name == MASK]
+    denied = [mention for mention in mentions if mention.negation]
+    denials: list[NamedDenial] = []
+    for mention in denied or mentions:
+        begins = [
+            edge.begin
+            for edge in mention.edges
+            if edge.category in _DENYING and edge.begin < mention.begin
+        ]
+        # What has gone, has gone whole; "large effusion: none" has no list either.
+        begin = begins[0] if begins else _begin_of_description(units, mention)
+        described = f"{masked[begin : mention.begin]} {finding}".lower().split()
+        words = tuple(word.strip(".,;:()") for word in reversed(described))
+        denials.append(NamedDenial(words, bool(begins)))
+    return denials
 
 
-def _denial(sentence: str, reading: _Reading, at: int) -> NamedDenial:
-    """Take the words that describe a mention, from its denial on.
-
-    Args:
-        sentence: its text.
-        reading: of the sentence.
-        at: position of the mention.
-    """
-    mention = reading.units[at]
-    before = reading.units[:at]
-    denials = [edge for edge in mention.edges if edge.category in _DENYING]
-    if not mention.negation:
-        denials = []
-    # What has gone, has gone whole.
-    cue = denials[0].cue if denials else ""
-    begin_of_own = _end_of_last(before, _BEFORE_OWN_WORDS)
-    if cue and denials[0].begin < mention.begin:
-        begin = denials[0].begin
-        # What the sentence left out stands out of order, as a copy: the first finding
-        # is the one that is written first.
-        begin_of_list = min(
-            unit.begin
-            for unit in reading.units
-            if unit.kind == "finding" and unit.begin >= denials[0].end
-        )
-    else:
-        # "Large effusion: none": no word stands behind the denial, so that none is of
-        # its list, and none is the finding's own.
-        begin = begin_of_list = _end_of_last(before, _BEFORE_DESCRIPTION)
-        begin_of_own = mention.end
-    words = [
-        DescribingWord(
-            word=sentence[token.begin : token.end].lower(),
-            is_of_list=token.begin < begin_of_list,
-            is_own=token.begin >= begin_of_own,
-        )
-        for token in reversed(reading.tokens)
-        if begin <= token.begin < mention.end
-    ]
-    return NamedDenial(cue, tuple(words))
-
-
-def _end_of_last(units: list[TaggedToken], kinds: tuple[str, ...]) -> int:
-    """Find the character behind the last unit of some kinds; 0: there is none."""
-    return next((unit.end for unit in reversed(units) if unit.kind in kinds), 0)
+def _begin_of_description(units: list[TaggedToken], mention: TaggedToken) -> int:
+    """Find the character behind what ends the description of a mention."""
+    before = reversed(units[: units.index(mention)])
+    ends = (unit.end for unit in before if unit.kind in _BEFORE_DESCRIPTION)
+    return next(ends, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lunguage_assets.assertion.axes import axes_of, names_axis
+from lunguage_assets.assertion.lists import NEAR
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
@@ -19,8 +20,6 @@ from lunguage_assets.assertion.word_files import WORDS
 
 _GAP = re.compile("x{3,}|_+")
 """What de-identification leaves of a word."""
-_NEAR = 8
-_SIZE = "size"
 
 
 def read_noun_phrases(
@@ -36,7 +35,7 @@ def read_noun_phrases(
     is_device_named = False
     for at, unit in enumerate(units):
         is_device_named = is_device_named or unit.code == DEVICE
-        if unit.kind in JOINTS:
+        if unit.kind in JOINTS and at > 0:
             _share_noun(units, at, text, vocabulary)
         elif unit.form == "calcified" and _is_gap_behind(units, at):
             unit.become(LexiconEntry("finding", "calcification", "PF"))
@@ -48,17 +47,16 @@ def read_noun_phrases(
             unit.become(LexiconEntry("preposition"))
 
 
-def _leads_to_place(units: list[TaggedToken], at: int) -> bool:
-    """Whether the end of a device leads to its place as "in" would: "tip mid SVC"."""
-    is_place_next = kind_at(units, at + 1) in ("place", "anatomy")
-    return units[at].is_of("device_part") and is_place_next
-
-
 def _is_cause(units: list[TaggedToken], at: int) -> bool:
     """Whether what lies over it is the cause: "due to overlying soft tissues"."""
     is_overlap = units[at].form in WORDS["overlap"]
-    before = kind_beyond(reversed(units[:at]), ("other", "word"))
-    return is_overlap and before == "link"
+    return is_overlap and kind_beyond(reversed(units[:at]), ("other",)) == "link"
+
+
+def _leads_to_place(units: list[TaggedToken], at: int) -> bool:
+    """Whether the end of a device leads to its place as "in" would: "tip mid SVC"."""
+    is_place_next = kind_at(units, at + 1) == "place"
+    return is_place_next and units[at].is_of("device_part")
 
 
 def _share_noun(
@@ -75,47 +73,46 @@ def _share_noun(
         text: of the sentence.
         vocabulary: to ask whether the place and the noun are a spelling.
     """
-    if kind_at(units, at - 1) not in ("place", "anatomy"):
+    place = units[at - 1]
+    named = first_beyond(units[at + 1 : at + NEAR], {*JOINTS, "place"})
+    if place.kind not in ("place", "anatomy") or named is None:
         return
-    before = units[at - 1]
-    behind = first_beyond(units[at + 1 : at + _NEAR], {*JOINTS, "place"})
-    if behind is None or behind.kind not in ("finding", "anatomy"):
-        return
-    noun = text[behind.begin : behind.end].split()[-1]
-    tokens = vocabulary.tokens(f"{text[before.begin : before.end]} {noun}")
+    noun = text[named.begin : named.end].split()[-1]
+    tokens = vocabulary.tokens(f"{text[place.begin : place.end]} {noun}")
     sense, end = vocabulary.match(tokens, 0)
     # "Left effusion" is no spelling: the place stays one.
-    if sense is None or end < len(tokens) or sense.kind != behind.kind:
+    if sense is None or end < len(tokens) or sense.kind != named.kind:
         return
-    if sense.name != behind.name and before.kind != sense.kind:
-        before.become(sense)
+    if sense.name != named.name and sense.kind != place.kind:
+        place.become(sense)
 
 
 def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:
     """Make the nouns of an axis a part of a judgement: "normal in size and contour"."""
     judgement = units[at]
     last = at
-    for position in range(at + 1, min(len(units), at + _NEAR)):
+    for position in range(at + 1, min(len(units), at + NEAR)):
         unit = units[position]
         # "Normal density" is no finding, "increased density" may be one.
         is_finding = unit.kind == "finding" and judgement.kind == "normal"
         if names_axis(unit.form) and (unit.kind == "other" or is_finding):
             last = position
-        elif unit.kind not in ("preposition", "and", "aim") and unit.form != "for":
+        elif unit.kind not in ("preposition", "and"):
             break
     if last == at:
         return
     judgement.end = units[last].end
     del units[at + 1 : last + 1]
-    if _SIZE not in axes_of(text[judgement.begin : judgement.end]):
+    if "size" not in axes_of(text[judgement.begin : judgement.end]):
         judgement.code = "morphology"
 
 
 def _is_gap_behind(units: list[TaggedToken], at: int) -> bool:
     """Whether the noun of "calcified hilar ___" is blacked out."""
-    noun = first_beyond(units[at + 1 :], ("place", "word", "and"))
+    behind = units[at + 1 :]
+    noun = first_beyond(behind, ("place", "and"))
     if noun is None or not _GAP.fullmatch(noun.form):
         return False
     # "Calcified ___ nodule": the noun can be read.
-    following = kind_at(units, units.index(noun) + 1)
-    return following not in ("finding", "anatomy", "other", "place", "word")
+    following = kind_at(behind, behind.index(noun) + 1)
+    return following not in ("finding", "anatomy")

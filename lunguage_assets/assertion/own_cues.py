@@ -9,7 +9,11 @@ from pathlib import Path
 from lunguage_assets.assertion.cues import Cue, Example, bundled_cues, read_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.reader import read_assertions
-from lunguage_assets.assertion.vocabulary import Vocabulary, build_vocabulary
+from lunguage_assets.assertion.vocabulary import (
+    Vocabulary,
+    build_vocabulary,
+    words_of_cues,
+)
 from lunguage_assets.errors import ConfigurationError
 
 MOST_BYTES = 500_000
@@ -50,10 +54,9 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
         vocabulary: that has these cues.
     """
     for cue in cues:
-        words_of_cue = Vocabulary.of_cues([cue])
+        alone = Vocabulary(words_of_cues([cue]))
         if cue.patterns and not any(
-            words_of_cue.knows_any_of(example.text, example.section)
-            for example in cue.examples
+            _knows_any_of(alone, example) for example in cue.examples
         ):
             yield (
                 f"cue {cue.id!r}: found no example with its words, expected one. Add a "
@@ -62,6 +65,15 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
         for example in cue.examples:
             for fault in _faults(example, vocabulary):
                 yield f"cue {cue.id!r}, example {example.text!r}: found {fault}"
+
+
+def _knows_any_of(vocabulary: Vocabulary, example: Example) -> bool:
+    """Whether any spelling of a vocabulary counts in an example."""
+    tokens = vocabulary.tokens(example.text)
+    matches = (
+        vocabulary.match(tokens, at, example.section) for at in range(len(tokens))
+    )
+    return any(entry is not None for entry, _ in matches)
 
 
 def _faults(example: Example, vocabulary: Vocabulary) -> Iterator[str]:

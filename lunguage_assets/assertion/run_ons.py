@@ -8,7 +8,6 @@ from __future__ import annotations
 from lunguage_assets.assertion.lists import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
-    has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
@@ -42,8 +41,6 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
         if begins_anew and _ends_statement(units, at - 1):
             begin = units[at].begin
             units.insert(at, TaggedToken(_BREAK, "", begin, begin))
-            is_denied = False
-            at += 1
         at += 1
 
 
@@ -65,11 +62,10 @@ def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
     if kind_at(units, part) != "anatomy":
         return False
     predicate = kind_at(units, part + 1)
-    if predicate == "copula":
-        # A colon counts as a verb elsewhere, but begins no judgement.
-        return units[part + 1].form != ":"
+    # A colon counts as a verb elsewhere, but begins no judgement.
+    is_verb = predicate == "copula" and units[part + 1].form != ":"
     # "No effusion lungs clear"
-    return predicate in _PREDICATES
+    return is_verb or predicate in _PREDICATES
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
@@ -77,14 +73,9 @@ def _begins_finding(units: list[TaggedToken], at: int) -> bool:
 
     "No pneumothorax | small effusion", "no pneumothorax seen | the effusion is large".
     """
-    first = units[at]
     if units[at - 1].kind == "seen":
-        verb = at
-        while kind_at(units, verb) in ("word", "place", "finding"):
-            verb += 1
-        return has_kind(units[at:verb], "finding") and kind_at(units, verb) == "copula"
-    is_size = first.kind in ("word", "abnormal") and first.code in STATEMENT_BEGINS
+        return kind_beyond(units[at:], ("word", "place", "finding")) == "copula"
+    first = units[at]
     # "No pneumothorax large effusion" lacks an "or".
-    if not is_size or first.form in WORDS["denied_sizes"]:
-        return False
-    return kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
+    is_size = first.code in STATEMENT_BEGINS and first.form not in WORDS["denied_sizes"]
+    return is_size and kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"

@@ -35,19 +35,7 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[TaggedToken]:
         vocabulary: the spellings that are known.
         section: code of its section: words of a request ask, words of findings state.
     """
-    return tag_tokens(vocabulary.tokens(text), vocabulary, section)
-
-
-def tag_tokens(
-    tokens: list[Token], vocabulary: Vocabulary, section: str
-) -> list[TaggedToken]:
-    """Cut the tokens of a sentence into units, as `tag` does.
-
-    Args:
-        tokens: of the sentence.
-        vocabulary: the spellings that are known.
-        section: code of its section.
-    """
+    tokens = vocabulary.tokens(text)
     units: list[TaggedToken] = []
     position = 0
     is_definite = False

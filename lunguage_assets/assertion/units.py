@@ -34,7 +34,7 @@ DEVICE = "OTH"
 LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = LexiconEntry("other")
-_NO_RULE = CategoryRule("", "")
+_NO_RULE = CategoryRule(says="")
 
 DEFINITE = "the"
 _LONGEST_CLAUSE = 40

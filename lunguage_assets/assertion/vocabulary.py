@@ -9,17 +9,15 @@ other units of the sentence is not here: `tagging.py` and `noun_phrases.py`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from pydantic import RootModel
-
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.categories import Kind as Kind
-from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
+from lunguage_assets.assertion.cues import Cue, bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
     MASK,
@@ -28,7 +26,7 @@ from lunguage_assets.assertion.tokens import (
     choices_of,
 )
 from lunguage_assets.assertion.word_files import word_file
-from lunguage_assets.packaged_data import read_as, resource
+from lunguage_assets.packaged_data import resource
 
 UNDECIDED = "undecided"
 """Name of words that are between normal and abnormal themselves: "borderline"."""
@@ -56,9 +54,6 @@ class LexiconEntry(NamedTuple):
     cue: Cue | None = None
 
 
-NAMED = LexiconEntry("finding", MASK)
-"""The meaning of a finding that is named by whoever asks (`named.py`)."""
-
 _DESCRIBING = {
     "words": LexiconEntry("word"),
     "abnormal": LexiconEntry("abnormal"),
@@ -66,24 +61,26 @@ _DESCRIBING = {
     "undecided": LexiconEntry("abnormal", UNDECIDED),
 }
 """Groups of attributes.yaml."""
+_PLACES = {
+    "details": LexiconEntry("place"),
+    "elsewhere": LexiconEntry("place", ELSEWHERE),
+    "anatomy": LexiconEntry("anatomy"),
+}
+"""Groups of places.yaml."""
+_WEAK = ("question", "harmless")
+"""Words of a request, and harmless ones, count where they mean nothing else."""
+
+Choices = list[tuple[tuple[str, ...], ...]]
+"""Of each part of a spelling, the forms of words that may stand there."""
 
 
-class _Grammar(RootModel[dict[Kind, list[str]]]):
-    """Groups of words that hold a sentence together."""
+class _Continuation(NamedTuple):
+    """What is left to be read of a spelling: forms, and the choices behind them."""
 
-
-class _Spelling(NamedTuple):
-    """A spelling that was added.
-
-    Attributes:
-        choices: of each of its parts, the forms of words that may stand there.
-        entry: its meaning.
-        replaces: whether it takes away the meaning that its wordings had.
-    """
-
-    choices: list[tuple[tuple[str, ...], ...]]
+    forms: tuple[str, ...]
+    choices: Choices
     entry: LexiconEntry
-    replaces: bool
+    is_weak: bool
 
 
 class _Branch:
@@ -94,43 +91,25 @@ class _Branch:
     """
 
     def __init__(self) -> None:
-        self._expected: dict[str, list[tuple[_Spelling, int, tuple[str, ...]]]] = {}
+        self._expected: dict[str, list[_Continuation]] = {}
         self._branches: dict[str, _Branch] = {}
         self.entries: list[LexiconEntry] = []
 
-    def open(self, spelling: _Spelling, part: int) -> None:
-        """Expect a spelling from one of its parts on.
-
-        Args:
-            spelling: whose words were read so far.
-            part: number of the part; beyond the last one: the spelling ends here.
-        """
+    def expect(self, spelling: _Continuation) -> None:
+        """Expect the rest of a spelling, in each of its wordings."""
         self._branches.clear()
-        if part == len(spelling.choices):
-            self._note(spelling)
-            return
-        for forms in spelling.choices[part]:
-            if forms:
-                self._expect(spelling, part, forms)
-            else:
-                self.open(spelling, part + 1)
-
-    def _expect(self, spelling: _Spelling, part: int, forms: tuple[str, ...]) -> None:
-        continuation = (spelling, part, forms[1:])
-        self._expected.setdefault(forms[0], []).append(continuation)
-
-    def _note(self, spelling: _Spelling) -> None:
-        entry = spelling.entry
-        if entry.cue is not None and entry.cue.is_conditional:
+        forms, choices, entry, is_weak = spelling
+        if forms:
+            rest = spelling._replace(forms=forms[1:])
+            self._expected.setdefault(forms[0], []).append(rest)
+        elif choices:
+            for forms_of_choice in choices[0]:
+                self.expect(_Continuation(forms_of_choice, choices[1:], entry, is_weak))
+        elif _is_conditional(entry):
             # Asked first; where it does not hold, the others count.
             self.entries.insert(0, entry)
-        elif spelling.replaces or not self.entries:
-            self.entries = [
-                other
-                for other in self.entries
-                if other.cue is not None and other.cue.is_conditional
-            ]
-            self.entries.append(entry)
+        elif not is_weak or not self.entries:
+            self.entries = [*filter(_is_conditional, self.entries), entry]
 
     def after(self, form: str) -> _Branch | None:
         """Go on by a word, or as any adverb; None: no spelling does.
@@ -144,52 +123,40 @@ class _Branch:
         continuations = self._expected.get(form, [])
         if form.endswith("ly"):
             continuations = continuations + self._expected.get(_ADVERB, [])
-            # One branch for all adverbs that are in no spelling.
-            form = form if form in self._expected else _ADVERB
-        if continuations and form not in self._branches:
-            branch = _Branch()
-            for spelling, part, forms in continuations:
-                if forms:
-                    branch._expect(spelling, part, forms)
-                else:
-                    branch.open(spelling, part + 1)
-            self._branches[form] = branch
-        return self._branches.get(form)
+        if not continuations:
+            return None
+        branch = self._branches[form] = _Branch()
+        for continuation in continuations:
+            branch.expect(continuation)
+        return branch
+
+
+def _is_conditional(entry: LexiconEntry) -> bool:
+    return entry.cue is not None and entry.cue.is_conditional
 
 
 class Vocabulary:
     """All spellings, of which the longest wins."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Iterable[tuple[str, LexiconEntry]] = ()) -> None:
         self.tokens = bundled_tokenizer().tokens
         self._root = _Branch()
-
-    @classmethod
-    def of_cues(cls, cues: Iterable[Cue]) -> Vocabulary:
-        """Make a vocabulary that has the words of some cues alone."""
-        vocabulary = cls()
-        vocabulary.add_all(_words_of_cues(cues))
-        return vocabulary
-
-    def add_all(self, entries: Iterable[tuple[str, LexiconEntry]]) -> None:
-        """Add spellings with alternatives in brackets; the last meaning counts."""
         for pattern, entry in entries:
-            choices = [tuple(map(_forms, part)) for part in choices_of(pattern)]
-            # Words of a request, and harmless ones, count where they mean nothing else.
-            is_weak = entry.cue is not None and entry.cue.category in _WEAK
-            self._root.open(_Spelling(choices, entry, replaces=not is_weak), 0)
+            self.add(choices_of(pattern), entry)
 
-    def add_literal(
-        self, spelling: str, entry: LexiconEntry, *, replace: bool = True
+    def add(
+        self, choices: list[list[str]], entry: LexiconEntry, *, replace: bool = True
     ) -> None:
-        """Add a spelling in which brackets mean nothing.
+        """Add a spelling; of several meanings the last one counts.
 
         Args:
-            spelling: words.
-            entry: their meaning.
-            replace: whether they lose the meaning that they had.
+            choices: of each of its parts (`tokens.choices_of`).
+            entry: its meaning.
+            replace: whether it loses the meaning that it had.
         """
-        self._root.open(_Spelling([(_forms(spelling),)], entry, replace), 0)
+        is_weak = not replace or (entry.cue is not None and entry.cue.category in _WEAK)
+        forms = [tuple(map(_forms, part)) for part in choices]
+        self._root.expect(_Continuation((), forms, entry, is_weak))
 
     def match(
         self, tokens: Sequence[Token], start: int, section: str = "find"
@@ -205,33 +172,18 @@ class Vocabulary:
             Its meaning and the position behind it; None and the next position where no
             spelling is known.
         """
-        spellings: list[list[LexiconEntry]] = []
+        longest: tuple[LexiconEntry | None, int] = (None, start + 1)
         branch = self._root.after(tokens[start].form)
+        end = start
         while branch is not None:
-            spellings.append(branch.entries)
-            end = start + len(spellings)
-            branch = branch.after(tokens[end].form) if end < len(tokens) else None
-        # The longest that holds wins: "no longer" is a cue of its own, and no "no".
-        while spellings:
-            end = start + len(spellings)
-            for entry in spellings.pop():
+            end += 1
+            for entry in branch.entries:
+                # "No longer" is a cue of its own, and no "no".
                 if _holds(entry.cue, tokens, start, end, section):
-                    return entry, end
-        return None, start + 1
-
-    def knows_any_of(self, text: str, section: str) -> bool:
-        """Whether any of its spellings counts in a sentence.
-
-        Args:
-            text: of the sentence.
-            section: code of its section.
-        """
-        tokens = self.tokens(text)
-        entries = (self.match(tokens, at, section)[0] for at in range(len(tokens)))
-        return any(entry is not None for entry in entries)
-
-
-_WEAK = ("question", "harmless")
+                    longest = (entry, end)
+                    break
+            branch = branch.after(tokens[end].form) if end < len(tokens) else None
+        return longest
 
 
 @cache
@@ -259,18 +211,19 @@ def _holds(
     later = _clause(tokens[end : end + _NEAR])
     before = tokens[start - 1].form if start > 0 else "."
     behind = tokens[end].form if end < len(tokens) else "."
-    if before in cue.not_after or behind in cue.not_before:
-        return False
-    required = (
-        (cue.only_after, {before}), (cue.after_any, earlier), (cue.before_any, later),
-    )  # fmt: skip
-    return all(words & near for words, near in required if words)
+    return (
+        before not in cue.not_after
+        and behind not in cue.not_before
+        and (not cue.only_after or before in cue.only_after)
+        and (not cue.after_any or not cue.after_any.isdisjoint(earlier))
+        and (not cue.before_any or not cue.before_any.isdisjoint(later))
+    )
 
 
-def _clause(tokens: Iterable[Token]) -> set[str]:
+def _clause(tokens: Iterable[Token]) -> list[str]:
     """Take the forms up to the end of the clause."""
     forms = (token.form for token in tokens)
-    return set(takewhile(lambda form: form not in (".", ";"), forms))
+    return list(takewhile(lambda form: form not in (".", ";"), forms))
 
 
 # --- the words put together
@@ -288,8 +241,7 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
         paths += sorted(resource(folder).glob("*.yaml"))
     if own_cues is not None:
         paths.append(own_cues)
-    contents = [path.read_bytes() for path in paths]
-    joined = b"\x1f".join([*contents, *more])
+    joined = b"\x1f".join([*(path.read_bytes() for path in paths), *more])
     return hashlib.blake2b(joined, digest_size=8).hexdigest()
 
 
@@ -302,10 +254,7 @@ def bundled_vocabulary() -> Vocabulary:
 @cache
 def vocabulary_of_cues() -> Vocabulary:
     """Build a vocabulary once that has grammar and cues, and names nothing."""
-    vocabulary = Vocabulary()
-    vocabulary.add_all(_words_of_grammar())
-    vocabulary.add_all(_words_of_cues((*hedge_cues(), *bundled_cues())))
-    return vocabulary
+    return Vocabulary([*_grammar(), *words_of_cues((*hedge_cues(), *bundled_cues()))])
 
 
 def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
@@ -318,39 +267,13 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     Raises:
         ConfigurationError: a word file that cannot be read; names file and field.
     """
-    vocabulary = Vocabulary()
-    no_findings = word_file("no_findings")["no_findings"]
-    # Of a spelling that stands in several files the last one counts: findings before
-    # cues, cues of `resources/assertion/` before hedging phrases (assertion.md).
-    vocabulary.add_all(
-        chain(
-            _words_of_grammar(),
-            _describing_words(),
-            _places(),
-            _words_of_cues((*hedge_cues(), *bundled_cues())),
-            _findings(),
-            # "Loss of muscle mass" names no mass.
-            _spellings(no_findings, LexiconEntry("other")),
-        )
-    )
-    # What a judge is asked about stands masked in its sentence.
-    vocabulary.add_literal(MASK, NAMED)
-    vocabulary.add_all(_words_of_cues(own_cues))
-    return vocabulary
+    return Vocabulary([*_bundled_words(), *words_of_cues(own_cues)])
 
 
-def _spellings(
-    listed: Mapping[str, list[str]], entry: LexiconEntry
-) -> Iterator[tuple[str, LexiconEntry]]:
-    """Yield names and their spellings, with what they mean."""
-    for name, spellings in listed.items():
-        named = entry._replace(name=name or entry.name)
-        yield from ((spelling, named) for spelling in (name, *spellings) if spelling)
-
-
-def _words_of_cues(cues: Iterable[Cue]) -> Iterator[tuple[str, LexiconEntry]]:
+def words_of_cues(cues: Iterable[Cue]) -> Iterator[tuple[str, LexiconEntry]]:
+    """Yield the spellings of cues with their meaning."""
     for cue in cues:
-        yield from ((pattern, entry_of(cue)) for pattern in cue.patterns)
+        yield from _meaning(cue.patterns, entry_of(cue))
 
 
 def entry_of(cue: Cue) -> LexiconEntry:
@@ -362,31 +285,39 @@ def entry_of(cue: Cue) -> LexiconEntry:
     return LexiconEntry(kind, cue=cue)
 
 
-def _words_of_grammar() -> Iterator[tuple[str, LexiconEntry]]:
-    grammar = read_as(cue_path("grammar"), _Grammar).root
-    for kind, spellings in grammar.items():
-        yield from ((spelling, LexiconEntry(kind)) for spelling in spellings)
-
-
-def _describing_words() -> Iterator[tuple[str, LexiconEntry]]:
+def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
+    """Yield all spellings: of one that stands in several files the last one counts."""
+    yield from _grammar()
     for group, entry in _DESCRIBING.items():
         for column, spellings in word_file("attributes")[group].items():
-            described = entry._replace(code=column)
-            yield from ((spelling, described) for spelling in spellings)
-
-
-def _places() -> Iterator[tuple[str, LexiconEntry]]:
+            yield from _meaning(spellings, entry._replace(code=column))
     places = word_file("places")
-    yield from _spellings(places["details"], LexiconEntry("place"))
-    yield from _spellings(places["elsewhere"], LexiconEntry("place", ELSEWHERE))
-    yield from _spellings(places["anatomy"], LexiconEntry("anatomy"))
+    for group, entry in _PLACES.items():
+        for name, spellings in places[group].items():
+            named = entry._replace(name=name or entry.name)
+            yield from _meaning([name, *spellings], named)
     # "Normal chest" is normal as a whole, whatever its words mean one by one.
     for name, spellings in places["normal"].items():
-        normal = LexiconEntry("anatomy", name, "normal")
-        yield from ((spelling, normal) for spelling in spellings)
-
-
-def _findings() -> Iterator[tuple[str, LexiconEntry]]:
+        yield from _meaning(spellings, LexiconEntry("anatomy", name, "normal"))
+    yield from words_of_cues((*hedge_cues(), *bundled_cues()))
     for file in ("findings", "devices"):
         for code, findings in word_file(file).items():
-            yield from _spellings(findings, LexiconEntry("finding", code=code))
+            for name, spellings in findings.items():
+                finding = LexiconEntry("finding", name, code)
+                yield from _meaning([name, *spellings], finding)
+    # "Loss of muscle mass" names no mass.
+    no_findings = word_file("no_findings")["no_findings"][""]
+    yield from _meaning(no_findings, LexiconEntry("other"))
+    # What a judge is asked about stands masked in its sentence.
+    yield MASK, LexiconEntry("finding", MASK)
+
+
+def _grammar() -> Iterator[tuple[str, LexiconEntry]]:
+    for kind, spellings in word_file("grammar").items():
+        yield from _meaning(spellings[""], LexiconEntry(cast(Kind, kind)))
+
+
+def _meaning(
+    spellings: Iterable[str], entry: LexiconEntry
+) -> Iterator[tuple[str, LexiconEntry]]:
+    yield from ((spelling, entry) for spelling in spellings if spelling)

@@ -2,70 +2,40 @@
 
 import pytest
 
-from lunguage_assets.assertion.named import denials_of
+from lunguage_assets.assertion.named import NamedDenial, denials_of
 
 
-def words_of_list(sentence: str, finding: str) -> list[str]:
+def denial_in(sentence: str, finding: str) -> NamedDenial:
     (denial,) = denials_of(sentence, finding)
-    return [described.word for described in denial.words if described.is_of_list]
-
-
-def own_words(sentence: str, finding: str) -> list[str]:
-    (denial,) = denials_of(sentence, finding)
-    return [described.word for described in denial.words if described.is_own]
+    return denial
 
 
 @pytest.mark.parametrize("finding", ["nodule", "effusion"])
 def test_words_before_the_first_finding_are_of_the_whole_list(finding: str) -> None:
-    sentence = "There is no new nodule or effusion."
-    assert "new" in words_of_list(sentence, finding)
+    denial = denial_in("There is no new nodule or effusion.", finding)
+    assert denial.is_behind_denial
+    assert "new" in denial.words
 
 
-def test_words_of_a_later_member_are_its_own() -> None:
-    sentence = "No pneumothorax or obvious left fracture."
-    assert own_words(sentence, "fracture") == ["fracture", "left", "obvious"]
-    assert "obvious" not in words_of_list(sentence, "fracture")
-
-
-def test_the_words_of_another_member_are_not_its_own() -> None:
-    assert "large" not in own_words("Without large bulla or cyst.", "cyst")
-
-
-def test_a_word_inside_the_cue_counts() -> None:
-    assert "definite" in words_of_list("No definite rib fracture.", "fracture")
+def test_the_nearest_word_comes_first_in_lower_case() -> None:
+    words = denial_in("No Definite other large hernia.", "hernia").words
+    assert words[:4] == ("hernia", "large", "other", "definite")
 
 
 def test_a_second_denial_begins_its_own_list() -> None:
-    sentence = "No new mass, and no effusion."
-    assert "new" not in words_of_list(sentence, "effusion")
-
-
-def test_the_nearest_word_comes_first() -> None:
-    (denial,) = denials_of("No other large hernia.", "hernia")
-    assert [described.word for described in denial.words[:2]] == ["hernia", "large"]
-
-
-def test_a_denial_names_its_cue() -> None:
-    assert [denial.cue for denial in denials_of("No large cyst.", "cyst")] == [
-        "negated.no"
-    ]
+    assert "new" not in denial_in("No new mass, and no effusion.", "effusion").words
 
 
 def test_only_the_denied_one_of_two_mentions_is_read() -> None:
     sentence = "No large effusion on the left, but a small effusion on the right."
-    (denial,) = denials_of(sentence, "effusion")
-    assert "large" in [described.word for described in denial.words]
+    assert "large" in denial_in(sentence, "effusion").words
 
 
 def test_without_a_denial_words_before_a_finding_are_said_of_it_alone() -> None:
-    (denial,) = denials_of("Scarring: large effusion not there.", "effusion")
-    assert "large" in [described.word for described in denial.words]
-    assert not any(described.is_of_list for described in denial.words)
+    denial = denial_in("Scarring: large effusion not there.", "effusion")
+    assert (denial.words, denial.is_behind_denial) == (("effusion", "large"), False)
 
 
 def test_what_has_gone_has_gone_whole() -> None:
-    assert words_of_list("Interval removal of the stent.", "stent") == []
-
-
-def test_words_are_given_as_written() -> None:
-    assert "sizeable" in words_of_list("No Sizeable bulla.", "bulla")
+    denial = denial_in("Interval removal of the stent.", "stent")
+    assert not denial.is_behind_denial

@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -94,16 +95,13 @@ def qualifying(
         return None
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
-        for described in denial.words:
+        for word, qualifier in product(denial.words, statements_file().qualifiers):
+            if qualifier.of and qualifier.of.isdisjoint(tokens(name)):
+                continue
             # "No large effusion or opacity": `large` may be said of the whole list.
-            may_reach = described.is_of_list or described.is_own
-            for qualifier in statements_file().qualifiers:
-                if described.word not in qualifier.words:
-                    continue
-                if qualifier.of and qualifier.of.isdisjoint(tokens(name)):
-                    continue
-                if described.word in description or (may_reach and qualifier.lists):
-                    return QualifierWord(qualifier, described.word)
+            may_reach = denial.is_behind_denial and qualifier.lists
+            if word in qualifier.words and (word in description or may_reach):
+                return QualifierWord(qualifier, word)
     return None
 
 

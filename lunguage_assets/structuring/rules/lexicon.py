@@ -64,7 +64,7 @@ def _build(
         entry = _entry_of(category, name or spelling)
         if entry is not None:
             # A delivered spelling adds a meaning, and never takes one away.
-            vocabulary.add_literal(spelling, entry, replace=False)
+            vocabulary.add([[spelling]], entry, replace=False)
     return vocabulary
 
 
