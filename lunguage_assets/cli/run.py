@@ -140,7 +140,7 @@ def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSumm
     reloaded = configuration.reloaded()
     with opened_runner(reloaded) as runner, listening(display.note):
         summary = runner.run(stages, progress=display.stage)
-    print_run(summary, display.total.totals())
+    print_run(summary, list(display.total.values()))
     return summary
 
 

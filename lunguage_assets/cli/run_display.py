@@ -41,10 +41,11 @@ class RunDisplay:
 
     def note(self, report: Report) -> None:
         """Note how far a judge or a fit has got; called from the judges' threads."""
-        lines = [report.line()]
         if isinstance(report, Progress):
             self.total.note(report)
-            lines = [judge.line() for judge in self.total.totals()]
+            lines = [judge.line() for judge in self.total.values()]
+        else:
+            lines = [report]
         if time.monotonic() - self._last_lines_at >= LINE_EVERY_S:
             self._last_lines_at = time.monotonic()
             # A reader who has gone (`| head`) stops no judge.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.probability import ranked_phrases
 from lunguage_assets.explicit.ranking import Examples, is_published_scale
-from lunguage_assets.judges.progress import Fitting, announce
+from lunguage_assets.judges.progress import announce
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.judges.scoring import Scorer
@@ -216,7 +216,10 @@ class Fits:
                 self.note(active, opponent, outcomes, draw)
             rounds = int(self.tried[active].max())
             running = int((self.stop == RUNNING).sum())
-            announce(Fitting(running, len(self.stop), rounds))
+            announce(
+                f"{running:,} of {len(self.stop):,} sentences are still being fitted, "
+                f"after {rounds} comparisons each"
+            )
 
     def opponents(self, active: Integers) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.

@@ -7,32 +7,9 @@ question or an answer.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-
-
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    """How far a fit of sentences has got.
-
-    Attributes:
-        open: sentences that are still being fitted.
-        sentences: all sentences.
-        rounds: of comparisons so far.
-    """
-
-    open: int
-    sentences: int
-    rounds: int
-
-    def line(self) -> str:
-        """Describe it for a terminal."""
-        return (
-            f"{self.open:,} of {self.sentences:,} sentences are still being fitted, "
-            f"after {self.rounds} comparisons each"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +69,18 @@ class Progress:
         )
 
 
-class Meter:
-    """Adds up reports of any number of judges and rounds; threads may share one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._total_by_judge: dict[str, Progress] = {}
+class Meter(dict[str, Progress]):
+    """The sum of the reports of each judge, in the order in which they first came."""
 
     def note(self, progress: Progress) -> None:
         """Add a report."""
-        judge = progress.judge
-        with self._lock:
-            total = self._total_by_judge.get(judge, Progress(judge))
-            self._total_by_judge[judge] = total + progress
-
-    def totals(self) -> list[Progress]:
-        """Give one sum per judge, in the order in which they first reported."""
-        return list(self._total_by_judge.values())
+        # One judge reports from one thread at a time.
+        total = self.get(progress.judge, Progress(progress.judge))
+        self[progress.judge] = total + progress
 
 
-Report = Progress | Fitting
+Report = Progress | str
+"""A judge's progress, or a line about other work."""
 
 _listeners: list[Callable[[Report], None]] = []
 

@@ -59,7 +59,7 @@ class Spending:
     @property
     def asked(self) -> list[Progress]:
         """What was asked for the partition in all, by judge, once everything was."""
-        return sorted(self._meter.totals(), key=lambda total: total.judge)
+        return sorted(self._meter.values(), key=lambda total: total.judge)
 
     def _log_totals(self) -> None:
         for total in self.asked:

@@ -100,5 +100,5 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stdout", Gone())
     display.note(progress)
-    (total,) = display.total.totals()
+    (total,) = display.total.values()
     assert (total.judge, total.settled) == ("gpt", 2)

@@ -93,7 +93,7 @@ def test_with_one_call_in_five_failing_answers_are_paid_once_and_replayed(
     assert troubled.calls > 1.1 * 151
     assert troubled.most_in_flight == 16, "all that are allowed, and no more"
     assert (row["attempts"], row["valid"]) == (troubled.calls, 151)
-    (seen,) = meter.totals()
+    (seen,) = meter.values()
     assert (seen.questions, seen.settled, seen.calls) == (151, 151, troubled.calls)
     assert seen.failures == troubled.calls - 151
     replay = FakeModel(answer=always(ProviderFailure("authentication")))

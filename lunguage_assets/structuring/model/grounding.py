@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -54,6 +54,9 @@ _COLUMN_BY_NAME = {published: column for column, published in ATTRIBUTES.items()
 }
 """Columns under their published and their internal names."""
 
+Located = TypeVar("Located", FindingClaim, SentenceClaim)
+"""A claim that names its sentence."""
+
 
 class _Kept(NamedTuple):
     """A claim, and the mention that is believed of it."""
@@ -65,12 +68,13 @@ class _Kept(NamedTuple):
 def ground_answer(report: SectionedReport, answer: Answer) -> StructuredReport:
     """Keep of an answer what the report bears out."""
     grounding = _Grounding(report)
-    for entry in answer.findings:
-        grounding.take_finding(entry)
     # In this order: references need all findings, and accounts need to know which
     # sentences have some. Each of the three adds to what is refused.
-    mentions = grounding.mentions()
-    readings = grounding.readings(answer.sentences)
+    kept: list[_Kept] = []
+    for entry in answer.findings:
+        grounding.take_finding(entry, kept)
+    mentions = grounding.mentions(kept)
+    readings = grounding.readings(answer.sentences, mentions)
     refused = tuple(grounding.refused)
     return StructuredReport(report.study_id, readings, mentions, refused)
 
@@ -100,38 +104,26 @@ class _Grounding:
             for position, sentence in enumerate(report.sentences)
             if sentence.section != "other"
         }
-        self._kept: list[_Kept] = []
 
-    # --- findings
-
-    def take_finding(self, entry: Any) -> None:
+    def take_finding(self, entry: Any, kept: list[_Kept]) -> None:
         """Keep an entry of the answer's `findings`, or refuse it as a whole."""
-        try:
-            claim = FindingClaim.model_validate(entry)
-        except ValidationError:
-            self._refuse(None, "", entry, "not-an-entry")
+        located = self._located(FindingClaim, entry, "")
+        if located is None:
             return
-        position = self._position(claim.sentence)
-        if position is None:
-            self._refuse(None, "", claim.sentence, "no-such-sentence")
+        claim, position = located
+        used_spans = [mention.ent for _, mention in kept]
+        spans = self._spans_of(claim.words, position)
+        if not spans:
+            self._refuse("not-in-sentence", "ent", claim.words, position)
             return
-        used_spans = {kept.mention.ent for kept in self._kept}
         # Words that stand twice may be two findings: each takes a place of its own.
-        ent = min(
-            self._spans_of(claim.words, position),
-            key=lambda span: (span in used_spans, span),
-            default=None,
-        )
-        if ent is None:
-            self._refuse(position, "ent", claim.words, "not-in-sentence")
-            return
+        ent = min(spans, key=lambda span: (span in used_spans, span))
         values = self._values(claim, position)
         location = values.pop("location", ())
-        for _, mention in self._kept:
-            # "Effusion on the right and left" may be two findings of the same word.
-            if (mention.ent, mention.location) == (ent, location):
-                self._refuse(position, "ent", claim.words, "duplicate")
-                return
+        # "Effusion on the right and left" may be two findings of the same word.
+        if (ent, location) in [(mention.ent, mention.location) for _, mention in kept]:
+            self._refuse("duplicate", "ent", claim.words, position)
+            return
         # Where the claim can be no name, the finding has its own words as one.
         name = plain_words(claim.name)
         if not _NAME.fullmatch(name) or name.count(" ") >= _LONGEST_NAME:
@@ -145,11 +137,22 @@ class _Grounding:
             location=location,
             attributes=values,
         )
-        self._kept.append(_Kept(claim, mention))
+        kept.append(_Kept(claim, mention))
 
-    def _position(self, name: str) -> int | None:
-        """Find the position of a sentence by the name that the question gave it."""
-        return self._position_by_name.get("".join(name.split()).casefold())
+    def _located(
+        self, form: type[Located], entry: Any, column: str
+    ) -> tuple[Located, int] | None:
+        """Read an entry, and find the position of the sentence that it is about."""
+        try:
+            claim = form.model_validate(entry)
+        except ValidationError:
+            self._refuse("not-an-entry", column, entry)
+            return None
+        name = "".join(claim.sentence.split()).casefold()
+        if name not in self._position_by_name:
+            self._refuse("no-such-sentence", column, claim.sentence)
+            return None
+        return claim, self._position_by_name[name]
 
     def _spans_of(self, words: str, position: int) -> list[Span]:
         """Find these words everywhere in a sentence, in the report's characters."""
@@ -165,105 +168,83 @@ class _Grounding:
         for value in claim.values:
             column = _COLUMN_BY_NAME.get(plain_words(value.column))
             if column is None:
-                self._refuse(position, "", value.column, "no-such-column")
+                self._refuse("no-such-column", "", value.column, position)
                 continue
             spans = self._spans_of(value.words, position)
             if not spans:
-                self._refuse(position, column, value.words, "not-in-sentence")
+                self._refuse("not-in-sentence", column, value.words, position)
                 continue
             if spans[0] not in values.get(column, ()):
                 values[column] = (*values.get(column, ()), spans[0])
         return values
 
-    # --- references
-
-    def mentions(self) -> tuple[Mention, ...]:
+    def mentions(self, kept: Sequence[_Kept]) -> tuple[Mention, ...]:
         """Give the kept findings in the order of the text, with their references.
 
         What is the evidence of a finding is associated with it (method.md section 5).
         """
-        ordered = sorted(self._kept, key=lambda kept: kept.mention.ent)
+        ordered = sorted(kept, key=lambda it: it.mention.ent)
         # A refused finding has no index here: a reference to it is refused.
-        index_by_number = {
-            kept.claim.number: index for index, kept in enumerate(ordered)
-        }
-        evidence: list[set[int]] = []
-        associate: list[set[int]] = []
-        for kept in ordered:
-            evidence.append(self._references(kept, "evidence", index_by_number))
-            associate.append(self._references(kept, "associate", index_by_number))
-        mentions: list[Mention] = []
+        index_by_number = {it.claim.number: index for index, it in enumerate(ordered)}
+        evidence: list[list[int]] = []
+        associates: list[list[int]] = []
+        for claim, mention in ordered:
+            for column, targets in (("evidence", evidence), ("associate", associates)):
+                targets.append([])
+                for number in getattr(claim, column):
+                    # No finding is evidence of itself.
+                    if number == claim.number or number not in index_by_number:
+                        position = mention.sentence
+                        self._refuse("no-such-finding", column, str(number), position)
+                    else:
+                        targets[-1].append(index_by_number[number])
         for index, signs in enumerate(evidence):
-            supported = {
-                cause for cause, of_it in enumerate(evidence) if index in of_it
-            }
-            links = tuple(sorted(associate[index] | supported))
-            mention = ordered[index].mention
-            mention = replace(mention, evidence=tuple(sorted(signs)), associate=links)
-            mentions.append(mention)
-        return tuple(mentions)
+            for sign in signs:
+                associates[sign].append(index)
+        return tuple(
+            replace(
+                mention,
+                evidence=tuple(sorted(set(evidence[index]))),
+                associate=tuple(sorted(set(associates[index]))),
+            )
+            for index, (_, mention) in enumerate(ordered)
+        )
 
-    def _references(
-        self, kept: _Kept, column: str, index_by_number: Mapping[int, int]
-    ) -> set[int]:
-        """Find the findings that a claim refers to; refuse what is none.
-
-        Args:
-            kept: the claim, and its mention.
-            column: `evidence` or `associate`.
-            index_by_number: of the mention of every claim.
-        """
-        targets: set[int] = set()
-        for number in getattr(kept.claim, column):
-            # No finding is evidence of itself.
-            if number == kept.claim.number or number not in index_by_number:
-                position = kept.mention.sentence
-                self._refuse(position, column, str(number), "no-such-finding")
-            else:
-                targets.add(index_by_number[number])
-        return targets
-
-    # --- sentences
-
-    def readings(self, entries: Sequence[Any]) -> tuple[SentenceReading, ...]:
+    def readings(
+        self, entries: Sequence[Any], mentions: Sequence[Mention]
+    ) -> tuple[SentenceReading, ...]:
         """Give account and reason of every sentence.
 
         Args:
             entries: of the answer's `sentences`.
+            mentions: a sentence with findings has that account, whatever else the model
+                says of it.
         """
         accounts: dict[int, SentenceReading] = {}
         for entry in entries:
-            try:
-                claim = SentenceClaim.model_validate(entry)
-            except ValidationError:
-                self._refuse(None, "account", entry, "not-an-entry")
-                continue
-            position = self._position(claim.sentence)
-            if position is None:
-                self._refuse(None, "account", claim.sentence, "no-such-sentence")
-                continue
-            accounts[position] = SentenceReading(claim.account, claim.reason)
-        # A sentence with findings has that account, whatever else the model says of it.
-        for kept in self._kept:
-            accounts[kept.mention.sentence] = SentenceReading("findings")
-        for position, sentence in enumerate(self._report.sentences):
-            if sentence.section == "other":
-                accounts[position] = _SILENT
-            elif position not in accounts:
+            located = self._located(SentenceClaim, entry, "account")
+            if located is not None:
+                claim, position = located
+                accounts[position] = SentenceReading(claim.account, claim.reason)
+        for mention in mentions:
+            accounts[mention.sentence] = SentenceReading("findings")
+        for position in self._position_by_name.values():
+            if position not in accounts:
                 accounts[position] = SentenceReading("unreadable", "left out")
-                self._refuse(position, "account", "", "left-out")
-        return tuple(accounts[position] for position in sorted(accounts))
+                self._refuse("left-out", "account", "", position)
+        positions = range(len(self._report.sentences))
+        return tuple(accounts.get(position, _SILENT) for position in positions)
 
     def _refuse(
-        self, position: int | None, column: str, claimed: Any, reason: str
+        self, reason: str, column: str, claimed: Any, position: int | None = None
     ) -> None:
         """List what is not believed.
 
         Args:
-            position: of its sentence; None: it has none.
+            reason: a short code.
             column: of the value, or empty.
             claimed: the value.
-            reason: a short code.
+            position: of its sentence; None: it has none.
         """
         section = ""
         number = 0

@@ -6,7 +6,7 @@ rows stand in the place of those of the rules; where it does not, theirs stay.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -54,25 +54,17 @@ class SecondReader:
             LunguageError: as of the model.
         """
         answers = self._rules.structure(reports)
-        open_sentences: list[set[int]] = []
-        questions: list[SectionedReport] = []
-        for report, answer in zip(reports, answers, strict=True):
-            positions = {
-                mention.sentence for mention in answer.mentions if mention.is_unresolved
-            }
-            open_sentences.append(positions)
-            questions.append(_with_these_alone(report, positions))
-        second_answers = self._model.structure(questions)
-        merged = [
-            _merged(*both)
-            for both in zip(answers, second_answers, open_sentences, strict=True)
+        open_sentences = [
+            {mention.sentence for mention in answer.mentions if mention.is_unresolved}
+            for answer in answers
         ]
-        changed = map(_count_changes, answers, merged)
-        counts = {
+        questions = map(_with_these_alone, reports, open_sentences)
+        second_answers = self._model.structure(list(questions))
+        merged = list(map(_merged, answers, second_answers, open_sentences))
+        self.metadata = {
             SENTENCES: sum(map(len, open_sentences)),
-            CHANGED_ROWS: sum(changed),
+            CHANGED_ROWS: sum(map(_count_changes, answers, merged)),
         }
-        self.metadata = counts
         return merged
 
     def read_again(
@@ -105,12 +97,11 @@ class SecondReader:
 
 
 def _replaced(
-    rows: pd.DataFrame, again: pd.DataFrame, studies: Collection[str]
+    rows: pd.DataFrame, new_rows: pd.DataFrame, studies: Collection[str]
 ) -> pd.DataFrame:
     """Put the rows of some studies in the place of their former ones."""
-    untouched = rows[~rows["study_id"].isin(studies)]
-    together = pd.concat([untouched, again], ignore_index=True)
-    return together.sort_values("study_id", kind="stable", ignore_index=True)
+    together = pd.concat([rows[~rows["study_id"].isin(studies)], new_rows])
+    return together.sort_values("study_id", kind="stable").reset_index(drop=True)
 
 
 def _with_these_alone(
@@ -138,39 +129,32 @@ def _merged(
     for position in positions:
         if second.readings[position].account != "unreadable":
             readings[position] = second.readings[position]
-    kept: list[tuple[StructuredReport, int]] = []
-    for position, reading in enumerate(readings):
-        reader = first if reading is first.readings[position] else second
+    kept: list[tuple[Mention, int, StructuredReport]] = []
+    for reader in (first, second):
         for number, mention in enumerate(reader.mentions):
-            if mention.sentence == position:
-                kept.append((reader, number))
+            if readings[mention.sentence] is reader.readings[mention.sentence]:
+                kept.append((mention, number, reader))
+    kept.sort(key=lambda entry: entry[0].sentence)
     mentions: list[Mention] = []
-    for reader, number in kept:
-        mention = reader.mentions[number]
-        evidence = _places(mention.evidence, reader, kept)
-        associate = _places(mention.associate, reader, kept)
+    for mention, _, reader in kept:
+        # References lead to mentions of the same reading, some of which are gone.
+        index_by_number = {
+            number: index
+            for index, (_, number, other) in enumerate(kept)
+            if other is reader
+        }
+        evidence = _led_to(mention.evidence, index_by_number)
+        associate = _led_to(mention.associate, index_by_number)
         mentions.append(replace(mention, evidence=evidence, associate=associate))
     refused = first.refused + second.refused
     return StructuredReport(first.study_id, tuple(readings), tuple(mentions), refused)
 
 
-def _places(
-    references: Sequence[int],
-    reader: StructuredReport,
-    kept: list[tuple[StructuredReport, int]],
+def _led_to(
+    references: Sequence[int], index_by_number: Mapping[int, int]
 ) -> tuple[int, ...]:
-    """Find where mentions of a reading stand among those that are kept.
-
-    Args:
-        references: numbers of mentions, some of which may be gone.
-        reader: the reading in which they count.
-        kept: readings and numbers in them.
-    """
-    return tuple(
-        position
-        for position, (other_reader, number) in enumerate(kept)
-        if other_reader is reader and number in references
-    )
+    indexes = [index_by_number[it] for it in references if it in index_by_number]
+    return tuple(sorted(indexes))
 
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:
