@@ -124,7 +124,6 @@ def questions(count: int, start: int = 0) -> list[ComparisonQuestion]:
 def judge_of(
     provider: ModelProvider, url: str, ledger: Ledger, in_flight: int
 ) -> ModelJudge:
-    limits = Limits(in_flight=in_flight)
     params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
     address = f"{url}/v1" if provider.startswith("openai") else url
     slot = LLMJudgeConfig(
@@ -132,13 +131,14 @@ def judge_of(
         model="model-1",
         base_url=address,
         params=params,
-        limits=limits,
+        limits=Limits(in_flight=in_flight),
+        price=PRICE,
+        order="one",
+        # The server always names the first sentence.
+        let_in="to measure how fast it is",
     )
-    asker = Asker(
-        provider, provider_of(provider, slot, KEYS), ledger, limits, price=PRICE
-    )
-    # The server always names the first sentence.
-    return ModelJudge(asker, load_prompts(), let_in="to measure how fast it is")
+    asker = Asker(provider, slot, provider_of(provider, slot, KEYS), ledger)
+    return ModelJudge(asker, load_prompts())
 
 
 def together(judges: list[ModelJudge], comparisons: list[ComparisonQuestion]) -> None:

@@ -60,9 +60,7 @@ def judge_identity(
     # Whether a table is stale is asked often: no ledger is opened for it, and of a
     # distilled model only the name of its file is read.
     if not isinstance(slot, OfflineJudgeConfig):
-        return ModelJudge.identity_of(
-            slot.binding, load_prompts(prompts), slot.mode, slot.asked_order
-        )
+        return ModelJudge.identity_of(slot, load_prompts(prompts))
     if slot.provider == "distilled":
         return scorer_identity(scorer_file(Path(slot.folder).expanduser()))
     return offline_judge(key, slot).identity

@@ -30,7 +30,7 @@ from lunguage_assets.judges.budget import (
     estimated_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.judge_config import Limits, Price
+from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Flaw, Ledger, Settled
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.requests import (
@@ -38,7 +38,6 @@ from lunguage_assets.judges.requests import (
     ProviderFailure,
     Reply,
     Request,
-    request_key,
 )
 
 T = TypeVar("T")
@@ -164,34 +163,31 @@ class Asker:
 
     Args:
         key: of the judge, for the record and for messages.
+        config: its table. Without a price costs are null, and a budget refuses.
         provider: of the model; not touched when the ledger has everything.
         ledger: where answers are looked up and recorded.
-        limits: of the judge.
         budget: ceilings in US dollars; None: none.
-        price: for costs; without it they are null, and a budget refuses.
         progress: told what every recorded call adds.
     """
 
     def __init__(
         self,
         key: str,
+        config: LLMJudgeConfig,
         provider: Provider,
         ledger: Ledger,
-        limits: Limits,
         *,
         budget: Budget | None = None,
-        price: Price | None = None,
         progress: Callable[[Progress], None] = announce,
     ) -> None:
         self.key = key
-        self.binding = provider.binding
+        self.config = config
         self.report = progress
         self._provider = provider
         self._ledger = ledger
-        self._limits = limits
-        self._limiter = Limiter(limits)
+        self._limits = config.limits
+        self._limiter = Limiter(config.limits)
         self._budget = budget or Budget()
-        self._price = price
         self._has_replied = False
         self._given_up_in_a_row = 0
         # After an error, or an interruption, nothing more is sent.
@@ -216,7 +212,7 @@ class Asker:
             WrongModel: another model answered.
             LedgerError: a call could not be recorded.
         """
-        keys = [request_key(self.binding, request) for request in requests]
+        keys = [self.config.key_of(request) for request in requests]
         # Equal questions have one key, and are asked once.
         batch = _Batch(dict(zip(keys, requests, strict=True)), parse)
         asking = asyncio.run_coroutine_threadsafe(
@@ -361,7 +357,7 @@ class Asker:
             LunguageError: the policy refused, or something is not configured.
         """
         request = batch.requests[key]
-        attempt = Attempt(key, self.key, request.task, self.binding.model)
+        attempt = Attempt(key, self.key, request.task, self.config.model)
         worst_usd = self._worst_usd(request)
         no_reply: ProviderFailure | None = None
         async with self._limiter.turn():
@@ -386,18 +382,18 @@ class Asker:
 
     def _worst_usd(self, request: Request) -> float | None:
         """Compute the most that a call can cost; None: unknown."""
-        most_output_tokens = output_limit(self.binding)
-        if self._price is None or most_output_tokens is None:
+        most_output_tokens = output_limit(self.config.params)
+        price = self.config.price
+        if price is None or most_output_tokens is None:
             return None
-        return self._price.cost(
-            estimated_input_tokens(request.prompt), most_output_tokens
-        )
+        return price.cost(estimated_input_tokens(request.prompt), most_output_tokens)
 
     def _cost(self, reply: Reply) -> float | None:
         """Compute what a reply cost; None: unknown."""
-        if self._price is None or not reply.input_tokens:
+        price = self.config.price
+        if price is None or not reply.input_tokens:
             return None
-        return self._price.cost(reply.input_tokens, reply.output_tokens)
+        return price.cost(reply.input_tokens, reply.output_tokens)
 
     def _replied(self, attempt: Attempt, reply: Reply, parse: Parse[object]) -> Attempt:
         """Complete a call by the reply that came."""
@@ -410,7 +406,8 @@ class Asker:
             failure = "unreadable"
         # A service that refuses a prompt may leave out the model's name.
         is_unnamed = reply.refused and not name
-        if name not in (self.binding.model, *self.binding.aliases) and not is_unnamed:
+        names = (self.config.model, *self.config.aliases)
+        if name not in names and not is_unnamed:
             failure = "wrong_model"
             if not _MODEL_NAME.fullmatch(name):
                 name = "(not a model's name)"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import ModelBinding, Prompt
+from lunguage_assets.judges.requests import Prompt
 
 # Commands that ask nobody read a configuration too, and need no database for it.
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ def estimated_input_tokens(prompt: Prompt) -> int:
     return math.ceil(ascii_count / 3) + 2 * other_count + _MOST_FRAME_TOKENS
 
 
-def output_limit(binding: ModelBinding) -> int | None:
+def output_limit(parameters: Mapping[str, Any]) -> int | None:
     """Find how many output tokens a judge's parameters allow; None: they do not say."""
-    parameters = dict(binding.parameters)
     for name in _OUTPUT_LIMITS:
         # `type`, not `isinstance`: `max_tokens = true` is no number.
         if type(parameters.get(name)) is int:

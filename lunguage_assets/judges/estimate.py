@@ -86,7 +86,7 @@ def price_of(
         return Dollars(0.0, 0.0, 0.0)
     if config.price is None:
         return Dollars(None, None, None)
-    room = output_limit(config.binding)
+    room = output_limit(config.params)
     input_tokens = QUESTION_TOKENS[task]
     output_tokens = ANSWER_TOKENS[task]
     if _THINKS.search(str(config.params)):

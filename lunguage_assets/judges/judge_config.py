@@ -7,7 +7,9 @@ file is `configuration.py`; what a model may be sent is decided in `opening.py`.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import json
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -23,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from lunguage_assets.judges.requests import Mode, ModelBinding, Order
+from lunguage_assets.judges.requests import Mode, Order, Request
 from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "distilled", "lexicon"]
@@ -224,20 +226,53 @@ class LLMJudgeConfig(TomlTable):
         return defaults | values
 
     @property
-    def binding(self) -> ModelBinding:
-        """What decides its answers; needs no key, no endpoint and no SDK."""
-        parameters = dict(self.params)
-        if self.provider == "transformers":
-            # Other weights, or coarser ones, answer otherwise; another device or batch
-            # size does not.
-            parameters["revision"] = self.revision
-            parameters["dtype"] = self.dtype
-        return ModelBinding(
-            provider=self.provider,
-            model=self.model,
-            parameters=tuple(sorted(parameters.items())),
-            aliases=self.aliases,
-        )
+    def deciding_parameters(self) -> dict[str, Any]:
+        """How it draws its answers; needs no key, no endpoint and no SDK."""
+        if self.provider != "transformers":
+            return self.params
+        # Other weights, or coarser ones, answer otherwise; another device or batch size
+        # does not.
+        return {**self.params, "revision": self.revision, "dtype": self.dtype}
+
+    def key_of(self, request: Request) -> str:
+        """Compute the ledger's key of a question: 64 hexadecimal digits.
+
+        It is the SHA-256 of the canonical JSON of everything that decides an answer.
+        Not in it are aliases, names of judges and panels, addresses, keys, limits,
+        prices and policy, because they decide whether and when, not what; nor results,
+        such as the returned model. Every change of it would pay for all answers anew.
+        """
+        content = {
+            "provider": self.provider,
+            # Once more: a changed key would have every answer paid again.
+            "endpoint_class": self.provider,
+            "model": self.model,
+            "parameters": self.deciding_parameters,
+            "template_version": request.prompt.template_version,
+            "mode": request.mode,
+            "stage": request.task,
+            "system": request.prompt.system,
+            "user": request.prompt.user,
+            "labels": request.labels,
+            "replicate": request.replicate,
+        }
+        if request.schema:
+            # Only where there is one: a comparison has none.
+            content["schema"] = request.schema
+        # 1 and 1.0 are the same setting.
+        plain = json.loads(json.dumps(content), parse_float=_number)
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def identity(self, deciding: str) -> str:
+        """Name it by everything that changes its answers.
+
+        Args:
+            deciding: whatever decides them besides provider, model and mode, as ASCII
+                text, of which a hash is named.
+        """
+        digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
+        return f"{self.provider}/{self.model}/{self.mode}/{digest}"
 
     @property
     def asked_order(self) -> Order:
@@ -304,6 +339,11 @@ JudgeConfig = Annotated[
 ]
 
 
+def _number(text: str) -> float | int:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 def bound_to(config: JudgeConfig) -> dict[str, Any]:
     """Describe what answers under a judge's key, for a person who compares releases."""
     if not isinstance(config, LLMJudgeConfig):
@@ -313,7 +353,7 @@ def bound_to(config: JudgeConfig) -> dict[str, Any]:
         "model": config.model,
         "mode": config.mode,
         "order": config.asked_order,
-        "parameters": dict(config.binding.parameters),
+        "parameters": config.deciding_parameters,
         "let_in": config.let_in,
     }
     return {name: value for name, value in described.items() if value}

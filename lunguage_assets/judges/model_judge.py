@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ask import Answered, Asker
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -33,15 +34,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import (
-    Mode,
-    ModelBinding,
-    Order,
-    Prompt,
-    Request,
-    model_identity,
-    request_key,
-)
+from lunguage_assets.judges.requests import Mode, Prompt, Request
 from lunguage_assets.judges.trust import (
     Trial,
     answered_pairs,
@@ -180,9 +173,6 @@ class ModelJudge:
     Args:
         asker: asks the model.
         prompts: the templates.
-        mode: how the model answers a comparison.
-        order: whether a pair is asked once or in both orders.
-        let_in: why it may be one-sided; empty: it may not.
         has_trial: whether it answers the thirty pairs before it is first paid; not
             who only extracts.
         is_position_drawn: whether questions show their sentences in a random order:
@@ -193,44 +183,37 @@ class ModelJudge:
         self,
         asker: Asker,
         prompts: Prompts,
-        mode: Mode = "text",
         *,
-        order: Order = "one",
-        let_in: str = "",
         has_trial: bool = False,
         is_position_drawn: bool = True,
     ) -> None:
         self.key = asker.key
-        self.identity = self.identity_of(asker.binding, prompts, mode, order)
+        self.identity = self.identity_of(asker.config, prompts)
         self.interrupt = asker.interrupt
         self._asker = asker
         self._prompts = prompts
-        self._mode = mode
-        self._order = order
-        self._is_let_in = bool(let_in)
+        self._mode = asker.config.mode
+        self._order = asker.config.asked_order
+        self._is_let_in = bool(asker.config.let_in)
         self._needs_trial = has_trial
-        self._shows_position = is_position_drawn or order == "both"
+        self._shows_position = is_position_drawn or self._order == "both"
         self._answers = Progress(asker.key)
 
     @staticmethod
-    def identity_of(
-        binding: ModelBinding, prompts: Prompts, mode: Mode, order: Order = "one"
-    ) -> str:
+    def identity_of(config: LLMJudgeConfig, prompts: Prompts) -> str:
         """Name what changes the answers of a judge, without opening it.
 
         It is everything in a ledger key but the question.
 
         Args:
-            binding: the model.
+            config: its table.
             prompts: the templates.
-            mode: how the model answers a comparison.
-            order: whether a pair is asked once or in both orders.
         """
         # Once for each question: results are bound to this form.
         versions = json.dumps([prompts.version, prompts.version])
-        without_question = Request("compare", Prompt("", "", versions), mode, LABELS)
-        identity = model_identity(binding, mode, request_key(binding, without_question))
-        return identity if order == "one" else f"{identity}/both"
+        blank = Request("compare", Prompt("", "", versions), config.mode, LABELS)
+        identity = config.identity(config.key_of(blank))
+        return identity if config.asked_order == "one" else f"{identity}/both"
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]

@@ -64,9 +64,6 @@ def open_model_judge(
     return ModelJudge(
         open_asker(key, config, context),
         load_prompts(context.prompts),
-        config.mode,
-        order=config.asked_order,
-        let_in=config.let_in,
         has_trial=compares,
         is_position_drawn=context.is_position_drawn,
     )
@@ -82,11 +79,10 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
     """
     return Asker(
         key,
+        config,
         GuardedProvider(key, config, context.data_class),
         context.open_ledger(),
-        config.limits,
         budget=context.budget,
-        price=config.price,
         progress=context.progress,
     )
 
@@ -103,7 +99,6 @@ class GuardedProvider:
     """
 
     def __init__(self, key: str, config: LLMJudgeConfig, data_class: DataClass) -> None:
-        self.binding = config.binding
         self._key = key
         self._config = config
         self._data_class = data_class

@@ -6,7 +6,6 @@ show one.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -140,30 +139,8 @@ class ProviderFailure(Exception):
         return self.kind not in ("rejected", "authentication")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelBinding:
-    """What decides a model's answers, and is therefore in the ledger's key.
-
-    Attributes:
-        provider: the kind of service, such as `azure-openai`; not its URL.
-        model: that is requested.
-        parameters: how it draws its answer.
-        aliases: other names under which the service answers; not in the key.
-    """
-
-    provider: str
-    model: str
-    parameters: tuple[tuple[str, Any], ...] = ()
-    aliases: tuple[str, ...] = ()
-
-
 class Provider(Protocol):
     """One model behind one SDK."""
-
-    @property
-    def binding(self) -> ModelBinding:
-        """What decides its answers."""
-        ...
 
     async def answer(self, request: Request) -> Reply:
         """Ask once; nothing is tried again.
@@ -172,64 +149,3 @@ class Provider(Protocol):
             ProviderFailure: no reply; the SDK's own exception is not chained.
         """
         ...
-
-
-def request_key(binding: ModelBinding, request: Request) -> str:
-    """Compute the ledger's key of a question to a model: 64 hexadecimal digits.
-
-    It is the SHA-256 of the canonical JSON of everything that decides an answer. Not in
-    it are aliases, names of judges and panels, addresses, keys, limits, prices and
-    policy, because they decide whether and when, not what; nor results, such as the
-    returned model. Every change of it would pay for all answers anew.
-    """
-    content = {
-        "provider": binding.provider,
-        # Once more, as at first: a changed key would have every answer paid again.
-        "endpoint_class": binding.provider,
-        "model": binding.model,
-        "parameters": _canonical(dict(binding.parameters)),
-        "template_version": request.prompt.template_version,
-        "mode": request.mode,
-        "stage": request.task,
-        "system": request.prompt.system,
-        "user": request.prompt.user,
-        "labels": list(request.labels),
-        "replicate": request.replicate,
-    }
-    if request.schema:
-        # Only where there is one: a comparison has none.
-        content["schema"] = request.schema
-    text = json.dumps(
-        content,
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=True,
-        allow_nan=False,
-    )
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
-    """Name a language model by everything that changes its answers.
-
-    Args:
-        binding: the model.
-        mode: how it answers.
-        deciding: whatever else decides its answers, as ASCII text, of which a hash is
-            named.
-    """
-    digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
-    return f"{binding.provider}/{binding.model}/{mode}/{digest}"
-
-
-def _canonical(value: Any) -> Any:
-    """Bring JSON values to one form.
-
-    1 and 1.0 are the same setting, a list and a tuple are the same list.
-    """
-    return json.loads(json.dumps(value), parse_float=_number)
-
-
-def _number(text: str) -> float | int:
-    number = float(text)
-    return int(number) if number.is_integer() else number

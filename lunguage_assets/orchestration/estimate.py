@@ -233,7 +233,7 @@ def _line(
     task, judge, needed, in_all = questions
     config = configuration.judges.models[judge]
     is_of_task = (answered["judge"] == judge) & (answered["stage"] == task)
-    of_model = answered[is_of_task & (answered["model"] == config.binding.model)]
+    of_model = answered[is_of_task & (answered["model"] == config.model)]
     records = of_model.to_dict("records")
     record = records[0] if records else None
     in_ledger = record["questions"] if record is not None else 0

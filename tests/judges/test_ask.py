@@ -12,13 +12,12 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
+from fake_model import CONFIG, FakeModel, label, question, questions, read_label, reply
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, MethodError
@@ -42,7 +41,6 @@ from lunguage_assets.judges.requests import (
     ProviderFailure,
     Reply,
     Request,
-    request_key,
 )
 from lunguage_assets.workspace.home import Home
 
@@ -56,9 +54,11 @@ def asked(
     requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
 ) -> list[str | None]:
     limits = {"in_flight": 16, "backoff_s": 0.001, **options.pop("limits", {})}
+    changes = {"price": options.pop("price", PRICE), "limits": Limits(**limits)}
+    changes["aliases"] = options.pop("aliases", ())
+    config = CONFIG.model_copy(update=changes)
     parse = options.pop("parse", read_label)
-    options = {"price": PRICE, **options}
-    asker = Asker("one", model, ledger, Limits(**limits), **options)
+    asker = Asker("one", config, model, ledger, **options)
     return [answer.value for answer in asker.ask(requests, parse)]
 
 
@@ -124,10 +124,10 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
 
 
 def test_only_requests_that_failed_for_good_are_asked_again(ledger: Ledger) -> None:
-    lost = {request_key(BINDING, request) for request in questions(100)[::10]}
+    lost = {CONFIG.key_of(request) for request in questions(100)[::10]}
 
     def rejects(request: Request, occurrence: int) -> ProviderFailure | None:
-        is_lost = request_key(BINDING, request) in lost
+        is_lost = CONFIG.key_of(request) in lost
         return ProviderFailure("rejected", 400) if is_lost else None
 
     with pytest.raises(
@@ -165,8 +165,8 @@ def test_another_models_answer_is_recorded_unused_and_stops_the_judge(
     assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
     assert None not in asked(questions(100), FakeModel(), ledger)
     alias = FakeModel(answer=always(reply("sentence_1", returned_model="fake-1-2026")))
-    alias.binding = replace(alias.binding, aliases=("fake-1-2026",))
-    assert asked([question(999)], alias, ledger) == ["sentence_1"]
+    options = {"aliases": ("fake-1-2026",)}
+    assert asked([question(999)], alias, ledger, **options) == ["sentence_1"]
 
 
 @pytest.mark.parametrize("name", [f"You asked: {SECRET}", "x\x1b[31m", "x" * 200])
@@ -337,7 +337,8 @@ def test_concurrency_falls_where_answers_time_out_before_questions_fail(
 def _ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
     model = FakeModel(0.1, latency=0.02, log=log)
     limits = Limits(in_flight=in_flight, backoff_s=0.001)
-    asker = Asker("one", model, Ledger.open(ledger_file), limits)
+    config = CONFIG.model_copy(update={"limits": limits})
+    asker = Asker("one", config, model, Ledger.open(ledger_file))
     asker.ask(questions(count), read_label)
 
 

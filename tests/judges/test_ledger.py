@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from fake_model import BINDING, question
+from fake_model import CONFIG, question
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import (
     Attempt,
     Flaw,
@@ -27,7 +28,7 @@ from lunguage_assets.judges.ledger import (
     LedgerError,
     moment,
 )
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Request, request_key
+from lunguage_assets.judges.requests import Prompt, Request
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -68,42 +69,40 @@ def ahead(hours: float) -> str:
 
 
 def test_a_key_tells_apart_everything_that_decides_an_answer() -> None:
-    def key(request: Request | None = None, **binding: Any) -> str:
-        return request_key(
-            dataclasses.replace(BINDING, **binding), request or question(1)
-        )
+    def key(request: Request | None = None, **changes: Any) -> str:
+        return CONFIG.model_copy(update=changes).key_of(request or question(1))
 
     same = [
-        key(aliases=("b",), parameters=BINDING.parameters[::-1]),
-        key(parameters=(("max_tokens", 10.0), ("temperature", 1.0))),
+        key(aliases=("b",), params=dict(reversed(CONFIG.params.items()))),
+        key(params={"max_tokens": 10.0, "temperature": 1.0}),
     ]
     assert {key(), *same} == {key()}
     prompt = question(1).prompt
     others = [
-        key(provider="x"), key(model="x"), key(parameters=()),
+        key(provider="x"), key(model="x"), key(params={}),
         key(question(1, task="extract")), key(question(1, mode="enum")),
         key(question(1, labels=("a", "b"))), key(question(1, replicate=1)),
         key(question(1, schema="{}")),
         *(key(question(1, prompt=dataclasses.replace(prompt, **{name: "x"})))
           for name in ("system", "user", "template_version")),
-        *(key(parameters=(("top_p", value),)) for value in (1, True, "1", None, [1])),
+        *(key(params={"top_p": value}) for value in (1, True, "1", None, [1])),
     ]  # fmt: skip
     assert len({key(), *others}) == 1 + len(others)
 
 
 def test_questions_of_the_method_keep_their_golden_keys() -> None:
     """Golden: a changed key would have every answer in every ledger paid again."""
-    parameters = (("max_tokens", 10), ("temperature", 1.0))
-    binding = ModelBinding("openai", "gpt-x", parameters)
+    parameters = {"max_tokens": 10, "temperature": 1.0}
+    config = LLMJudgeConfig(provider="openai", model="gpt-x", params=parameters)
     prompt = Prompt("s", "u", "v")
     compared = Request("compare", prompt, "enum", ("sentence_1", "sentence_2"), 3)
     assert (
-        request_key(binding, compared)
+        config.key_of(compared)
         == "fb1599ace0bf94aa387db0394ca86be8596bb221e31b7c0ef55c6db3da5e4573"
     )
     extracted = Request("extract", prompt)
     assert (
-        request_key(binding, extracted)
+        config.key_of(extracted)
         == "990814bc298c7b1a2e5c12326fd45fd6809f29de920658ec8e6d789c61cb512d"
     )
 

@@ -5,7 +5,6 @@ answers are read strictly.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import shutil
@@ -14,7 +13,7 @@ from string import Template
 from typing import Any
 
 import pytest
-from fake_model import BINDING, FakeModel, draw, reply
+from fake_model import CONFIG, FakeModel, draw, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,12 +61,12 @@ def invented(request: Request, occurrence: int) -> Reply:
     )
 
 
-def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
-    model = model if model is not None else FakeModel(answer=invented)
-    limits = Limits(in_flight=8, backoff_s=0.001)
+def made(ledger: Ledger, asked: Any = None, **options: Any) -> ModelJudge:
+    provider = asked if asked is not None else FakeModel(answer=invented)
     prompts = options.pop("prompts", PROMPTS)
-    mode = options.pop("mode", "text")
-    return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
+    limits = Limits(in_flight=8, backoff_s=0.001)
+    config = CONFIG.model_copy(update={"limits": limits, **options})
+    return ModelJudge(Asker("one", config, provider, ledger), prompts)
 
 
 def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -> None:
@@ -89,18 +88,18 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
 def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_else(
     ledger: Ledger,
 ) -> None:
-    def identity(binding: Any = BINDING, **options: Any) -> str:
-        return made(ledger, FakeModel(binding=binding), **options).identity
+    def identity(**options: Any) -> str:
+        return made(ledger, FakeModel(), **options).identity
 
     identities = {
         identity(),
-        identity(dataclasses.replace(BINDING, aliases=("fake-1-dated",))),
-        identity(progress=print),
+        identity(aliases=("fake-1-dated",)),
+        identity(limits=Limits()),
     }
     changed = {
-        identity(dataclasses.replace(BINDING, model="fake-2")),
-        identity(dataclasses.replace(BINDING, provider="other")),
-        identity(dataclasses.replace(BINDING, parameters=(("max_tokens", 11),))),
+        identity(model="fake-2"),
+        identity(provider="other"),
+        identity(params={"max_tokens": 11}),
         identity(prompts=Prompts("v2", TEMPLATES)),
         identity(mode="enum"),
     }

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from fake_model import FakeModel, draw, reply
+from fake_model import CONFIG, FakeModel, draw, reply
 
 from lunguage_assets.judges.ask import Asker, NothingReadable
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
@@ -67,7 +67,10 @@ def pairs(count: int) -> list[ComparisonQuestion]:
 
 
 def judge_of(ledger: Ledger, model: FakeModel, **options: Any) -> ModelJudge:
-    asker = Asker("one", model, ledger, Limits(in_flight=8, backoff_s=0.001))
+    changes: dict[str, Any] = {"limits": Limits(in_flight=8, backoff_s=0.001)}
+    for name, default in {"order": "one", "let_in": ""}.items():
+        changes[name] = options.pop(name, default)
+    asker = Asker("one", CONFIG.model_copy(update=changes), model, ledger)
     return ModelJudge(asker, PROMPTS, **options)
 
 

@@ -11,16 +11,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.requests import (
-    ModelBinding,
-    Prompt,
-    ProviderFailure,
-    Reply,
-    Request,
-    request_key,
-)
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
+from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
-BINDING = ModelBinding("fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
+CONFIG = LLMJudgeConfig(
+    provider="openai", model="fake-1", params={"max_tokens": 10, "temperature": 1}
+)
 LABELS = ("sentence_1", "sentence_2")
 FAILURES = (
     "rate_limited",
@@ -69,13 +65,11 @@ class FakeModel:
         *,
         latency: float = 0.0,
         answer: Callable[[Request, int], Reply | ProviderFailure | None] | None = None,
-        binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
         self._failing = failing
         self._latency = latency
         self._answer = answer
-        self.binding = binding
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
@@ -90,7 +84,7 @@ class FakeModel:
         return sum(self.sent.values())
 
     async def answer(self, request: Request) -> Reply:
-        key = request_key(self.binding, request)
+        key = CONFIG.key_of(request)
         self.sent[key] += 1
         occurrence = self.sent[key]
         if self._log is not None:

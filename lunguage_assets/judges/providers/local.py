@@ -58,7 +58,6 @@ class LocalProvider:
                 f"judge {key!r}: found no folder {config.model}; expected one with the "
                 "model's files, a .gguf file, or a name on the hub."
             )
-        self.binding = config.binding
         self._config = config
         self._parameters = GenerationParameters.model_validate(config.params)
         self._waiting: list[_Waiting] = []

@@ -86,7 +86,7 @@ class SdkProvider(ABC):
         self, key: str, config: LLMJudgeConfig, environ: Mapping[str, str]
     ) -> None:
         self.sdk = import_sdk(key, self.module)
-        self.binding = config.binding
+        self.config = config
         self.endpoint = resolve_endpoint(key, config, environ)
         self.parameters: dict[str, Any] = dict(config.params)
         self.timeout_s = config.limits.timeout_s
@@ -124,7 +124,7 @@ class SdkProvider(ABC):
         except Exception as error:
             if getattr(error, "code", None) == _FILTERED_CODE:
                 # Azure may bill a prompt that it filters.
-                return Reply("", self.binding.model, 0, 0, refused=True)
+                return Reply("", self.config.model, 0, 0, refused=True)
             failure = failure_of(error, address, self.endpoint.key_source)
         # Raised outside the handler: neither its cause nor its context is the SDK's
         # exception, with the prompt.
@@ -167,7 +167,7 @@ class OpenAIProvider(SdkProvider):
             "max_retries": 0,
             "http_client": http,
         }
-        if self.binding.provider == "azure-openai":
+        if self.config.provider == "azure-openai":
             return self.sdk.AsyncAzureOpenAI(
                 azure_endpoint=self.endpoint.base_url,
                 api_version=self.endpoint.api_version,
@@ -192,13 +192,13 @@ class OpenAIProvider(SdkProvider):
         if schema is not None and OWN_CONSTRAINTS.isdisjoint(body):
             named = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        if self.binding.provider == "openai":
+        if self.config.provider == "openai":
             # OpenAI may keep completions unless told not to.
             body.setdefault("store", False)
         # By `extra_body` parameters go out as they are, those too that are newer than
         # the SDK.
         return await self._client.chat.completions.create(
-            model=self.binding.model, messages=messages, extra_body=body
+            model=self.config.model, messages=messages, extra_body=body
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:
@@ -266,7 +266,7 @@ class AnthropicProvider(SdkProvider):
             config = body.get("output_config", {})
             body["output_config"] = {**config, "format": output_format}
         return await self._client.messages.create(
-            model=self.binding.model,
+            model=self.config.model,
             system=request.prompt.system,
             messages=[{"role": "user", "content": request.prompt.user}],
             max_tokens=max_tokens,
@@ -322,7 +322,7 @@ class GeminiProvider(SdkProvider):
                 "GenerateContentConfig, or not of its type. Fix the judges file."
             ) from None
         access = {"api_key": self.endpoint.api_key}
-        is_vertex = self.binding.provider == "vertex"
+        is_vertex = self.config.provider == "vertex"
         if is_vertex:
             # It finds Google's application default credentials itself.
             access = {
@@ -342,7 +342,7 @@ class GeminiProvider(SdkProvider):
             fields["response_mime_type"] = "application/json"
             fields["response_json_schema"] = request.answer_schema
         return await self._client.aio.models.generate_content(
-            model=self.binding.model,
+            model=self.config.model,
             contents=request.prompt.user,
             config=self._config.model_copy(update=fields),
         )

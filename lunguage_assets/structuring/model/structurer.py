@@ -26,14 +26,7 @@ from lunguage_assets.judges.configuration import (
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import Prompts, load_prompts
 from lunguage_assets.judges.opening import JudgeContext, open_asker
-from lunguage_assets.judges.requests import (
-    Mode,
-    ModelBinding,
-    Prompt,
-    Request,
-    model_identity,
-    request_key,
-)
+from lunguage_assets.judges.requests import Mode, Prompt, Request
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,
@@ -95,7 +88,7 @@ def open_structurer(
     context = open_context()
     prompts = load_structuring_prompts(context.prompts)
     asker = open_asker(key, judge_config, context)
-    return ModelStructurer(asker, prompts, judge_config.mode)
+    return ModelStructurer(asker, prompts)
 
 
 def structurer_identity(
@@ -122,9 +115,7 @@ def structurer_identity(
             identity += "/" + structurer_identity(second, configuration, prompts)
         return identity
     judge_config = _judge_config(key, configuration)
-    binding = judge_config.binding
-    templates = load_structuring_prompts(prompts)
-    return ModelStructurer.identity_of(binding, templates, judge_config.mode)
+    return ModelStructurer.identity_of(judge_config, load_structuring_prompts(prompts))
 
 
 def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
@@ -180,34 +171,28 @@ class ModelStructurer:
     Args:
         asker: that asks the model.
         prompts: the templates.
-        mode: how answers are asked for.
     """
 
-    def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
+    def __init__(self, asker: Asker, prompts: Prompts) -> None:
         self.key = asker.key
-        self.identity = self.identity_of(asker.binding, prompts, mode)
+        self.identity = self.identity_of(asker.config, prompts)
         self._asker = asker
         self._prompts = prompts
-        self._mode = mode
+        self._mode = asker.config.mode
 
     @staticmethod
-    def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
+    def identity_of(config: LLMJudgeConfig, prompts: Prompts) -> str:
         """Name all in a ledger key but the report, and the rules of grounding.
 
         Args:
-            binding: of the model.
+            config: table of the model.
             prompts: the templates.
-            mode: how answers are asked for.
         """
         # An empty question stands for any: its key has the model, the templates and the
         # mode. The rest is what turns an answer into rows.
-        blank = structuring_request(Prompt("", "", prompts.version), mode)
-        rules = [
-            request_key(binding, blank),
-            grounding.VERSION,
-            LONGEST_REPORT,
-        ]
-        return model_identity(binding, mode, json.dumps(rules))
+        blank = structuring_request(Prompt("", "", prompts.version), config.mode)
+        rules = [config.key_of(blank), grounding.VERSION, LONGEST_REPORT]
+        return config.identity(json.dumps(rules))
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """Give one answer per report, in the reports' order.
