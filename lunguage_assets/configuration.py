@@ -2,7 +2,7 @@
 
 What a caller gives, as the command line does with its options, goes before
 `$LUNGUAGE_...` of the environment (`docs/dagster.md` lists them). It says which
-settings, judges, prompts and ledger hold, and opens judges with them. The options of
+settings, judges, prompts and ledger hold. The options of
 the method are in `settings`, the judges file in `judges.configuration`, and Dagster's
 wrapping in `orchestration.resources`.
 """
@@ -35,12 +35,8 @@ from lunguage_assets.workspace.home import Home
 # The ledger's SQLAlchemy and what opens judges are imported when they are needed:
 # commands such as `lunguage batches` do without them, and would take a third longer.
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lunguage_assets.judges.ledger import Ledger
     from lunguage_assets.judges.opening import JudgeContext
-    from lunguage_assets.judges.protocol import Judge
-    from lunguage_assets.structuring.contract import Structurer
 
 
 def _home_at(folder: Home | Path | str) -> Home:
@@ -182,48 +178,6 @@ class Configuration(BaseSettings):
             prompts=self.prompts,
             progress=progress,
             is_position_drawn=self.settings.explicit.position == "coin",
-        )
-
-    def open_judge(
-        self, key: str, progress: Callable[[Progress], None] = announce
-    ) -> Judge:
-        """Open a judge of the judges file, ready to be asked about this corpus.
-
-        Args:
-            key: of the judge in the judges file.
-            progress: is told what every recorded attempt adds.
-
-        Raises:
-            ConfigurationError: no such judge, or unusable prompt templates.
-        """
-        from lunguage_assets.explicit.open_judges import open_judge
-
-        return open_judge(key, self.judges, self.judge_context(progress))
-
-    def open_structurer(
-        self,
-        key: str,
-        terms: pd.DataFrame,
-        progress: Callable[[Progress], None] = announce,
-    ) -> Structurer:
-        """Open a structurer for raw reports.
-
-        Args:
-            key: `rules`, or a language model of the judges file.
-            terms: a `TERMS` frame, the vocabulary of the reports.
-            progress: is told what every recorded attempt adds.
-
-        Raises:
-            ConfigurationError: no such structurer, or unusable prompt templates.
-        """
-        from lunguage_assets.structuring.model.structurer import open_structurer
-
-        return open_structurer(
-            key,
-            self.judges,
-            terms,
-            lambda: self.judge_context(progress),
-            self.home.assertion_file,
         )
 
 

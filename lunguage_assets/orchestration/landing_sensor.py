@@ -96,8 +96,6 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         for batch in home.registered()
         if batch.number > last_number and batch.key in landed_keys
     ]
-    if not new_batches:
-        return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
     run_requests = [
         dg.RunRequest(
             # With the number: a batch that was removed and registered again is new.
@@ -108,8 +106,10 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         for batch in new_batches
     ]
     keys = [batch.key for batch in new_batches]
+    numbers = [batch.number for batch in new_batches]
     return dg.SensorResult(
         run_requests=run_requests,
+        skip_reason=None if new_batches else skip_reason,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request(keys)],
-        cursor=str(new_batches[-1].number),
+        cursor=str(max(numbers, default=last_number)),
     )

@@ -13,7 +13,6 @@ import dagster as dg
 
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.home import Home
 
 BATCH = "report_batch"
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
@@ -102,13 +101,3 @@ def keys_of(table: str, partition: str) -> tuple[str, ...]:
         zip(sorted(dimensions), str(partition).split("|"), strict=True)
     )
     return tuple(key_by_dimension[dimension] for dimension in dimensions)
-
-
-def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
-    """Take the partitions of removed batches out of an instance."""
-    registered = {batch.key for batch in home.registered()}
-    removed = {removal.key for removal in home.removed()} - registered
-    if not removed:  # asking the instance waits for its database
-        return
-    for key in removed.intersection(instance.get_dynamic_partitions(BATCH)):
-        instance.delete_dynamic_partition(BATCH, key)

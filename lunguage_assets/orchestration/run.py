@@ -32,7 +32,6 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import (
     BATCH,
-    forget_removed,
     partition_key,
 )
 from lunguage_assets.orchestration.run_plan import Stage, plan
@@ -120,8 +119,6 @@ class Runner:
         registered = [batch.key for batch in self._home.registered()]
         # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
-        # Else the UI would offer to make tables of a batch that is gone.
-        forget_removed(self._instance, self._home)
         observe(self._instance, self._configuration)
 
     def run(

@@ -51,6 +51,7 @@ from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
 from lunguage_assets.structuring.model.second_reader import SecondReader
+from lunguage_assets.structuring.model.structurer import open_structurer
 from lunguage_assets.structuring.rows import (
     StructuredTables,
     read_reports,
@@ -138,8 +139,12 @@ def text_assets(
         delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
         spending = Spending(context, pool)
-        structurer = configuration.open_structurer(
-            keys["structurer"], terms, spending.note
+        structurer = open_structurer(
+            keys["structurer"],
+            configuration.judges,
+            terms,
+            lambda: configuration.judge_context(spending.note),
+            configuration.home.assertion_file,
         )
         reports = (report_texts, report_sentences)
         if keys["structurer"] == RULES:

@@ -19,6 +19,7 @@ from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
 )
 from lunguage_assets.explicit.hedges import load_corrections, review_queue
+from lunguage_assets.explicit.open_judges import open_judge
 from lunguage_assets.explicit.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.explicit.vocabulary import (
@@ -152,7 +153,8 @@ def _hedge_assets(
         if home.batch(keys["report_batch"]).kind == "text":
             require_known_rows(home, findings)
         spending = Spending(context, pool)
-        judge = configuration.open_judge(keys["judge"], spending.note)
+        around = configuration.judge_context(spending.note)
+        judge = open_judge(keys["judge"], configuration.judges, around)
         corrections = load_corrections(home.corrections_file)
         phrases = extract_hedge_phrases(findings, judge, corrections)
         queue = home.review_queue(keys["judge"], keys["report_batch"])
@@ -242,7 +244,8 @@ def _rating_assets(
         retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
         require_anchor_phrases(configuration, retained)
         spending = Spending(context, pool)
-        judge = configuration.open_judge(context.partition_key, spending.note)
+        around = configuration.judge_context(spending.note)
+        judge = open_judge(context.partition_key, configuration.judges, around)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
         yield from stored(
             configuration,
@@ -368,10 +371,9 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
         valid = without_invalid(inputs)
         spending = Spending(context, pool)
-        panel = [
-            configuration.open_judge(judge, spending.note)
-            for judge in configuration.judges.members(ranker)
-        ]
+        judges = configuration.judges
+        around = configuration.judge_context(spending.note)
+        panel = [open_judge(key, judges, around) for key in judges.members(ranker)]
         fits = fit_pairs(
             valid["findings"],
             valid["hedge_phrases"],
