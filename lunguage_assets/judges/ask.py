@@ -24,12 +24,7 @@ from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.budget import (
-    Budget,
-    BudgetExceeded,
-    estimated_input_tokens,
-    output_limit,
-)
+from lunguage_assets.judges.budget import Budget, BudgetExceeded, most_usd
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Flaw, Ledger, Settled
 from lunguage_assets.judges.progress import Progress, announce
@@ -358,7 +353,8 @@ class Asker:
         """
         request = batch.requests[key]
         attempt = Attempt(key, self.key, request.task, self.config.model)
-        worst_usd = self._worst_usd(request)
+        price = self.config.price
+        worst_usd = most_usd(self.config, request.prompt)
         no_reply: ProviderFailure | None = None
         async with self._limiter.turn():
             self._budget.begin(self.key, worst_usd)
@@ -366,7 +362,9 @@ class Asker:
             cost_usd: float | None = 0.0
             try:
                 reply = await self._provider.answer(request)
-                cost_usd = self._cost(reply)
+                cost_usd = None
+                if price is not None and reply.input_tokens:
+                    cost_usd = price.cost(reply.input_tokens, reply.output_tokens)
                 attempt = self._replied(attempt, reply, batch.parse)
             except ProviderFailure as failure:
                 no_reply = failure
@@ -379,21 +377,6 @@ class Asker:
                 self._budget.end(worst_usd, cost_usd)
         await self._record(batch, replace(attempt, cost_usd=cost_usd))
         return no_reply
-
-    def _worst_usd(self, request: Request) -> float | None:
-        """Compute the most that a call can cost; None: unknown."""
-        most_output_tokens = output_limit(self.config.params)
-        price = self.config.price
-        if price is None or most_output_tokens is None:
-            return None
-        return price.cost(estimated_input_tokens(request.prompt), most_output_tokens)
-
-    def _cost(self, reply: Reply) -> float | None:
-        """Compute what a reply cost; None: unknown."""
-        price = self.config.price
-        if price is None or not reply.input_tokens:
-            return None
-        return price.cost(reply.input_tokens, reply.output_tokens)
 
     def _replied(self, attempt: Attempt, reply: Reply, parse: Parse[object]) -> Attempt:
         """Complete a call by the reply that came."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.requests import Prompt
 
 # Commands that ask nobody read a configuration too, and need no database for it.
@@ -51,6 +52,14 @@ def output_limit(parameters: Mapping[str, Any]) -> int | None:
         if type(parameters.get(name)) is int:
             return int(parameters[name])
     return None
+
+
+def most_usd(config: LLMJudgeConfig, prompt: Prompt) -> float | None:
+    """Compute the most that a call can cost; None: unknown."""
+    most_output_tokens = output_limit(config.params)
+    if config.price is None or most_output_tokens is None:
+        return None
+    return config.price.cost(estimated_input_tokens(prompt), most_output_tokens)
 
 
 def shown_usd(usd: float) -> str:

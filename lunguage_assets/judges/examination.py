@@ -115,19 +115,18 @@ def try_judge(
     except LunguageError as error:
         return [Diagnosis("refusal", str(error))]
     verdict = Diagnosis("ok", f"judge {key!r}: {trial.verdict}")
-    if not trial.is_passed:
+    if not trial.is_passed and config.let_in:
+        message = f"{verdict.message}. It gives no p unless let in: {config.let_in}"
+        verdict = Diagnosis("warning", message)
+    elif not trial.is_passed:
         verdict = Diagnosis("refusal", f"{verdict.message}. It gives no p")
-        if config.let_in:
-            let_in = f"{verdict.message} unless let in, as here: {config.let_in}"
-            verdict = Diagnosis("warning", let_in)
     wrong = [
         Diagnosis(
             "warning",
             f"judge {key!r}: {question.sentence_1!r} is surer than "
-            f"{question.sentence_2!r}; answered {pair.first.value or 'invalid'}, and "
-            f"{pair.turned.value or 'invalid'} in the other order",
+            f"{question.sentence_2!r}; answered {pair.choices[0]}, and "
+            f"{pair.choices[1]} in the other order",
         )
         for question, pair in trial.wrong
-        if pair.turned is not None
     ]
     return [verdict, *wrong]

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -38,18 +37,6 @@ ModelProvider = Literal[
     "transformers",
     "vertex",
 ]
-
-_NOT_PARAMETERS = frozenset(
-    {
-        "model", "messages", "contents", "system", "system_instruction", "stream", "n",
-        "candidate_count", "tools", "response_mime_type", "response_schema",
-        "response_json_schema", "http_options", "extra_body", "extra_headers",
-        "api_key", "timeout",
-    }
-)  # fmt: skip
-"""Fields of a request that are set for every judge, or that would bring several
-answers, or none in text.
-"""
 
 OWN_CONSTRAINTS = frozenset(
     {"response_format", "structured_outputs", "guided_choice", "grammar"}
@@ -168,18 +155,6 @@ def unusable_address(base_url: str) -> str:
     return ""
 
 
-def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    reserved = sorted(_NOT_PARAMETERS & params.keys())
-    if reserved:
-        raise ValueError(
-            f"{reserved[0]!r} is not a parameter; expected only how the model draws "
-            "its answer"
-        )
-    return params
-
-
-Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
-
 _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
@@ -189,9 +164,7 @@ class LLMJudgeConfig(TomlTable):
     provider: ModelProvider
     model: str = Field(pattern=r"^\S(.*\S)?$")
     description: str = ""
-    params: Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)] = (
-        Field(default_factory=dict)
-    )
+    params: dict[str, JsonValue] = Field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     mode: Mode = "text"
     order: Order | None = None
@@ -346,14 +319,9 @@ def _number(text: str) -> float | int:
 
 def bound_to(config: JudgeConfig) -> dict[str, Any]:
     """Describe what answers under a judge's key, for a person who compares releases."""
-    if not isinstance(config, LLMJudgeConfig):
-        return {"provider": config.provider}
-    described = {
-        "provider": config.provider,
-        "model": config.model,
-        "mode": config.mode,
-        "order": config.asked_order,
-        "parameters": config.deciding_parameters,
-        "let_in": config.let_in,
-    }
+    described: dict[str, Any] = {"provider": config.provider}
+    if isinstance(config, LLMJudgeConfig):
+        described |= config.model_dump(include={"model", "mode", "let_in"})
+        described["order"] = config.asked_order
+        described["parameters"] = config.deciding_parameters
     return {name: value for name, value in described.items() if value}

@@ -106,10 +106,13 @@ def ask_panel(
     """
     if sum(map(bool, questions)) < 2:
         # Most rounds of offline judges ask one: it needs no threads.
-        return list(map(_ask, panel, questions))
+        return [
+            judge.compare(own_questions)
+            for judge, own_questions in zip(panel, questions, strict=True)
+        ]
     with ThreadPoolExecutor(len(panel), thread_name_prefix="panel") as threads:
         futures = [
-            threads.submit(_ask, judge, own_questions)
+            threads.submit(judge.compare, own_questions)
             for judge, own_questions in zip(panel, questions, strict=True)
         ]
         try:
@@ -120,9 +123,3 @@ def ask_panel(
                 getattr(judge, "interrupt", lambda: None)()
             raise
     return [future.result() for future in futures]
-
-
-def _ask(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-    if not questions:
-        return []
-    return judge.compare(questions)

@@ -60,6 +60,12 @@ class AnsweredPair(NamedTuple):
     turned: Answered[Choice] | None
 
     @property
+    def choices(self) -> list[Choice]:
+        """What was chosen, as shown: first as asked, then turned."""
+        answers = [answer for answer in self if answer is not None]
+        return [answer.value or "invalid" for answer in answers]
+
+    @property
     def margin(self) -> float | None:
         """How much likelier the first sentence is, by both orders; None: unknown."""
         turned = None if self.turned is None else self.turned.margin
@@ -73,9 +79,9 @@ class AnsweredPair(NamedTuple):
         # Equal margins say nothing: then the answers decide, as without margins.
         if self.margin:
             return "sentence_1" if self.margin > 0 else "sentence_2"
+        first, *turned = self.choices
         # Unequal answers are a draw, and a draw is no match.
-        is_draw = self.turned and self.turned.value in (self.first.value, None)
-        return "invalid" if is_draw else self.first.value or "invalid"
+        return "invalid" if turned in ([first], ["invalid"]) else first
 
 
 def answered_pairs(
@@ -107,9 +113,8 @@ def swapped(question: ComparisonQuestion) -> ComparisonQuestion:
 def counted(judge: str, pairs: Iterable[AnsweredPair]) -> Progress:
     """Count a judge's answers by position, and those that agree in both orders."""
     answers = Progress(judge)
-    for first, turned in pairs:
-        values = [first.value, turned.value if turned is not None else None]
-        choices = [choice for choice in values if choice is not None]
+    for pair in pairs:
+        choices = [choice for choice in pair.choices if choice != "invalid"]
         is_pair = len(choices) == 2
         answers += Progress(
             judge,

@@ -114,7 +114,6 @@ WRONG_TABLES = [
     ('"credentialed"', '"public"', "judges.gpt.openai.allowed_data.1", "'synthetic' or 'credentialed'"),
     ('"GROUP_KEY"', '"sk-123abc"', "judges.gpt.openai.api_key_env", "match pattern"),
     ('model = "gpt-x"', 'model = "gpt-x "', "judges.gpt.openai.model", "match pattern"),
-    ("temperature = 1.0", "n = 4", "judges.gpt.openai.params", "'n' is not a parameter"),
     ("temperature = 1.0", "x = nan", "judges.gpt.openai.params", "finite number"),
     ('provider = "openai"', "", "judges.gpt", "'provider'"),
     ('provider = "openai"', 'provider = "openai"\ndescripton = "x"', "judges.gpt.openai: key 'descripton' is not",

@@ -99,13 +99,12 @@ class LocalProvider:
         batch = alike[: self._config.batch_size]
         self._waiting = [it for it in self._waiting if it not in batch]
         texts = [waiting.text for waiting in batch]
-        name = self._config.model
         try:
             if labels:
-                replies = await asyncio.to_thread(model.choose, texts, labels, name)
+                replies = await asyncio.to_thread(model.choose, texts, labels)
             else:
                 replies = await asyncio.to_thread(
-                    model.generate, texts, self._parameters, name
+                    model.generate, texts, self._parameters
                 )
         except Exception as error:
             for waiting in batch:
@@ -121,13 +120,15 @@ class LocalModel:
     Besides GGUF, weights are safetensors only, and no code of the model's own is run.
 
     Args:
+        name: of the model.
         tokenizer: of the model, with a chat template.
         model: a causal language model.
     """
 
-    def __init__(self, tokenizer: Any, model: Any) -> None:
+    def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
         import transformers
 
+        self._name = name
         self._tokenizer = tokenizer
         self._model = model
         ends = getattr(model.generation_config, "eos_token_id", None)
@@ -166,15 +167,12 @@ class LocalModel:
         tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
-    def choose(
-        self, texts: Sequence[str], labels: tuple[str, ...], name: str
-    ) -> list[Reply]:
+    def choose(self, texts: Sequence[str], labels: tuple[str, ...]) -> list[Reply]:
         """Choose the likelier of two labels for each prompt, after one forward pass.
 
         Args:
             texts: of the prompts.
             labels: of which one answers.
-            name: of the model.
         """
         import torch
 
@@ -189,19 +187,18 @@ class LocalModel:
         margins = (logits[:, first[parting]] - logits[:, second[parting]]).tolist()
         lengths = encoded["attention_mask"].sum(dim=1).tolist()
         return [
-            Reply(labels[int(margin < 0)], name, length, 1, margin=margin)
+            Reply(labels[int(margin < 0)], self._name, length, 1, margin=margin)
             for margin, length in zip(margins, lengths, strict=True)
         ]
 
     def generate(
-        self, texts: Sequence[str], parameters: GenerationParameters, name: str
+        self, texts: Sequence[str], parameters: GenerationParameters
     ) -> list[Reply]:
         """Write an answer to each prompt.
 
         Args:
             texts: of the prompts.
             parameters: of generation.
-            name: of the model.
         """
         import torch
 
@@ -220,7 +217,7 @@ class LocalModel:
         decoded = self._tokenizer.batch_decode(answers, skip_special_tokens=True)
         lengths = encoded["attention_mask"].sum(dim=1).tolist()
         return [
-            Reply(text, name, length, len(self.tokens(text)) + 1)
+            Reply(text, self._name, length, len(self.tokens(text)) + 1)
             for text, length in zip(decoded, lengths, strict=True)
         ]
 
@@ -275,4 +272,4 @@ def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalMode
             "file, or a name on the hub that this machine can reach, or has in its "
             "cache; a gated model needs its licence accepted and HF_TOKEN."
         )
-    return LocalModel(tokenizer, model)
+    return LocalModel(name, tokenizer, model)
