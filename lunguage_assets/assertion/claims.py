@@ -165,7 +165,7 @@ def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         near = reversed(units[max(0, at - NEAR) : at])
         return [unit for unit in near if unit.kind in ("finding", "abnormal")][:1]
     if cue.kind == "negated before" or _is_answer(units, at):
-        return _with_sign(units, list_before(units, at))
+        return list_before(units, at)
     return list_behind(units, at)
 
 
@@ -204,7 +204,7 @@ def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     is_adjective = is_first and behind is not None and behind.kind == "finding"
     gone: list[TaggedToken] = []
     if direction != "behind" and not is_adjective:
-        gone = _with_sign(units, list_before(units, at))
+        gone = list_before(units, at)
     if not gone and direction != "before":
         gone = list_behind(units, at)
     is_exchanged = bool(gone) and end.is_cue("ended.exchanged_for")
@@ -213,28 +213,6 @@ def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         end.has_spoken = True
         return []
     return gone
-
-
-def _with_sign(
-    units: list[TaggedToken], reached: list[TaggedToken]
-) -> list[TaggedToken]:
-    """Add the sign that it explains: "the opacity concerning for edema has cleared".
-
-    Args:
-        units: of the sentence.
-        reached: what is denied or has gone, the nearest first.
-    """
-    first = units.index(reached[-1]) if reached else 0
-    is_explained = False
-    for unit in reversed(units[max(0, first - NEAR) : first]):
-        if unit.kind == "finding":
-            return [*reached, unit] if is_explained else reached
-        is_explained = is_explained or unit.kind in ("hedged", "link")
-        # "The opacity that was concerning for edema" goes on at "that was".
-        is_end = unit.kind in ("break", "comma", "and", "copula", "negated", "with")
-        if is_end and unit.form not in WORDS["that_was"]:
-            break
-    return reached
 
 
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:

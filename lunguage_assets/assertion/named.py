@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from lunguage_assets.assertion.lists import finding_beside
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.tokens import MASK
 from lunguage_assets.assertion.units import (
     Edge,
     TaggedToken,
-    kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import bundled_vocabulary
 
@@ -30,10 +28,8 @@ _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_
 """Cues that set one finding against another."""
 _DENYING = ("negated", "doubted", "mimic", "reservation")
 _HEDGING = ("hedged", "hedged before", "alternative")
-_LONGEST_CHAIN = 3
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""
-_END_OF_PLACES = ("break", "comma", "copula", "preposition", "seen", "negated before")
 _BEFORE_DESCRIPTION = ("break", "copula", "negated", "negated before", "ended")
 """Before what describes a finding that no cue before it denies."""
 
@@ -128,25 +124,14 @@ def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
 
 def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     """Yield what reaches the mentions, and what prefers them to something else."""
-    begins = [unit.begin for unit in units]
     for at in mentions:
-        for edge in units[at].edges:
-            yield edge
-            if edge.category == "hedged":
-                yield from _hedges_before(units, bisect_left(begins, edge.begin))
+        yield from units[at].edges
         if not units[at].negation:
             yield from _preferring(units, at)
-    for at, unit in enumerate(units):
-        if unit.kind == "alternative" and _joins_named(units, at):
-            # "Crowded vessels or <finding>": what else it may be is in no word list.
-            yield unit.edge_as("alternative")
-
-
-def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[Edge]:
-    """Yield what is said of a hedge: the first of "possibly consistent with"."""
-    before = reversed(units[max(0, at - _LONGEST_CHAIN) : at])
-    for unit in takewhile(lambda unit: unit.kind == "hedged", before):
-        yield unit.edge_as("hedged")
+    if any(not units[at].negation for at in mentions):
+        # "Crowded vessels or <finding>": what else it may be is in no word list.
+        joints = (unit for unit in units if unit.kind == "alternative")
+        yield from (joint.edge_as("alternative") for joint in joints)
 
 
 def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
@@ -158,18 +143,6 @@ def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
         unit for unit in behind if unit.cue is not None and unit.cue.id in _CONTRASTS
     ]
     yield from (unit.edge_as(PREFERRED) for unit in contrasts[:1])
-
-
-def _joins_named(units: list[TaggedToken], at: int) -> bool:
-    """Whether a joint of alternatives stands beside a mention that is not denied."""
-    # "<finding> at the left apex or base": the joint is one of places.
-    if kind_beyond(units[at + 1 : at + _NEAR], ("place",)) in ("", *_END_OF_PLACES):
-        return False
-    findings = (finding_beside(units, at, -1), finding_beside(units, at, 1))
-    return any(
-        finding is not None and not finding.negation and finding.name == MASK
-        for finding in findings
-    )
 
 
 def denials_of(sentence: str, finding: str) -> list[NamedDenial]:

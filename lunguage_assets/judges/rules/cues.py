@@ -23,7 +23,7 @@ from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 from lunguage_assets.packaged_data import read_as, resource
 
-VERSION = "5"
+VERSION = "6"
 """Part of the judge's identity: raise it with every change that changes an answer."""
 
 _PREFERRED = 0.8
@@ -31,8 +31,8 @@ _DISMISSED = -4.0
 """Of the two findings of a contrast ("X rather than Y")."""
 _MOST_OF_DOUBT = -2.0
 """The most that a doubt leaves, whatever its words: "a small likelihood of"."""
-_SHARE_OF_FARTHER = 0.6
-"""What the words of cues other than the nearest hedge count."""
+_SHARE_OF_JOINTS = 0.6
+"""What the words that join a finding to alternatives count."""
 
 
 class WordWeights(BaseModel, extra="forbid"):
@@ -109,9 +109,7 @@ class CuesJudge(RuleJudge):
             it.
         """
         scope = scope_of(masked_sentence, self._table)
-        hedges = (*scope.chain, *scope.farther, *scope.joints)
-        is_known = any(self._is_known(hedge) for hedge in hedges)
-        if not scope.is_preferred and not is_known:
+        if not (scope.is_preferred or scope.hedges or scope.joints):
             return None
         evidence = self._evidence_of_hedges(scope)
         if scope.denials:
@@ -128,18 +126,13 @@ class CuesJudge(RuleJudge):
         return round(sum(evidence), 9)
 
     def _evidence_of_hedges(self, scope: Scope) -> list[float]:
-        """Weigh the hedges of a finding: those that are farther count less."""
+        """Weigh the hedges of a finding, and what joins it to alternatives."""
         # "Could be consistent with" is no surer than "could be".
-        pairs = pairwise(scope.chain)
+        pairs = pairwise(scope.hedges)
         stronger = [max(pair, key=self._belief) for pair in pairs]
-        chain = [hedge for hedge in scope.chain if hedge not in stronger]
-        nearest = [self._belief(hedge) for hedge in chain]
-        farther = [self._belief(hedge) for hedge in (*scope.farther, *scope.joints)]
-        return [*nearest, *(_SHARE_OF_FARTHER * weight for weight in farther)]
-
-    def _is_known(self, hedge: Hedging) -> bool:
-        is_belief = not self._weights.cues.keys().isdisjoint(hedge.words)
-        return is_belief or hedge.is_doubt
+        hedges = [hedge for hedge in scope.hedges if hedge not in stronger]
+        joints = [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
+        return [*map(self._belief, hedges), *joints]
 
     def _belief(self, hedge: Hedging) -> float:
         """Weigh a hedge's words; a doubt never speaks for presence."""

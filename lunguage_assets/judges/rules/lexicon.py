@@ -24,7 +24,7 @@ from lunguage_assets.judges.rules.phrases import PhraseTable
 from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
 from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
-VERSION = "5"
+VERSION = "6"
 """Part of the judge's identity: raise it with every change that changes an answer."""
 
 _MAX_SHIFT = 5.0
@@ -86,7 +86,7 @@ class LexiconJudge(RuleJudge):
 
     def _score_of_hedges(self, scope: Scope) -> float | None:
         """Score the hedges of a finding, without its context."""
-        hedge_scores = self._scores_of(scope.chain)
+        hedge_scores = self._scores_of(scope.hedges)
         joint_scores = self._scores_of(scope.joints)
         if hedge_scores:
             # "Could be consistent with": the weaker one wins.

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from lunguage_assets.assertion.named import PREFERRED, GoverningCue, governing_cues
 from lunguage_assets.caches import remembered
-from lunguage_assets.judges.protocol import MASK
 from lunguage_assets.judges.rules.phrases import (
     Phrase,
     PhraseTable,
@@ -25,17 +24,14 @@ DOUBTING = ("doubted", "mimic", "reservation")
 may be missed".
 """
 _ROLES = {
-    **dict.fromkeys(("hedged", "setting", "question", *DOUBTING), "hedge"),
+    **dict.fromkeys(("hedged", "question", *DOUBTING), "hedge"),
+    "setting": "setting",
     "alternative": "joint",
     "negated": "negated",
     "ended": "ended",
     PREFERRED: "preferred",
 }
 """Category of a cue -> what it does to the finding; others do nothing."""
-_MAX_WORDS_BESIDE = 3
-"""Words between a mention and a phrase that no cue of the engine explains."""
-_CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
-
 _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
 
@@ -68,9 +64,7 @@ class Scope(NamedTuple):
     """How a sentence hedges its masked finding.
 
     Attributes:
-        chain: the nearest hedge, and those next to it ("could possibly represent"), in
-            the order of the text.
-        farther: other hedges of the finding.
+        hedges: of the finding ("could possibly represent"), in the order of the text.
         joints: what joins it to alternatives.
         denials: what denies it.
         is_preferred: whether another finding is dismissed for it ("<finding> rather
@@ -78,8 +72,7 @@ class Scope(NamedTuple):
         context: words of its clauses, outside of its hedges.
     """
 
-    chain: Sequence[Hedging]
-    farther: Sequence[Hedging]
+    hedges: Sequence[Hedging]
     joints: Sequence[Hedging]
     denials: Sequence[Hedging]
     is_preferred: bool
@@ -95,20 +88,27 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     for cue in finding.cues:
         role = _ROLES.get(cue.category, "")
         cues_by_role[role].append(_hedging(cue, phrases, words))
-    hedges = cues_by_role["hedge"]
+    # "Maybe edema in the right setting": the setting hedges what nothing else does.
+    hedges = cues_by_role["hedge"] or cues_by_role["setting"]
     joints = cues_by_role["joint"]
     denials = cues_by_role["negated"] + cues_by_role["ended"]
     is_preferred = bool(cues_by_role["preferred"])
     if not (hedges or joints or is_preferred or cues_by_role["negated"]):
         hedges = [
+            # Whoever asks knows that it is doubted: "<finding> appears improved".
             _hedging(GoverningCue("", *phrase[1:], "hedged", 1), [phrase], words)
-            for phrase in phrases
-            if _is_beside(phrase, finding.mentions, words)
+            for clause in finding.clauses
+            for phrase in within(phrases, *clause)
         ]
-    chain = _chain(hedges, words)
-    farther = [hedge for hedge in hedges if hedge not in chain]
+    if hedges:
+        # "The possibility of <finding> should be considered": the nearest, and those on
+        # its side ("could possibly represent").
+        mention = finding.mentions[0][0]
+        is_before = hedges[0].begin < mention
+        hedges = [hedge for hedge in hedges if (hedge.begin < mention) == is_before]
+        hedges.sort(key=lambda hedge: hedge.begin)
     context = _words_outside([*hedges, *joints], finding.clauses, words)
-    return Scope(chain, farther, joints, denials, is_preferred, context)
+    return Scope(hedges, joints, denials, is_preferred, context)
 
 
 def _words_outside(
@@ -128,12 +128,12 @@ def _words_outside(
 
 
 def hedge_phrases(masked_sentence: str, table: PhraseTable) -> tuple[str, ...]:
-    """Name the nearest hedges of the masked finding, and what joins it to alternatives.
+    """Name the hedges of the masked finding, and what joins it to alternatives.
 
     Where no phrase of the judge is among them, the words of the cues themselves.
     """
     scope = scope_of(masked_sentence, table)
-    hedges = (*scope.chain, *scope.joints)
+    hedges = (*scope.hedges, *scope.joints)
     phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
     cues = [Phrase(" ".join(it.words), it.begin, it.end) for it in hedges]
     return distinct_texts(phrases or cues)
@@ -156,32 +156,3 @@ def _hedging(
     return Hedging(
         cue.cue, cue.category, cue.begin, cue.end, words_of_cue, tuple(inside)
     )
-
-
-def _chain(hedges: Sequence[Hedging], words: Sequence[Phrase]) -> Sequence[Hedging]:
-    """Take the nearest hedge, which is the first, and those that touch it."""
-    chains: list[list[Hedging]] = [[]]
-    for hedge in sorted(hedges, key=lambda hedge: hedge.begin):
-        if chains[-1] and not _touch(words, chains[-1][-1].end, hedge.begin, 1):
-            chains.append([])
-        chains[-1].append(hedge)
-    return next((chain for chain in chains if hedges and hedges[0] in chain), [])
-
-
-def _touch(words: Sequence[Phrase], begin: int, end: int, max_words: int) -> bool:
-    """Whether few words stand between, and no joint, break or finding."""
-    between = [word.text for word in within(words, begin, max(begin, end))]
-    return len(between) <= max_words and _CHAIN_BREAKS.isdisjoint(between)
-
-
-def _is_beside(
-    phrase: Phrase, mentions: Sequence[tuple[int, int]], words: Sequence[Phrase]
-) -> bool:
-    """Whether a phrase stands beside a mention, where the engine finds no hedge.
-
-    Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding>
-    appears improved".
-    """
-    # Of the two ends of a gap the first is the nearer end of whichever comes first.
-    gaps = [(min(phrase.end, end), max(phrase.begin, begin)) for begin, end in mentions]
-    return any(_touch(words, *gap, _MAX_WORDS_BESIDE) for gap in gaps)

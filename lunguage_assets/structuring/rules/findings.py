@@ -6,12 +6,11 @@ before "may represent" supports, a side before "and" has the same finding.
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.units import DEVICE, JOINTS, TaggedToken
+from lunguage_assets.assertion.units import JOINTS, TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import MentionDraft, read_as_course
 from lunguage_assets.structuring.rules.locations import (
-    are_sides,
     with_noun_behind,
     with_side_before,
 )
@@ -106,8 +105,7 @@ def _same_finding_before(
         # "Moderate right and small left effusions". Of "right and left lower lobe" the
         # noun belongs to both.
         side = clause.topic
-        shared_noun = first.locations[1:] if are_sides(side) else []
-        locations = with_noun_behind([*side, *shared_noun], first.locations)
+        locations = with_noun_behind(side, first.locations)
         first.locations = with_side_before(first.locations, side)
     else:
         return None
@@ -149,20 +147,13 @@ def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
 # --- the findings before
 
 
-def may_be_explained(finding: TaggedToken) -> bool:
-    """Whether words behind a finding may say what it is: no device, no complaint."""
-    return finding.code not in ("PATIENT INFO.", DEVICE)
-
-
 def _signs_of(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     """Find what supports the findings of a phrase: "opacity suggesting pneumonia"."""
     lead_kinds = phrase.lead_kinds
     # "Opacity and possible effusion", "with possible effusion": beside each other.
     are_beside = bool(lead_kinds & {"and", "alternative", "with"})
     if lead_kinds & {"link", "hedged"} and not are_beside:
-        return [
-            finding for finding in clause.findings if may_be_explained(finding.head)
-        ]
+        return clause.findings
     # "Opacity suggesting pneumonia or edema" supports both.
     if clause.findings and phrase.is_joined:
         return clause.findings[-1].signs

@@ -88,7 +88,6 @@ def _locate_findings(
         if phrase.is_beside and finding.has_definite_location:
             is_near_only = True
             continue
-        _leave_topic(clause, finding, locations)
         groups = finding.location_groups
         if phrase.lead_kinds & JOINTS:
             # "In the right base and in the lingula": another row.
@@ -116,24 +115,6 @@ def _findings_at(clause: Clause, lead_kinds: AbstractSet[Kind]) -> list[MentionD
             if not (finding.all_locations or finding.is_device):
                 located.append(finding)
     return [*located, clause.findings[-1]]
-
-
-def _leave_topic(
-    clause: Clause, finding: MentionDraft, locations: list[TaggedToken]
-) -> None:
-    """Leave the topic for a location in words; only its side stays.
-
-    "On the left, there is an opacity in the lower lobe".
-
-    Args:
-        clause: with the topic.
-        finding: that may lie there.
-        locations: words of the other location.
-    """
-    # The very list of the topic: the finding was given no location in words.
-    is_at_topic = finding.locations is clause.topic and not finding.is_device
-    if is_at_topic and any(location.kind == "anatomy" for location in locations):
-        finding.locations = [word for word in finding.locations if is_side(word)]
 
 
 def _is_another_location(
@@ -235,11 +216,6 @@ def with_noun_behind(
     noun = behind[-1].noun
     is_adjective = locations[-1].noun is None and _lies_in_a_side(locations[-1])
     return [*locations, noun] if noun is not None and is_adjective else locations
-
-
-def are_sides(locations: list[TaggedToken]) -> bool:
-    """Whether all of these are a side, without a part of it."""
-    return all(is_side(location) for location in locations)
 
 
 def is_side(location: TaggedToken) -> bool:

@@ -10,11 +10,9 @@ What is done with a phrase stands in the module of what it names: `findings.py`,
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from lunguage_assets.assertion.units import LIMITATION, TaggedToken
-from lunguage_assets.assertion.vocabulary import Kind
+from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.descriptions import take_description
@@ -41,25 +39,18 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     """
     drafts: list[MentionDraft] = []
     clause = Clause()
-    carried_lead: AbstractSet[Kind] = frozenset()
     phrases = [*phrases_of(tokens), END_OF_SENTENCE]
     for led_phrase, following in pairwise(phrases):
         for word in filter(_begins_clause, led_phrase.lead_in):
-            _attach_limitations(drafts, clause)
             clause = clause.behind(word)
         if not led_phrase.tokens:
             continue
-        lead_kinds = carried_lead or led_phrase.lead_kinds
-        carried_lead = frozenset()
+        lead_kinds = led_phrase.lead_kinds
         # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
         if "alternative" in lead_kinds:
             lead_kinds = lead_kinds - {"negated"}
         phrase = led_phrase._replace(lead_kinds=lead_kinds)
-        if phrase.hands_its_lead_to(following):
-            carried_lead = phrase.lead_kinds
-            clause.pending = clause.pending + phrase.tokens
-        else:
-            drafts += _take(clause, phrase, following)
+        drafts += _take(clause, phrase, following)
     # A part of the body of which nothing is said is no mention: "the lungs" alone.
     mentioned = [draft for draft in drafts if draft.is_finding or draft.is_judged]
     _link_open_causes(mentioned)
@@ -90,18 +81,6 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     return take_description(clause, phrase, following)
 
 
-def _attach_limitations(drafts: list[MentionDraft], clause: Clause) -> None:
-    """Give the last statement what limits it: "clear lungs, given patient rotation".
-
-    "The left base cannot be assessed" limits no statement: it is one.
-    """
-    limits = [word for word in clause.pending if word.code == LIMITATION.code]
-    for draft in reversed(drafts):
-        if draft.is_finding or draft.is_described:
-            draft.modifiers = [*draft.modifiers, *limits]
-            return
-
-
 def _link_open_causes(drafts: list[MentionDraft]) -> None:
     """Make what is left open explain the sign before it.
 
@@ -111,7 +90,7 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
     for draft in drafts:
         head = draft.head
         is_cause = head.is_hedged and head.name in WORDS["causes_of_signs"]
-        if sign is not None and is_cause and _stands_alone(draft):
+        if sign is not None and is_cause and not draft.all_locations:
             draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:
             # A sign that is denied needs no cause.
@@ -119,8 +98,3 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
         elif not is_cause and head.code != "PATIENT INFO.":
             # Something else is spoken of; a complaint of the patient changes nothing.
             sign = None
-
-
-def _stands_alone(draft: MentionDraft) -> bool:
-    """Whether it is not denied, and has neither location nor sign of its own."""
-    return not (draft.head.negation or draft.signs or draft.all_locations)

@@ -18,8 +18,6 @@ _CONTENT: frozenset[Kind] = frozenset(
     {"finding", "anatomy", "place", "word", "abnormal", "normal"}
 )
 
-_NAMING: frozenset[Kind] = frozenset({"finding", "anatomy", "place"})
-
 
 class Phrase(NamedTuple):
     """Words that name or describe something, and what leads to them.
@@ -58,17 +56,6 @@ class Phrase(NamedTuple):
     def is_beside(self) -> bool:
         """Whether it names what something lies beside: "overlying the heart"."""
         return bool(self.lead_in) and self.lead_in[-1].form in WORDS["beside"]
-
-    def hands_its_lead_to(self, following: Phrase) -> bool:
-        """Whether its hedge is really one of the finding that is joined to it.
-
-        "May be resolving or new pneumonia".
-        """
-        if not self.lead_kinds or not self.lead_kinds <= {"hedged", "link"}:
-            return False
-        if any(token.kind in _NAMING for token in self.tokens):
-            return False
-        return following.is_joined
 
     @property
     def adds_adjective_and_noun(self) -> bool:
