@@ -109,7 +109,11 @@ class CuesJudge(RuleJudge):
             it.
         """
         scope = scope_of(masked_sentence, self._table)
-        if not (scope.is_preferred or scope.hedges or scope.joints):
+        is_known = any(
+            hedge.is_doubt or not self._weights.cues.keys().isdisjoint(hedge.words)
+            for hedge in (*scope.hedges, *scope.joints)
+        )
+        if not scope.is_preferred and not is_known:
             return None
         evidence = self._evidence_of_hedges(scope)
         if scope.denials:
