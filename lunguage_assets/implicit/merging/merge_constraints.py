@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -20,7 +19,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, BaseModel, Field
 
 from lunguage_assets.assertion.plurals import possible_singulars
-from lunguage_assets.caches import ENTRIES, remembered
+from lunguage_assets.caches import remembered
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.policy import Policy
 from lunguage_assets.implicit.rows import (
@@ -113,11 +112,6 @@ class Blacklist:
             )
         return Blacklist((), self._paper_pairs, inside_words=True)
 
-    def separates(self, first_cell: str, second_cell: str) -> bool:
-        """Whether a pair keeps two cells apart."""
-        first: ExclusionTerms = self.exclusion_terms(first_cell)
-        return first.exclude(self.exclusion_terms(second_cell))
-
     def _find_exclusion_terms(self, text: str) -> ExclusionTerms:
         """Find the listed words of a text, and all that exclude one of them."""
         if self._inside_words:
@@ -144,38 +138,21 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
 
 # Numbers and directions of change
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-# "5 mm", "2 x 3 cm": one quantity each, with its unit at the end.
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:\s?x\s?\d+(?:\.\d+)?)*)\s?(cm\b)?")
+# The unit of "2 x 3 cm" stands at its end, and is that of both numbers.
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:(?=(?:\s?x\s?[\d.]+)*\s?(cm)\b)|)")
 _MM_PER_CM = 10.0
 
 
 @remembered
 def stated_numbers(phrase: str) -> frozenset[float]:
     """Read the numbers of a phrase: of sizes (1 cm is 10 mm), ribs and vertebrae."""
-    numbers: set[float] = set()
-    for quantity, unit in _QUANTITY.findall(phrase.lower()):
-        for number in _NUMBER.findall(quantity):
-            numbers.add(round(float(number) * (_MM_PER_CM if unit else 1.0), 6))
-    return frozenset(numbers)
-
-
-def course(row: Row) -> frozenset[str]:
-    """List the directions of change that a row states; an empty cell states nothing."""
-    return frozenset(name for name in COURSES if getattr(row, name))
+    return frozenset(
+        round(float(number) * (_MM_PER_CM if unit else 1.0), 6)
+        for number, unit in _NUMBER.findall(phrase.lower())
+    )
 
 
 # Rows
-
-
-def linearised(row: Row) -> str:
-    """Write the phrase that is compared: finding, location and clinical attributes."""
-    return _joined(_PHRASED(row))
-
-
-@lru_cache(maxsize=ENTRIES)
-def _joined(cells: tuple[str, ...]) -> str:
-    return collapsed(" ".join(filter(None, cells)))
 
 
 class Wording(NamedTuple):
@@ -199,8 +176,8 @@ class Wording(NamedTuple):
 
 
 def wording_of(row: Row, blacklist: Blacklist) -> Wording:
-    """Read what keeps a row apart from others."""
-    phrase = linearised(row)
+    """Read what keeps a row apart from others; the phrase is linearised (section 2)."""
+    phrase = collapsed(" ".join(filter(None, _PHRASED(row))))
     # The canonical forms say what an abbreviation hides: RUL is right and upper.
     location = ", ".join(row.location_parts)
     terms = blacklist.exclusion_terms(f"{phrase}, {row.name}, {location}")
@@ -208,7 +185,9 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
         return Wording(phrase, terms, numbers=frozenset(), course=frozenset())
     # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
     numbers = stated_numbers(f"{phrase}, {row.placement}")
-    return Wording(phrase, terms, numbers, course(row))
+    # An empty cell states no direction of change.
+    course = frozenset(name for name in COURSES if getattr(row, name))
+    return Wording(phrase, terms, numbers, course)
 
 
 def absorb(survivor: Row, merged: Row) -> None:

@@ -45,21 +45,17 @@ def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]
     compared as one: a study may have thousands.
     """
     for key in sorted(groups):
-        equals: dict[tuple[str, bool], list[Row]] = defaultdict(list)
+        ids_of_equals: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for row in groups[key]:
-            equals[row.status, row.is_generated].append(row)
+            ids_of_equals[row.status, row.is_generated].append(row.finding_id)
         ids_by_conflict: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for first, second in combinations_with_replacement(equals.values(), 2):
+        for first, second in combinations_with_replacement(ids_of_equals, 2):
+            ids = {*ids_of_equals[first], *ids_of_equals[second]}
             # One row alone is no conflict with itself.
-            if first is second and len(first) == 1:
-                continue
-            conflict_type = type_of(first[0].status, second[0].status)
-            # The sources are listed by how many of the two rows are implied.
-            number_implied = first[0].is_generated + second[0].is_generated
-            source = CONFLICT_SOURCES[number_implied]
-            ids_by_conflict[conflict_type, source].update(
-                row.finding_id for row in first + second
-            )
+            if len(ids) > 1:
+                # The sources are listed by how many of the two rows are implied.
+                source = CONFLICT_SOURCES[first[1] + second[1]]
+                ids_by_conflict[type_of(first[0], second[0]), source] |= ids
         for conflict in filter(ids_by_conflict.get, _CONFLICTS):
             of_key = _conflict(groups[key][0], *conflict, ids_by_conflict[conflict])
             yield of_key | {"location_parts": key.location}
@@ -87,15 +83,12 @@ def suppressed_conflicts(
 def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Conflict]:
     """Yield stated rows that contradict each other by containment; both stay."""
     # "Opacity at the left base" and "no opacity": two keys, which no rule resolves.
-    stated = [row for row in rows if not row.is_generated]
-    if not stated or not stated[0].policy.departs:
-        return
+    stated = [row for row in rows if not row.is_generated and row.policy.departs]
     presence_by_ids: dict[tuple[str, ...], Row] = {}
     for denial, presence in Statements(labels, stated).contradictions():
         ids = sorted((denial.row.finding_id, presence.row.finding_id))
         presence_by_ids.setdefault(tuple(ids), presence.row)
-    for ids_of_pair in sorted(presence_by_ids):
-        presence_row = presence_by_ids[ids_of_pair]
+    for ids_of_pair, presence_row in sorted(presence_by_ids.items()):
         yield _conflict(presence_row, "stated_contradiction", _STATED_ONLY, ids_of_pair)
 
 
