@@ -267,10 +267,7 @@ class Method:
             self._labels,
             resolution.log,
         )
-        accounting = account(
-            read["reports"], read["rejected"], merged, expansion, resolution, left_out
-        )
-        return {
+        tables = {
             "findings": findings,
             "hedge_phrases": hedges,
             "fitted_probabilities": fitted,
@@ -280,9 +277,9 @@ class Method:
             "lunguage_plus_plus": resolution.rows,
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
-            "accounting": accounting,
             "labels": labels,
         }
+        return {**tables, "accounting": account({**read, **tables}, left_out)}
 
 
 def in_parts(reports: Sequence[GivenReport]) -> Iterator[dict[str, GivenReport]]:

@@ -83,14 +83,16 @@ def cosines_of_groups(
     Raises:
         MethodError: the encoder's answer is not one finite unit vector per phrase.
     """
+    # Without a phrase no model is loaded.
+    if not groups:
+        return []
     if isinstance(embedder, LexicalEmbedder):
         cosines_by_group = [embedder.cosines(group) for group in groups]
     else:
         # Phrases of one length go through a model together.
         phrases = sorted(set().union(*groups), key=lambda phrase: (len(phrase), phrase))
         row_of_phrase = {phrase: row for row, phrase in enumerate(phrases)}
-        # Without a phrase no model is loaded.
-        vectors = _unit_vectors(embedder, phrases) if phrases else np.empty(0)
+        vectors = _unit_vectors(embedder, phrases)
         cosines_by_group = []
         for group in groups:
             of_group = vectors[[row_of_phrase[phrase] for phrase in group]]

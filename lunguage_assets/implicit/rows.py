@@ -171,8 +171,7 @@ def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
     if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
         return list(map(tuple, values))
     if column.hasnans:
-        # NaN alone differs from itself.
-        return [None if value is pd.NA or value != value else value for value in values]
+        return column.astype(object).where(column.notna(), None).tolist()
     return values
 
 

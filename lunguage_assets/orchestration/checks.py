@@ -293,7 +293,7 @@ def conflict_free(
                 "lunguage_plus_plus", tables, delivered, configuration.processes
             )
         ]
-        broken.extend(violations_between(inputs, tables))
+        broken.extend(violations_between({**inputs, **tables}))
     except InvalidTable as error:
         return not_conflict_free(str(error))
     if broken:

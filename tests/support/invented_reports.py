@@ -197,15 +197,22 @@ class Outcome:
     def resolution(self) -> Resolution:
         return self.resolved()
 
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What the accounts are made of."""
+        return {
+            "reports": self.reports,
+            "rejected": REJECTED.frame(),
+            "deduplicated_findings": self.deduplicated,
+            "expansions": self.expansion.expansions,
+            "lunguage_plus_plus": self.resolution.rows,
+            "resolution_log": self.resolution.log,
+            "conflicts": self.resolution.conflicts,
+        }
+
     @cached_property
     def accounting(self) -> pd.DataFrame:
-        return account(
-            self.reports,
-            REJECTED.frame(),
-            self.deduplicated,
-            self.expansion,
-            self.resolution,
-        )
+        return account(self.tables)
 
     @property
     def rows(self) -> pd.DataFrame:

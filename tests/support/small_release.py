@@ -167,7 +167,7 @@ def resolved(
         dictionary,
         ranking_version=str(ranking["ranking_version"].iloc[0]),
     )
-    return {
+    tables = {
         "reports": intake.reports,
         "rejected": intake.rejected,
         "fitted_probabilities": fitted,
@@ -175,11 +175,14 @@ def resolved(
         "lunguage_plus_plus": result.rows,
         "resolution_log": result.log,
         "conflicts": result.conflicts,
-        "accounting": account(
-            intake.reports, intake.rejected, merged, expanded, result
-        ),
         "set_aside": SET_ASIDE.frame(),
     }
+    counted = {
+        **tables,
+        "deduplicated_findings": merged,
+        "expansions": expanded.expansions,
+    }
+    return {**tables, "accounting": account(counted)}
 
 
 def plant(delivery: Path) -> None:

@@ -43,7 +43,9 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
     child.parent_id = parent.finding_id
     child.root_id = parent.root_id or parent.finding_id
     # What a stated row implies is at depth 1: its bound has 0.8 once (section 4).
-    child.depth = parent.depth + 1 if parent.is_generated else 1
+    child.depth = 1
+    if parent.is_generated:
+        child.depth += parent.depth
     # It has evidence of its own only when it is expanded in turn.
     child.evidence = ()
     child.associate = (parent.finding_id,)
@@ -54,8 +56,10 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
     _locate(child, edge, dictionary, inherits_location(edge, parent, is_symptom))
     inherited = _inherited_attributes(edge, parent, is_symptom)
     for name in ATTRIBUTE_NAMES:
-        cells = [getattr(parent, name) if name in inherited else ""]
-        setattr(child, name, united_cells([*cells, edge.attributes.get(name, "")]))
+        cells = [edge.attributes.get(name, "")]
+        if name in inherited:
+            cells = [getattr(parent, name), *cells]
+        setattr(child, name, united_cells(cells))
     derive_probability(child, parent, edge.strength)
     return child
 

@@ -140,14 +140,14 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
 
 # The unit of "2 x 3 cm" stands at its end, and is that of both numbers.
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:(?=(?:\s?x\s?[\d.]+)*\s?(cm)\b)|)")
-_MM_PER_CM = 10.0
+_MM_BY_UNIT = {"": 1.0, "cm": 10.0}
 
 
 @remembered
 def stated_numbers(phrase: str) -> frozenset[float]:
     """Read the numbers of a phrase: of sizes (1 cm is 10 mm), ribs and vertebrae."""
     return frozenset(
-        round(float(number) * (_MM_PER_CM if unit else 1.0), 6)
+        round(float(number) * _MM_BY_UNIT[unit], 6)
         for number, unit in _NUMBER.findall(phrase.lower())
     )
 

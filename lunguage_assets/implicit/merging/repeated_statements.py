@@ -28,14 +28,7 @@ def repeated_across_sections(
         blacklist: pairs that keep rows apart, and with them numbers and directions.
         labels: what findings mean.
     """
-    wordings = {row: wording_of(row, blacklist) for row in block}
-    observed = [row for row in block if row.section == "find"]
-    concluded = [row for row in block if row.section == "impr"]
-    pairs = []
-    for first, second in product(observed, concluded):
-        is_separated = wordings[first].separated(wordings[second])
-        if not is_separated and _repeats(first, second, labels):
-            pairs.append((first, second))
+    pairs = _repeating_pairs(block, blacklist, labels)
     number_of_partners = Counter(chain.from_iterable(pairs))
     taken: set[Row] = set()
     for first, second in pairs:
@@ -45,6 +38,20 @@ def repeated_across_sections(
         if is_clear and taken.isdisjoint((first, second)):
             taken.update((first, second))
             yield first, second
+
+
+def _repeating_pairs(
+    block: Sequence[Row], blacklist: Blacklist, labels: LabelList
+) -> list[tuple[Row, Row]]:
+    wordings = {row: wording_of(row, blacklist) for row in block}
+    observed = [row for row in block if row.section == "find"]
+    concluded = [row for row in block if row.section == "impr"]
+    pairs = []
+    for first, second in product(observed, concluded):
+        is_separated = wordings[first].separated(wordings[second])
+        if not is_separated and _repeats(first, second, labels):
+            pairs.append((first, second))
+    return pairs
 
 
 def _repeats(first: Row, second: Row, labels: LabelList) -> bool:

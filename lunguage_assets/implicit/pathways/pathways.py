@@ -100,7 +100,7 @@ class PathwayDictionary:
             The pathway, or None; and one of `tables.MATCH_REASONS`.
         """
         # Of "acute on chronic" the more specific one chooses.
-        refinement = refinements[0] if refinements else PLAIN
+        refinement = next(iter(refinements), PLAIN)
         for pathway in self.diagnoses[diagnosis].applying(refinement, views):
             return pathway, "matched"
         pathways = self.diagnoses[diagnosis].pathways

@@ -7,6 +7,7 @@ Both are computed from the tables alone, apart from the code that establishes th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,9 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.conflicts import suppressed_conflicts
-from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
     BARE,
@@ -63,20 +62,27 @@ _TOLERANCE = 1e-9
 # Accounts
 
 _COUNTS = {
-    "originals_out": ("rows", "source == 'original'"),
-    "merged": ("deduplicated", "disposition == 'merged'"),
-    "merged_later": ("log", "event == 'merged' and source == 'original'"),
-    "removed": ("log", "event == 'removed' and source == 'original'"),
-    "excluded": ("deduplicated", "disposition == 'excluded'"),
+    "originals_out": ("lunguage_plus_plus", "source == 'original'"),
+    "merged": ("deduplicated_findings", "disposition == 'merged'"),
+    "merged_later": (
+        "resolution_log",
+        "stage == 'resolve' and event == 'merged' and source == 'original'",
+    ),
+    "removed": (
+        "resolution_log",
+        "stage == 'resolve' and event == 'removed' and source == 'original'",
+    ),
+    "excluded": ("deduplicated_findings", "disposition == 'excluded'"),
     "rejected": ("rejected", ""),
     "generated": ("expansions", f"outcome == '{GENERATED}'"),
     "discarded": (
-        "log",
-        "event in ('merged', 'discarded') and source == 'expansion'",
+        "resolution_log",
+        "stage == 'resolve' and event in ['merged', 'discarded'] "
+        "and source == 'expansion'",
     ),
     "already_stated": ("expansions", f"outcome == '{ALREADY_STATED}'"),
     "spoken_against": ("expansions", f"outcome == '{SPOKEN_AGAINST}'"),
-    "rows_out": ("rows", ""),
+    "rows_out": ("lunguage_plus_plus", ""),
 }
 """Column of ACCOUNTING -> the table of the stage where it happened, and which of its
 rows: so `balanced` can fail.
@@ -84,39 +90,26 @@ rows: so `balanced` can fail.
 
 
 def account(
-    reports: pd.DataFrame,
-    rejected: pd.DataFrame,
-    deduplicated: pd.DataFrame,
-    expansion: Expansion,
-    resolution: Resolution,
-    set_aside: Collection[str] = (),
+    tables: Mapping[str, pd.DataFrame], set_aside: Collection[str] = ()
 ) -> pd.DataFrame:
     """Account for every delivered row of every study.
 
     Args:
-        reports: REPORTS, with the number of rows that were delivered.
-        rejected: REJECTED.
-        deduplicated: DEDUPLICATED_FINDINGS.
-        expansion: of them.
-        resolution: of both.
-        set_aside: studies that are in none of the other tables.
+        tables: `reports`, with the number of rows that were delivered, and those of
+            `_COUNTS`, by name.
+        set_aside: studies that are in none of them but the first.
 
     Returns:
         ACCOUNTING: one row per delivered study, sorted, also of those without any row
         left.
     """
-    tables = {
-        "rejected": rejected,
-        "deduplicated": deduplicated,
-        "expansions": expansion.expansions,
-        "log": resolution.log[resolution.log["stage"] == "resolve"],
-        "rows": resolution.rows,
-    }
-    numbers = {"rows_in": reports.set_index("study_id")["rows_delivered"]}
-    for account_name, (table, condition) in _COUNTS.items():
-        frame = tables[table]
-        counted = frame.query(condition) if condition else frame
-        numbers[account_name] = counted["study_id"].value_counts()
+    rows_delivered = tables["reports"].set_index("study_id")["rows_delivered"]
+    numbers = {"rows_in": rows_delivered}
+    for column, (table, condition) in _COUNTS.items():
+        counted = tables[table]
+        if condition:
+            counted = counted.query(condition)
+        numbers[column] = counted["study_id"].value_counts()
     accounts = pd.DataFrame(numbers).sort_index()
     # A study that was rejected whole has no report.
     accounts["rows_in"] = accounts["rows_in"].fillna(accounts["rejected"])
@@ -192,16 +185,12 @@ def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:
     return violations_of_rows
 
 
-def violations_between(
-    inputs: Mapping[str, pd.DataFrame], tables: Mapping[str, pd.DataFrame]
-) -> Iterator[Violation]:
-    """Hold the tables of a batch against each other and what they were made of.
+def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation]:
+    """Hold the tables of a batch against each other.
 
     Args:
-        inputs: tables that resolution read, by name.
-        tables: those that it made.
+        tables: those that resolution read and made, by name.
     """
-    rows = tables["lunguage_plus_plus"]
     log = tables["resolution_log"]
     is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
     listed_ids = tables["conflicts"]["finding_ids"]
@@ -209,26 +198,20 @@ def violations_between(
     for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
         yield Violation(CONFLICTS_LISTED, study, (finding_id,))
     listed_pairs = set(map(tuple, listed_ids))
-    for study, ids in _disagreeing_pairs(rows, inputs):
+    for study, ids in _disagreeing_pairs(tables):
         if ids not in listed_pairs:
             yield Violation(CONFLICTS_LISTED, study, ids)
 
     accounts = tables["accounting"].set_index("study_id")
-    recounted = account(
-        inputs["reports"],
-        inputs["rejected"],
-        inputs["deduplicated_findings"],
-        Expansion(inputs["pathway_matches"], inputs["expansions"]),
-        Resolution(rows, log, tables["conflicts"]),
-        set(tables["set_aside"]["study_id"]),
-    ).set_index("study_id")
+    recounted = account(tables, set(tables["set_aside"]["study_id"]))
+    recounted = recounted.set_index("study_id")
     is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
     for study in recounted.index[is_other | ~recounted["balanced"]]:
         yield Violation(ACCOUNTED, study, ())
 
 
 def _disagreeing_pairs(
-    rows: pd.DataFrame, inputs: Mapping[str, pd.DataFrame]
+    tables: Mapping[str, pd.DataFrame],
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield study and ids of two rows that disagree, of which resolution leaves both.
 
@@ -237,12 +220,13 @@ def _disagreeing_pairs(
     otherwise than the packaged one.
     """
     stating = {
-        row.finding_id: row for row in read_rows(inputs["deduplicated_findings"])
+        row.finding_id: row for row in read_rows(tables["deduplicated_findings"])
     }
-    expansions = inputs["expansions"]
+    expansions = tables["expansions"]
     children = read_rows(expansions[expansions["outcome"] == ALREADY_STATED])
     for conflict in suppressed_conflicts(children, stating):
         yield conflict["study_id"], tuple(conflict["finding_ids"])
+    rows = tables["lunguage_plus_plus"]
     stated = rows[(rows["source"] == "original") & (rows["mode"] != "paper")]
     labels = load_label_list()
     for study in by_study(read_rows(stated)):
@@ -266,23 +250,28 @@ def _violations_of_study(
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        parent = by_id.get(row.parent_id or "")
-        if not _has_living_parent(row, parent):
-            yield Violation(LIVING_PARENT, study_id, (row.finding_id,))
-        if parent is not None and _is_surer(row, parent):
-            yield Violation(NO_SURER, study_id, (row.finding_id,))
-        # In mode `paper` what is implied may contradict what is stated.
-        if row.is_generated and row.policy.departs:
-            opponent = statements.against(row)
-            if opponent is not None:
-                ids = (row.finding_id, opponent.finding_id)
-                yield Violation(NOT_AGAINST, study_id, ids)
-        for references in (row.evidence, row.associate):
-            ids_referred_to = [t for t in references if not t.startswith(BARE)]
-            others = by_id.keys() - {row.finding_id}
-            is_once_each = len(set(references)) == len(references)
-            if not (is_once_each and others.issuperset(ids_referred_to)):
-                yield Violation(WHOLE_REFERENCES, study_id, (row.finding_id,))
+        yield from _violations_of_row(row, by_id, statements)
+
+
+def _violations_of_row(
+    row: Row, by_id: Mapping[str, Row], statements: Statements
+) -> Iterator[Violation]:
+    ids = (row.finding_id,)
+    parent = by_id.get(row.parent_id or "")
+    if not _has_living_parent(row, parent):
+        yield Violation(LIVING_PARENT, row.study_id, ids)
+    if parent is not None and _is_surer(row, parent):
+        yield Violation(NO_SURER, row.study_id, ids)
+    # In mode `paper` what is implied may contradict what is stated.
+    if row.is_generated and row.policy.departs:
+        opponent = statements.against(row)
+        if opponent is not None:
+            ids_of_both = (row.finding_id, opponent.finding_id)
+            yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
+    others = by_id.keys() - {row.finding_id}
+    for references in (row.evidence, row.associate):
+        if not _are_whole(references, others):
+            yield Violation(WHOLE_REFERENCES, row.study_id, ids)
 
 
 def _has_living_parent(row: Row, parent: Row | None) -> bool:
@@ -308,3 +297,9 @@ def _is_surer(row: Row, parent: Row) -> bool:
     is_definite_alone = row.status[0] == "d" and parent.status[0] == "t"
     is_better_supported = row.support > parent.support + _TOLERANCE
     return parent.positive and (is_better_supported or is_definite_alone)
+
+
+def _are_whole(references: Sequence[str], others: AbstractSet[str]) -> bool:
+    """Whether references point to other rows that are there, each once."""
+    ids = {token for token in references if not token.startswith(BARE)}
+    return len(set(references)) == len(references) and ids <= others

@@ -63,10 +63,10 @@ def qualifying_word_of(row: Row) -> QualifierWord | None:
     return qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
 
 
-def states_kind(row: Row, word: str) -> bool:
+def states_kind(row: Row, words: set[str]) -> bool:
     """Whether a presence is said to be of a kind, in its name or its attributes."""
     description = " ".join((row.name, row.ent, *_DESCRIPTION_OF(row)))
-    return row.positive and word in tokens(description)
+    return row.positive and not words.isdisjoint(tokens(description))
 
 
 def kind_denied(row: Row) -> str:
@@ -96,11 +96,10 @@ def qualifying(
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
         for word, qualifier in product(denial.words, statements_file().qualifiers):
-            if qualifier.of and qualifier.of.isdisjoint(tokens(name)):
+            if word not in qualifier.words or not qualifier.is_of(name):
                 continue
             # "No large effusion or opacity": `large` may be said of the whole list.
-            may_reach = denial.is_behind_denial and qualifier.lists
-            if word in qualifier.words and (word in description or may_reach):
+            if word in description or (denial.is_behind_denial and qualifier.lists):
                 return QualifierWord(qualifier, word)
     return None
 
@@ -150,7 +149,9 @@ class Assertion(NamedTuple):
         """Whether one denies, at a location that contains it, what the other states."""
         if self.present == assertion.present:
             return False
-        return assertion.denies(self) if self.present else self.denies(assertion)
+        if self.present:
+            return assertion.denies(self)
+        return self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
@@ -160,7 +161,7 @@ class Assertion(NamedTuple):
         is_of_another_kind = (
             restriction is not None
             and not presence.row.is_generated
-            and not states_kind(presence.row, restriction.word)
+            and not states_kind(presence.row, {restriction.word})
         )
         if is_of_another_kind:
             return False
@@ -282,7 +283,7 @@ def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]
         presences = [
             row
             for row in groups.get(key._replace(kind=""), ())
-            if any(states_kind(row, word) for word in words)
+            if states_kind(row, words)
         ]
         if key.kind and presences:
             contested[key] = [*denials, *presences]

@@ -45,6 +45,10 @@ class Qualifier(BaseModel, frozen=True, extra="forbid"):
     denied: int
     coded: int
 
+    def is_of(self, name: str) -> bool:
+        """Whether the words restrict the denial of a finding of this name."""
+        return not self.of or not self.of.isdisjoint(tokens(name))
+
 
 class StatementsFile(BaseModel, frozen=True, extra="forbid"):
     """The content of resources/statements.yaml."""

@@ -18,14 +18,12 @@ from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.encoders import encoder_identity
 from lunguage_assets.implicit.expansion.expand import (
-    Expansion,
     expand,
     expansion_tools,
 )
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import (
-    Resolution,
     resolution_tools,
     resolve,
 )
@@ -316,15 +314,6 @@ def _accounted(
     inputs: Tables, tables: Tables, invalid: list[InvalidStudy]
 ) -> dict[str, pd.DataFrame]:
     """Account for every delivered row; studies that are set aside are in no table."""
-    accounts = account(
-        inputs["reports"],
-        inputs["rejected"],
-        inputs["deduplicated_findings"],
-        Expansion(inputs["pathway_matches"], inputs["expansions"]),
-        Resolution(
-            tables["lunguage_plus_plus"], tables["resolution_log"], tables["conflicts"]
-        ),
-        studies_of(invalid),
-    )
+    accounts = account({**inputs, **tables}, studies_of(invalid))
     set_aside = set_aside_frame(invalid, inputs["reports"])
     return {**tables, "accounting": accounts, "set_aside": set_aside}

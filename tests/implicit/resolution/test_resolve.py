@@ -257,8 +257,8 @@ def accounts_of(
         dict.fromkeys(texts, "") | {"file": "a.csv", "line": line, "study_id": study}
         for study, line in rejected
     ]
-    stages = outcome.deduplicated, outcome.expansion, outcome.resolution
-    return account(reports, REJECTED.frame(refused), *stages)
+    delivered = {"reports": reports, "rejected": REJECTED.frame(refused)}
+    return account({**outcome.tables, **delivered})
 
 
 def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
@@ -285,17 +285,9 @@ def test_a_conflict_of_which_both_sides_stay_cannot_leave_the_table_unnoticed() 
             stated("effusion", "tp", p=0.6, location="left"),
         ]
     )
-    matches, expansions = outcome.expansion
-    inputs = {
-        "reports": outcome.reports,
-        "rejected": REJECTED.frame(),
-        "deduplicated_findings": outcome.deduplicated,
-        "pathway_matches": matches,
+    expansions = outcome.expansion.expansions
+    tables = outcome.tables | {
         "expansions": expansions,
-    }
-    tables = {
-        "lunguage_plus_plus": outcome.rows,
-        "resolution_log": outcome.resolution.log,
         "accounting": outcome.accounting,
         "set_aside": SET_ASIDE.frame(),
     }
@@ -304,10 +296,10 @@ def test_a_conflict_of_which_both_sides_stay_cannot_leave_the_table_unnoticed() 
         "certainty_pos",
         "stated_contradiction",
     ]
-    assert list(violations_between(inputs, tables | {"conflicts": conflicts})) == []
+    assert list(violations_between(tables)) == []
     for number in range(2):
         left = tables | {"conflicts": conflicts.drop(number)}
-        (violation,) = violations_between(inputs, left)
+        (violation,) = violations_between(left)
         assert violation.guarantee == CONFLICTS_LISTED
 
 
