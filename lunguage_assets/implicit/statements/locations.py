@@ -7,6 +7,7 @@ words were composed (implicit.md sections 4 and 5). The parts and their order ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
@@ -86,11 +87,17 @@ class Anatomy:
             region.name for region in content.regions if region.whole
         )
         self._no_details = content.fillers | self._sides_by_word.keys()
-        self._region_by_wording: dict[tuple[str, ...], str] = {}
-        for region in content.regions:
-            for wording in region.words:
-                self._region_by_wording[tokens(wording)] = region.name
-        self._longest_wording = max(map(len, self._region_by_wording))
+        self._region_by_wording = {
+            " ".join(tokens(wording)): region.name
+            for region in content.regions
+            for wording in region.words
+        }
+        # The wording of most words that stands at a place is read, else a single word.
+        wordings = sorted(
+            self._region_by_wording, key=lambda wording: -wording.count(" ")
+        )
+        names = "|".join(map(re.escape, wordings))
+        self._pattern = re.compile(rf"(?<!\S)(?:{names})(?!\S)|\S+")
         # What decides is the location alone, and reports name few different ones.
         self.location = lru_cache(maxsize=ENTRIES)(self._location)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
@@ -105,17 +112,15 @@ class Anatomy:
         regions: set[str] = set()
         details: set[str] = set()
         for part in location_parts:
-            words = tokens(part)
-            while words:
-                region, length = self._region_ahead(words)
+            for wording in self._pattern.findall(" ".join(tokens(part))):
                 # "Biapical" names a region, and both sides.
-                for word in words[:length]:
+                for word in wording.split():
                     sides.update(self._sides_by_word.get(word, ()))
+                region = self._region_by_wording.get(wording)
                 if region:
                     regions.add(region)
                 else:
-                    details.update({words[0]} - self._no_details)
-                words = words[length:]
+                    details.update({wording} - self._no_details)
         # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
         containing = set[str]().union(*map(self._around, regions))
         return Location(
@@ -123,17 +128,6 @@ class Anatomy:
             regions=frozenset(regions - containing),
             details=frozenset(details),
         )
-
-    def _region_ahead(self, words: tuple[str, ...]) -> tuple[str, int]:
-        """Find the longest wording of a region that words begin with, and its length.
-
-        Without one the region is empty, and one word is passed over.
-        """
-        for length in range(self._longest_wording, 0, -1):
-            region = self._region_by_wording.get(words[:length])
-            if region is not None:
-                return region, len(words[:length])
-        return "", 1
 
     def _around(self, region: str) -> Iterator[str]:
         """Yield the regions that a region lies in, from the smallest on."""

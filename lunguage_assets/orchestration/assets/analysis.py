@@ -50,7 +50,7 @@ def analysis_assets(
         name="measure_agreement",
         outs=table_outs(
             GROUP,
-            versioned("4", settings.model_dump(include=ranking_options)),
+            versioned("5", settings.model_dump(include=ranking_options)),
             "judge_agreement",
             "ranking_correlations",
             "expert_agreement",
@@ -105,7 +105,7 @@ def analysis_assets(
         name="validate_fit",
         outs=table_outs(
             GROUP,
-            versioned("3", settings.model_dump(include=ranking_options | FIT_OPTIONS)),
+            versioned("4", settings.model_dump(include=ranking_options | FIT_OPTIONS)),
             "fit_validation",
             "ranking_robustness",
         ),

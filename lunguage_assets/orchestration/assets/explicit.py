@@ -258,7 +258,7 @@ def _rating_assets(
     @dg.multi_asset(
         name="rank_phrases",
         outs=table_outs(
-            GROUP, _versions(configuration, "5", RANKING_OPTIONS), "reference_ranking"
+            GROUP, _versions(configuration, "6", RANKING_OPTIONS), "reference_ranking"
         ),
         ins={
             "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
@@ -327,7 +327,7 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         name="fit_findings",
         outs=table_outs(
             GROUP,
-            _versions(configuration, "4", FIT_OPTIONS),
+            _versions(configuration, "5", FIT_OPTIONS),
             "fitted_probabilities",
             "fit_log",
             asks_judges=True,

@@ -82,7 +82,7 @@ def implicit_assets(
         content_hash(),
     ]
     merge_options = settings.model_dump(include=MERGE_OPTIONS)
-    merging = versioned("8", merge_options, encoder_identity(settings), statements)
+    merging = versioned("9", merge_options, encoder_identity(settings), statements)
     outs = partial(table_outs, GROUP, condition=partial(batch_condition, configuration))
 
     @dg.multi_asset(
@@ -146,7 +146,7 @@ def implicit_assets(
 
     @dg.multi_asset(
         name="expand_diagnoses",
-        outs=outs(versioned("7", statements), "expansions", "pathway_matches"),
+        outs=outs(versioned("8", statements), "expansions", "pathway_matches"),
         deps=["pathways_file"],
         partitions_def=by.ranker_and_batch,
         check_specs=check_specs("expansions", by.ranker_and_batch, expectations),
@@ -182,7 +182,7 @@ def implicit_assets(
     @dg.multi_asset(
         name="resolve_contradictions",
         outs=outs(
-            versioned("7", statements),
+            versioned("8", statements),
             "lunguage_plus_plus",
             "resolution_log",
             "conflicts",
