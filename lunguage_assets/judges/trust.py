@@ -148,21 +148,20 @@ def share_of(hits: int, total: int) -> Share:
     return Share(hits / total, float(interval.low), float(interval.high))
 
 
-def unfitness(answers: Progress) -> str:
-    """Say by what a judge shows that it does not judge; empty: it does not show it."""
-    return "; ".join(_faults(answers, MOST_ONE_SIDED, LEAST_AGREEMENT))
+def unfitness(
+    answers: Progress,
+    most_one_sided: float = MOST_ONE_SIDED,
+    least_agreement: float = LEAST_AGREEMENT,
+) -> str:
+    """Say by what a judge shows that it does not judge; empty: it does not show it.
 
-
-def doubt(answers: Progress) -> str:
-    """Say what a person should know of a judge that is not unfit; empty: nothing."""
-    return "; ".join(_faults(answers, HARDLY_ONE_SIDED, GOOD_AGREEMENT))
-
-
-def _faults(
-    answers: Progress, most_one_sided: float, least_agreement: float
-) -> list[str]:
+    Args:
+        answers: counted by position and agreement.
+        most_one_sided: share of one position, surely passed by who does not judge.
+        least_agreement: share of pairs in which a judge agrees with itself.
+    """
     if answers.decided < FIRST_LOOK:
-        return []
+        return ""
     faults: list[str] = []
     # First, as it says more: a judge can be balanced by chance and still be a coin.
     agreement = answers.agreed / max(answers.pairs, 1)
@@ -177,7 +176,12 @@ def _faults(
             f"of {answers.decided:,} answers {answers.first:,} chose the sentence "
             f"shown first, {first}; expected about a half"
         )
-    return faults
+    return "; ".join(faults)
+
+
+def doubt(answers: Progress) -> str:
+    """Say what a person should know of a judge that is not unfit; empty: nothing."""
+    return unfitness(answers, HARDLY_ONE_SIDED, GOOD_AGREEMENT)
 
 
 def require_fit(judge: str, answers: Progress) -> None:

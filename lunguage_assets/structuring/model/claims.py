@@ -108,14 +108,11 @@ class FindingClaim(_Claim):
         return self.certainty[0] + self.polarity[0]
 
     @property
-    def values(self) -> list[AttributeClaim]:
-        """The values that are claimed of it one by one, its places among them."""
-        places = [AttributeClaim(column="location", words=it) for it in self.places]
-        return [
-            AttributeClaim(column=cell.column, words=words)
-            for cell in (*places, *self.attributes)
-            for words in values_of(cell.words)
-        ]
+    def values(self) -> list[tuple[str, str]]:
+        """Column and words of all values that are claimed of it, its places too."""
+        cells = [("location", words) for words in self.places]
+        cells += [(claim.column, claim.words) for claim in self.attributes]
+        return [(column, words) for column, cell in cells for words in values_of(cell)]
 
 
 class SentenceClaim(_Claim):

@@ -165,14 +165,14 @@ class _Grounding:
     ) -> dict[str, tuple[Span, ...]]:
         """Find claimed values in a sentence: column -> values, in the order claimed."""
         values: dict[str, tuple[Span, ...]] = {}
-        for value in claim.values:
-            column = _COLUMN_BY_NAME.get(plain_words(value.column))
+        for name, words in claim.values:
+            column = _COLUMN_BY_NAME.get(plain_words(name))
             if column is None:
-                self._refuse("no-such-column", "", value.column, position)
+                self._refuse("no-such-column", "", name, position)
                 continue
-            spans = self._spans_of(value.words, position)
+            spans = self._spans_of(words, position)
             if not spans:
-                self._refuse("not-in-sentence", column, value.words, position)
+                self._refuse("not-in-sentence", column, words, position)
                 continue
             if spans[0] not in values.get(column, ()):
                 values[column] = (*values.get(column, ()), spans[0])
