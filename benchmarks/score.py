@@ -32,7 +32,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 import lunguage_assets
-from lunguage_assets.corpus.whole_tables import read_table, require_column_names
+from lunguage_assets.corpus.whole_tables import read_table
 from lunguage_assets.errors import InputError
 
 SURE = "sure"
@@ -326,9 +326,8 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
         InputError: a column is missing, a rating is no number, or there are fewer than
             two rows.
     """
-    table = read_table(file)
     remedy = "Name it with --reference, --candidate or --rating."
-    require_column_names(file, [*table], (reference, candidate, rating), remedy)
+    table = read_table(file, (reference, candidate, rating), remedy)
     ratings = pd.to_numeric(table[rating], errors="coerce")
     if ratings.isna().any():
         row = int(ratings.isna().to_numpy().argmax()) + 1

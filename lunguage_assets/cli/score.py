@@ -44,7 +44,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     measures.
     """
     from lunguage_assets.cli.console import print_table
-    from lunguage_assets.corpus.whole_tables import read_table, require_column_names
+    from lunguage_assets.corpus.whole_tables import read_table
     from lunguage_assets.files import write_csv
 
     if out is not None and out.resolve() == file.resolve():
@@ -54,12 +54,11 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
             "another file for the scores",
             "Name a new file with --out: this one would be lost.",
         )
-    rows = read_table(file)
     remedy = (
         "Add the header line if it is missing, or name it with --references or "
         "--generated."
     )
-    require_column_names(file, [*rows], (references, generated), remedy)
+    rows = read_table(file, (references, generated), remedy)
     scores = _score_rows(file, rows, references, generated)
     print_table(scores.corpus.reset_index())
     # An empty cell is scored like a report that says nothing: that may be a mistake of

@@ -104,10 +104,6 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
 
     Args:
         parts: of one delivery (`in_parts`).
-
-    Raises:
-        InputError: a table was cut on its way: its last record breaks off, without a
-            line end.
     """
     rows: list[str] = []
     # All parts have the same tables beside their raw reports.
@@ -115,10 +111,9 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
         broken = read_records(path, (), may_be_empty=True).broken
         rows += [f"{path.name}, row {number}" for number in broken.index]
     for part in parts:
-        if part.loaded_reports is not None:
-            reports = part.loaded_reports
-            unparsed = reports[reports["broken"].isin(NOT_PARSED)]
-            rows += list(map("{}, row {}".format, unparsed["file"], unparsed["line"]))
+        reports = part.raw_reports()
+        unparsed = reports[reports["broken"].isin(NOT_PARSED)]
+        rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
     return rows
 
 

@@ -7,9 +7,6 @@ masked sentences (explicit.md section 0), references between rows (implicit.md s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -49,7 +46,7 @@ def findings_table(
     is_past = (rows["section"] == "hist") | (rows["past_hx"] != "")
     rows["currency"] = is_past.map({True: "past dx", False: "current dx"})
     _mask(rows, Masker(vocabulary), log)
-    _resolve_references(rows, vocabulary, log)
+    _resolve_references(rows, vocabulary)
     return FINDINGS.frame(rows[list(FINDINGS.names)].to_dict("list"))
 
 
@@ -81,51 +78,37 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     rows["same_name_in_sentence"] = is_masked & keys.duplicated(keep=False)
 
 
-def _resolve_references(
-    rows: pd.DataFrame, vocabulary: Vocabulary, log: IntakeLog
-) -> None:
-    """Resolve `evidence` and `associate` to tokens, and note what names no row."""
-    resolved = {column: rows[column].tolist() for column in _REFERENCES}
+def _resolve_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> None:
+    """Resolve the cells of `evidence` and `associate`; a structurer's are lists."""
     cells = rows[[*_REFERENCES]].map(lambda cell: isinstance(cell, str) and cell != "")
-    # A structurer's rows have theirs resolved; most studies of a file have none.
+    # Most studies of a file have none.
     is_referring = rows["study_id"].isin(rows.loc[cells.any(axis=1), "study_id"])
-    of_studies: Iterator[Any] = rows[is_referring].itertuples()
-    for study, group in groupby(of_studies, attrgetter("study_id")):
-        targets = list(group)
-        resolver = StudyReferences(targets, vocabulary.finding)
+    resolved = {column: rows[column].map(list) for column in _REFERENCES}
+    for _, of_study in rows[is_referring].groupby("study_id", sort=False):
+        targets: list[Any] = list(of_study.itertuples())
+        references = StudyReferences(targets, vocabulary.finding)
         for row in targets:
             for column in _REFERENCES:
-                tokens = resolver.tokens(getattr(row, column), row)
-                texts = [token.text for token in tokens if token.text]
+                texts = references.resolved(getattr(row, column), row)
                 resolved[column][row.Index] = texts
-                row_cells = {"study_id": study, "finding_id": row.finding_id}
-                for token in tokens:
-                    if token.reason:
-                        cell = {"column": column, "found": token.delivered_name}
-                        log.note(
-                            token.reason, row.file, line=row.line, **row_cells, **cell
-                        )
-    for column, tokens_by_row in resolved.items():
-        rows[column] = list(map(list, tokens_by_row))
+    for column, texts in resolved.items():
+        rows[column] = texts
 
 
-def with_sequences(studies: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
+def with_sequences(studies: pd.DataFrame) -> pd.DataFrame:
     """Fill in the missing ranks of studies in their patients' time lines.
 
     Per patient by date and time when they are known for all of the patient's studies,
     else by first appearance in the file; counted from 1, or from the highest number
     that the file gives to a study of the patient.
 
-    Args:
-        studies: all studies of a delivery; without a `sequence` it is 0.
-        log: takes a note for each number that was derived.
+    Of a study without a `sequence` it is 0.
     """
     patients = studies["subject_id"]
     # Without the time of one study nobody knows where it lies among the others.
     is_dated = (studies["taken_at"] != "").groupby(patients).transform("all")
     timed = studies.assign(time=studies["taken_at"].where(is_dated, ""))
     missing = timed[studies["sequence"] == 0].sort_values(["time", "first_line"])
-    log.note_rows("sequence-derived", missing.assign(line=None), "sequence")
     # A number that the file gives stays; the others follow behind the highest.
     highest = studies.groupby("subject_id")["sequence"].transform("max")
     rank = missing.groupby("subject_id").cumcount() + 1 + highest

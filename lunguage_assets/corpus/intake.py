@@ -171,7 +171,7 @@ def _intake(
         settings: as of `take_in`.
         log: what was rejected and noted.
     """
-    studies = with_sequences(studies, log)
+    studies = with_sequences(studies)
     is_known = studies["view_information"] != ""
     default = parse_default_view(settings.default_view)
     source = "default_view" if default else "unknown"

@@ -119,30 +119,22 @@ def read_findings(
     values = records.values
     if values.columns[0] in _NAMES_OF_NUMBERS:
         values = values.rename(columns={values.columns[0]: ROW_NUMBER})
-    for name in values.columns.difference(list(names), sort=False):
-        log.note("column-ignored", path.name, column=name)
     if ROW_NUMBER not in values:
         values = values.assign(row=(values.index - 1).astype("str"))
-        log.note("row-numbers-made", path.name)
-    for name in OPTIONAL:
-        if name not in values:
-            log.note("column-missing", path.name, column=name)
     cells = cleaned(values, names)
     coded = pd.DataFrame(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
     refused = _refused(coded)
-    as_json = partial(json.dumps, ensure_ascii=False)
-    cell_by_line = {
-        line: str(cells.at[line, name]) for line, name in refused["column"].items()
-    }
+    found = [str(cells.at[line, name]) for line, name in refused["column"].items()]
     content = records.values.loc[refused.index].set_axis(records.header, axis="columns")
+    as_json = partial(json.dumps, ensure_ascii=False)
     log.reject(
         refused.assign(
             file=path.name,
             line=refused.index,
             study_id=coded["study_id"].reindex(refused.index).fillna(""),
-            found=[cell or "nothing" for cell in cell_by_line.values()],
+            found=[cell or "nothing" for cell in found],
             content=list(map(as_json, content.to_dict("records"))),
         )
     )

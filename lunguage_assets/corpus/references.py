@@ -36,19 +36,6 @@ class WrittenReference(NamedTuple):
     number: int | None
 
 
-class Token(NamedTuple):
-    """What stands in the table for one thing that a reference names.
-
-    `text` is a finding id, or `BARE` and a name, and is empty when nothing is left.
-    `delivered_name` is the name as delivered; `reason` is that of a note, if it names
-    no row.
-    """
-
-    text: str
-    delivered_name: str
-    reason: str
-
-
 def parse_references(cell: str) -> list[WrittenReference]:
     """Read the references of a flat list `name, idxN, name, idxN`.
 
@@ -89,21 +76,24 @@ class StudyReferences:
             for name in {plain(row.ent), plain(row.normed_ent or row.ent), row.name}:
                 self._rows_by_name[name].append(row)
 
-    def tokens(self, cell: str, row: Any) -> list[Token]:
-        """Resolve a cell of a row; what it names twice counts once."""
-        tokens: dict[str, Token] = {}
-        for reference in parse_references(cell):
-            for token in self._resolve(reference, row):
-                tokens.setdefault(token.text, token)
-        return list(tokens.values())
+    def resolved(self, cell: str, row: Any) -> list[str]:
+        """Resolve a cell of a row; what it names twice counts once.
 
-    def _resolve(self, reference: WrittenReference, row: Any) -> list[Token]:
+        Returns:
+            Ids of findings, and what names no row of the study, behind `BARE`.
+        """
+        texts: list[str] = []
+        for reference in parse_references(cell):
+            texts += self._resolve(reference, row)
+        return list(dict.fromkeys(filter(None, texts)))
+
+    def _resolve(self, reference: WrittenReference, row: Any) -> list[str]:
         """Find the rows that a reference names.
 
         Of "effusion, opacity, left, idx4" the name may be the last part, the last two
-        or all: the longest that names a row. What fits no row stays as a bare name
-        without its number: a published number is one of the rows' new numbers, and
-        would point to a row.
+        or all: the longest that names a row. What fits no row, or several, stays as a
+        bare name without its number: a published number is one of the rows' new
+        numbers, and would point to a row.
 
         Args:
             reference: as it was written.
@@ -111,24 +101,15 @@ class StudyReferences:
         """
         parts = reference.parts
         if reference.number is None:
-            return [_bare(part, "bare-reference") for part in parts]
-        token = Token("", "", "number-without-name")
-        start = 0
+            return list(map(_bare, parts))
         for start in range(len(parts)):
             name = ", ".join(parts[start:])
             candidates = self._candidates(name, reference.number, row.section)
             ids = [candidate.finding_id for candidate in candidates]
-            if ids == [row.finding_id]:
-                token = _bare(name, "self-reference")
-            elif len(ids) == 1:
-                token = Token(ids[0], name, "")
-            else:
-                reason = "ambiguous-reference" if ids else "dangling-reference"
-                token = _bare(name, reason)
             if ids:
-                break
-        bare = [_bare(part, "bare-reference") for part in parts[:start]]
-        return [*bare, token]
+                is_one = len(ids) == 1 and ids != [row.finding_id]
+                return [*map(_bare, parts[:start]), ids[0] if is_one else _bare(name)]
+        return list(map(_bare, parts))
 
     def _candidates(self, name: str, number: int, section: str) -> list[Any]:
         """List the rows that fit best.
@@ -151,7 +132,6 @@ class StudyReferences:
         return as_worded if len(as_worded) == 1 else candidates
 
 
-def _bare(name: str, reason: str) -> Token:
-    if _ONLY_DIGITS.fullmatch(name):
-        return Token("", "", "number-without-name")
-    return Token(BARE + name, name, reason)
+def _bare(name: str) -> str:
+    """Mark a name that is no row; a number without a name says nothing."""
+    return "" if _ONLY_DIGITS.fullmatch(name) else BARE + name

@@ -6,7 +6,7 @@ among the rejected rows: those are rows of findings and are accounted for one by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -42,14 +42,14 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
     required = ["category", "target_term", "normed_term"]
-    rows = _rows(path, required, ["subcategory"], "vocabulary-row-ignored", log)
+    rows = _rows(path, required, ["subcategory"])
     rows["category"] = mapped(
         rows["category"], lambda name: category_code(name) or name.lower()
     )
     for name in required[1:]:
         rows[name] = mapped(rows[name], plain)
     is_whole = (rows[required] != "").all(axis="columns")
-    log.note_rows("vocabulary-row-ignored", rows[~is_whole], "")
+    _note_unused(~is_whole, path, log)
     order = [*required, "subcategory"]
     terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
     return TERMS.frame(terms.to_dict("list"))
@@ -71,7 +71,9 @@ def read_metadata(
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
-    images = _rows(path, ["study_id"], _METADATA, "metadata-row-ignored", log)
+    images = _rows(path, ["study_id"], _METADATA)
+    images["study_id"] = mapped(images["study_id"], study_id)
+    _note_unused(images["study_id"].isna(), path, log)
     images = images[images["study_id"].isin(study_ids)]
     # Images repeat a handful of words.
     coded = mapped(
@@ -122,32 +124,22 @@ def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) 
         of_file.to_csv(file, index=False, header=records.header, lineterminator="\n")
 
 
+def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:
+    """Note how many rows of a file say nothing that can be used."""
+    if is_unused.any():
+        log.note("rows-ignored", path.name, found=f"{is_unused.sum()} rows")
+
+
 def _rows(
-    path: Path,
-    required: Collection[str],
-    optional: Collection[str],
-    reason: str,
-    log: IntakeLog,
+    path: Path, required: Sequence[str], optional: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Read the cells of every record, with `file` and `line`.
+    """Read the cells of every record, empty where a column is missing.
 
     Args:
         path: a table.
-        required: columns that must be there; a row without an id that can be read in
-            `study_id` is noted instead.
-        optional: columns that may be there, empty where they are not.
-        reason: code of the note on a record that is not used.
-        log: takes notes.
+        required: columns that must be there.
+        optional: columns that may be there.
     """
     names = [*required, *optional]
-    records = read_records(path, names, required=[*required], may_be_empty=True)
-    rows = cleaned(records.values, names).assign(file=path.name)
-    rows["line"] = rows.index
-    broken = records.broken.assign(file=path.name, line=records.broken.index)
-    log.note_rows(reason, broken, "")
-    if "study_id" not in rows:
-        return rows
-    studies = mapped(rows["study_id"], study_id)
-    unread = rows[studies.isna()]
-    log.note_rows(reason, unread.drop(columns="study_id"), "study_id")
-    return rows.assign(study_id=studies)[studies.notna()]
+    records = read_records(path, names, required=required, may_be_empty=True)
+    return cleaned(records.values, names)

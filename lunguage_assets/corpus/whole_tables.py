@@ -6,7 +6,7 @@ broken record, here the file is refused by that row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -17,37 +17,46 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.spreadsheets import cell_of_sheet
 
 
-def read_table(path: Path, columns: Collection[str] | None = None) -> pd.DataFrame:
+def read_table(
+    path: Path, required: Sequence[str] = (), remedy: str = "Fix the first line."
+) -> pd.DataFrame:
     """Read a CSV (also as .gz or .zip) or Parquet file; every cell is text.
 
     Nothing is taken for a missing value: "NA", "None" and "007" stay as they are.
 
     Args:
         path: the file.
-        columns: those to keep, where the file has them; None: all.
+        required: columns that must be there.
+        remedy: what to do about a missing one.
 
     Returns:
         A row per record.
 
     Raises:
-        InputError: an unreadable file, a repeated column, or a row with too few or too
-            many values. No cell is quoted.
+        InputError: an unreadable file, a repeated or missing column, or a row with too
+            few or too many values. No cell is quoted.
     """
-    header, values, broken, _ = read_records(path, may_be_empty=True)
-    if len(broken):
-        number = min(broken.index)
+    records = read_records(path, may_be_empty=True)
+    header = records.header
+    for number, problem in records.broken["found"].items():
         raise InputError(
             path.name,
-            f"an unreadable row ({broken['found'].loc[number]})",
+            f"an unreadable row ({problem})",
             f"a row with {len(header)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
             row=number,
         )
-    values.columns = [
-        name or unnamed for name, unnamed in zip(header, values.columns, strict=True)
-    ]
-    kept = [name for name in values if columns is None or name in columns]
-    return values[kept].reset_index(drop=True).astype("str")
+    missing = [name for name in required if name not in header]
+    if missing:
+        raise InputError(
+            path.name,
+            f"no column {missing} among columns {shown_names(header, required)}",
+            f"columns {list(required)}, each name once",
+            remedy,
+        )
+    names = zip(header, records.values.columns, strict=True)
+    columns = [name or unnamed for name, unnamed in names]
+    return records.values.set_axis(columns, axis="columns").reset_index(drop=True)
 
 
 def edited_rows(
@@ -62,32 +71,7 @@ def edited_rows(
         columns: those that must be there.
 
     Raises:
-        InputError: as of `read_table`, or a column is missing.
+        InputError: as of `read_table`.
     """
-    rows = read_table(path)
-    require_column_names(path, [*rows], columns, "Fix the first line.")
+    rows = read_table(path, columns)
     yield from enumerate(rows.map(cell_of_sheet).to_dict("records"), 1)
-
-
-def require_column_names(
-    path: Path, header: Sequence[str], columns: Sequence[str], remedy: str
-) -> None:
-    """Refuse a table that lacks a column.
-
-    Args:
-        path: of the table.
-        header: its columns.
-        columns: those that must be there.
-        remedy: what to do about a missing one.
-
-    Raises:
-        InputError: a column is missing.
-    """
-    missing = [name for name in columns if name not in header]
-    if missing:
-        raise InputError(
-            path.name,
-            f"no column {missing} among columns {shown_names(header, columns)}",
-            f"columns {list(columns)}, each name once",
-            remedy,
-        )

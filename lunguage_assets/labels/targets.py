@@ -57,7 +57,6 @@ _NO_LABEL = {
 }
 """Names of TorchXRayVision that no label of ours is: their columns have no targets."""
 _COLUMNS = ("label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "status")
-_IMAGE_COLUMNS = ("dicom_id", "path_to_image")
 _CHEXPERT_STUDY = r"patient(\d+)\D+study(\d+)"
 
 Floats = NDArray[np.float32]
@@ -324,7 +323,7 @@ def _images(
         (images,) the row of each image's study, and the ids of the images, in the
         order of the table.
     """
-    table = read_table(path, (*_IMAGE_COLUMNS, "study_id"))
+    table = read_table(path)
     if "dicom_id" in table and "study_id" in table:
         # MIMIC-CXR's metadata write the id without its letter; either form is read.
         image_ids = table["dicom_id"]

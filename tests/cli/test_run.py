@@ -116,7 +116,7 @@ def test_bad_rows_are_set_aside_and_the_newest_study_counts(
                 "SELECT DISTINCT reason FROM intake_notes"
             ).fetchall()
         }
-    assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= reasons
+    assert {"vocabulary-missing", "metadata-missing"} <= reasons
 
 
 @pytest.mark.parametrize(

@@ -178,16 +178,13 @@ def test_a_missing_required_column_is_named_with_what_is_there(
             deliver(as_csv([row(0)], columns))
 
 
-def test_only_the_required_columns_are_needed_and_the_rest_is_noted(
-    deliver: Deliver,
-) -> None:
+def test_only_the_required_columns_are_needed(deliver: Deliver) -> None:
     rows = [row(9), row(9, ent="haze", section="?"), row(9, ent="tube")]
     intake = deliver(as_csv(rows, REQUIRED))
     findings = intake.findings
     assert findings["row"].tolist() == [0, 2]
     assert findings["cat"].tolist() == ["OTH", "OTH"]
-    notes = {"row-numbers-made", "column-missing", "sequence-derived"}
-    assert notes | {"report-missing"} <= noted(intake)
+    assert "report-missing" in noted(intake)
 
 
 def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
@@ -209,7 +206,6 @@ def test_sequence_is_of_the_study_whose_first_number_counts(
     rows = [row(0, sequence="4.0"), row(1, sequence="5"), row(2, sequence="")]
     intake = deliver([*rows, row(3, study_id="s50000002", sequence="")])
     assert intake.findings["sequence"].tolist() == [4, 4, 4, 5]
-    assert "sequence-derived" in noted(intake)
 
 
 def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
@@ -222,8 +218,8 @@ def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
     assert intake.terms[["category", "target_term", "normed_term"]].values.tolist() == [
         ["CF", "spots", "opacity, patchy"], ["PF", "spots", "nodule"], ["severity", "mild", "mild"],
     ]  # fmt: skip
-    notes = reasons(intake.intake_notes)
-    assert notes.count("vocabulary-row-ignored") == 2
+    notes = intake.intake_notes.set_index("reason")["found"]
+    assert notes["rows-ignored"] == "1 rows"
     assert intake.findings["name"].tolist() == ["nodule"]
     with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
         deliver([row(0)], vocabulary="category,target_term\nPF,x\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from delivered_rows import Deliver, noted, row
+from delivered_rows import Deliver, row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,12 +13,11 @@ STUDY = "s50000001"
 
 def evidence(
     deliver: Deliver, cell: str, *other_rows: dict[str, str], section: str = "find"
-) -> tuple[list[str], set[str]]:
-    """Tokens and notes of a row 0 that says "edema" and refers to the other rows."""
+) -> list[str]:
+    """What a row 0 that says "edema" refers to among the other rows."""
     own = {"ent": "edema", "normed_ent": "edema", "ent_idx": "1", "evidence": cell}
     intake = deliver([row(0, section=section, **own), *other_rows])
-    first = intake.findings.set_index("row").loc[0]
-    return list(first["evidence"]), noted(intake)
+    return list(intake.findings.set_index("row").loc[0, "evidence"])
 
 
 def test_the_same_section_comes_first_then_another_then_the_only_row_of_the_name(
@@ -34,56 +33,45 @@ def test_the_same_section_comes_first_then_another_then_the_only_row_of_the_name
         evidence(deliver, "opacity, idx3", impression, row(2, ent_idx="4")),
         evidence(deliver, "opacity, idx9", impression),
     ]
-    assert read == [([f"{STUDY}:{number}"], set()) for number in (2, 3, 1, 1)]
+    assert read == [[f"{STUDY}:{number}"] for number in (2, 3, 1, 1)]
 
 
 def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
     effusion = row(1, ent="Effusions", normed_ent="pleural effusion", ent_idx="2")
     for name in ("Effusions", "effusion", "pleural effusion", "PLEURAL  EFFUSION"):
-        assert evidence(deliver, f"{name}, idx2", effusion) == ([f"{STUDY}:1"], set())
+        assert evidence(deliver, f"{name}, idx2", effusion) == [f"{STUDY}:1"]
 
 
-NAMES_KEPT = [
-        ("haze, idx7", ["~haze"], {"dangling-reference"}), ("haze", ["~haze"], {"bare-reference"}),
-        ("opacity", ["~opacity"], {"bare-reference"}), ("edema, idx1", ["~edema"], {"self-reference"}),
-        ("opacity, idx2, opacity, idx2", [f"{STUDY}:1"], set()),
-        ("haze, haze", ["~haze"], {"bare-reference"}),
-        ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}), ("nan", [], set()),
-        ("nan, NULL", [], set()), ("opacity, idx2, idx3", [f"{STUDY}:1"], {"number-without-name"}),
-        ("idx2", [], {"number-without-name"}),
-        ("IDX 7, idx007, haze", ["~haze"], {"number-without-name", "bare-reference"}),
-        ("haze, idx" + "9" * 16, ["~haze"], {"dangling-reference"}),
-        ("idx" + "9" * 16, [], {"number-without-name"}),
-]  # fmt: skip
+KEPT = {
+    "haze, idx7": ["~haze"], "haze": ["~haze"], "opacity": ["~opacity"],
+    "edema, idx1": ["~edema"], "opacity, idx2, opacity, idx2": [f"{STUDY}:1"],
+    "haze, haze": ["~haze"], "haze, opacity, idx2": ["~haze", f"{STUDY}:1"],
+    "nan": [], "nan, NULL": [], "opacity, idx2, idx3": [f"{STUDY}:1"], "idx2": [],
+    "IDX 7, idx007, haze": ["~haze"], "haze, idx" + "9" * 16: ["~haze"],
+    "idx" + "9" * 16: [],
+}  # fmt: skip
 
 
 def test_a_reference_to_no_row_keeps_its_name_alone(deliver: Deliver) -> None:
     opacity = row(1, ent_idx="2")
-    read = [(cell, *evidence(deliver, cell, opacity)) for cell, _, _ in NAMES_KEPT]
-    assert read == NAMES_KEPT
+    assert {cell: evidence(deliver, cell, opacity) for cell in KEPT} == KEPT
+    elsewhere = row(1, ent_idx="2", study_id="s50000002")
+    assert evidence(deliver, "opacity, idx2", elsewhere) == ["~opacity"]
 
 
 def test_a_name_may_contain_commas(deliver: Deliver) -> None:
     tube = row(1, ent="tube, left", normed_ent="", ent_idx="2")
-    assert evidence(deliver, "tube, left, idx2", tube) == ([f"{STUDY}:1"], set())
-    assert evidence(deliver, "haze, tube, left, idx2", tube) == (
-        ["~haze", f"{STUDY}:1"],
-        {"bare-reference"},
-    )
-
-
-def test_a_reference_finds_no_row_in_another_study(deliver: Deliver) -> None:
-    elsewhere = row(1, ent_idx="2", study_id="s50000002")
-    read = evidence(deliver, "opacity, idx2", elsewhere)
-    assert read == (["~opacity"], {"dangling-reference"})
+    for cell, kept in (("", []), ("haze, ", ["~haze"])):
+        resolved = evidence(deliver, f"{cell}tube, left, idx2", tube)
+        assert resolved == [*kept, f"{STUDY}:1"]
 
 
 def test_however_a_number_is_spelled_it_is_one(deliver: Deliver) -> None:
     rows = [row(1, ent_idx="3"), row(2, ent_idx="4")]
     for number in ("idx3", "(idx: 3)", "idx3.0", "IDX_3", "[idx 3.00]", "idx#3"):
         for cell in (f"opacity, {number}", f"opacity {number}"):
-            assert evidence(deliver, cell, *rows) == ([f"{STUDY}:1"], set()), cell
-        assert evidence(deliver, number, *rows) == ([], {"number-without-name"})
+            assert evidence(deliver, cell, *rows) == [f"{STUDY}:1"], cell
+        assert evidence(deliver, number, *rows) == []
 
 
 NAME = st.sampled_from(["opacity", "left effusion", "haze", "tube"])

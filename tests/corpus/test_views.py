@@ -60,8 +60,8 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
     sources = ["metadata", "procedure text", "unknown"]
     assert intake.reports["view_source"].tolist() == sources
     assert intake.findings["view_information"].tolist() == views
-    notes = intake.intake_notes.set_index("reason")
-    assert notes.loc["metadata-row-ignored", "line"] == 6
+    notes = intake.intake_notes.set_index("reason")["found"]
+    assert notes["rows-ignored"] == "1 rows"
 
 
 def test_the_default_view_fills_only_unknown_views(deliver: Deliver) -> None:

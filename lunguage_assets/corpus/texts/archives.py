@@ -106,10 +106,9 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
 
     A file that is no archive is its own only one.
     """
-    if not is_archive(path):
-        return path.name if form.search(path.name) else ""
-    names = [name for name in names_in(path) if form.search(name)]
-    return names[0] if len(names) == 1 else ""
+    names = names_in(path) if is_archive(path) else [path.name]
+    of_form = list(filter(form.search, names))
+    return of_form[0] if len(of_form) == 1 else ""
 
 
 def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> bytes:
@@ -125,16 +124,16 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
             file.
     """
     only_name = only_member(path, form) if is_archive(path) else path.name
+    # A plain file may be larger than what is unpacked.
+    limit = max(MOST_UNPACKED, path.stat().st_size)
     for name, opened in _members(path):
         if name == only_name:
-            is_packed = is_archive(path) or name.lower().endswith(".gz")
-            limit = MOST_UNPACKED + 1 if is_packed else -1
             try:
-                content = _read(opened(), name, most or limit)
+                content = _read(opened(), name, most or limit + 1)
             except _DAMAGES as error:
                 problem = "a file that cannot be unpacked"
                 raise damaged(path.name, problem, error, "a whole file") from None
-            if is_packed and most is None:
+            if len(content) > limit:
                 require_size(path.name, len(content))
             return content
     problem = "no such file, or several"

@@ -32,7 +32,6 @@ from lunguage_assets.corpus.texts.raw import (
 from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import REJECTED
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 OTHER_LANGUAGE = "report-other-language"
@@ -124,12 +123,15 @@ def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
 
 def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
     """Reject records, with their ids as delivered and the beginning of their text."""
-    for refusal, rows in refused.groupby("refusal"):
-        reason, _, column = str(refusal).partition(": ")
-        rows = rows[["file", "line", "study_id", "study", "content"]]
-        content = list(map(_content, rows["study"], rows["content"]))
-        rows = rows.drop(columns="study").assign(content=content, found="")
-        log.reject(rows.assign(reason=reason, column=column))
+    codes = refused["refusal"].str.split(": ")
+    log.reject(
+        refused[["file", "line", "study_id"]].assign(
+            reason=codes.str[0],
+            column=codes.str[1].fillna(""),
+            found="",
+            content=list(map(_content, refused["study"], refused["content"])),
+        )
+    )
 
 
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
@@ -162,14 +164,9 @@ def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.Dat
         metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
         of_rows = metadata.reindex(rows["study_id"], fill_value="")
         of_rows = of_rows.set_index(rows.index)
-        rows = rows.assign(
-            taken_at=first_said(of_rows["taken_at"], rows["taken_at"]),
-            view_information=first_said(
-                of_rows["view_information"], rows["view_information"]
-            ),
-            view_source=first_said(of_rows["view_source"], rows["view_source"]),
-            subject_id=first_said(rows["subject_id"], of_rows["patient"]),
-        )
+        for column in ("taken_at", "view_information", "view_source"):
+            rows[column] = first_said(of_rows[column], rows[column])
+        rows["subject_id"] = first_said(rows["subject_id"], of_rows["patient"])
     unknown = rows[rows["subject_id"] == ""]
     if len(unknown):
         count = f"{len(unknown)} reports"
@@ -193,12 +190,13 @@ def without_other_languages(received: Received, note: str) -> Received:
     is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
     if not is_foreign.any():
         return received
-    log = IntakeLog(received.rejected, notes)
-    foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report", found="")
-    reports = foreign["report"].map(str.encode)
-    content = list(map(_content, foreign["source_id"], reports))
-    columns = [name for name in REJECTED.names if name in foreign]
-    log.reject(foreign[columns].assign(content=content))
+    log = IntakeLog(received.rejected)
+    foreign = texts[is_foreign].assign(
+        refusal=f"{OTHER_LANGUAGE}: report",
+        study=texts["source_id"],
+        content=texts["report"].map(str.encode),
+    )
+    _reject(foreign, log)
     return replace(
         received,
         report_texts=texts[~is_foreign].reset_index(drop=True),
