@@ -56,8 +56,10 @@ class Delivery:
 
     @property
     def tables(self) -> list[Path]:
-        """The files that exist, without those of raw reports."""
-        files = (self.findings, self.vocabulary, self.metadata)
+        """The files that exist, without what is read into raw reports."""
+        files = [self.findings, self.vocabulary]
+        if self.kind == "findings":
+            files.append(self.metadata)
         return [path for path in files if path is not None]
 
     @property
@@ -70,12 +72,27 @@ class Delivery:
         return self.folder.name
 
     def raw_reports(self) -> pd.DataFrame:
-        """Read the raw reports (`texts.raw.COLUMNS`) in their order."""
+        """Read the raw reports (`texts.raw.COLUMNS`) in their order.
+
+        Image metadata say which views a study has, when it was taken, and whose it is
+        where the reports do not.
+        """
         if self.loaded_reports is not None:
             return self.loaded_reports
         if self.texts is None:
             return pd.DataFrame(columns=list(COLUMNS))
-        return raw_reports(self.texts)
+        reports = raw_reports(self.texts)
+        if self.metadata is None:
+            return reports
+        studies = mapped(reports["study"], study_of)
+        metadata = read_metadata(self.metadata, set(studies), IntakeLog())
+        metadata = metadata.reindex(studies, fill_value="").set_index(reports.index)
+        return reports.assign(
+            patient=first_said(reports["patient"], metadata["patient"]),
+            taken_at=first_said(metadata["taken_at"], reports["taken_at"]),
+            view_information=metadata["view_information"],
+            view_source=metadata["view_source"],
+        )
 
 
 def content_hash(delivery: Delivery) -> str:
@@ -135,15 +152,8 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     reports = delivery.raw_reports()
     if most is None:
         return [replace(delivery, loaded_reports=reports)]
-    patients = reports["patient"]
-    # The metadata are read only where the delivery names no patient.
-    if delivery.metadata is not None and (patients == "").any():
-        studies = mapped(reports["study"], study_of)
-        metadata = read_metadata(delivery.metadata, set(studies), IntakeLog())
-        patients = first_said(patients, studies.map(metadata["patient"]).fillna(""))
-    patients = mapped(patients, patient_of)
     # Without a patient the study stands for one.
-    patients = first_said(patients, reports["study"])
+    patients = first_said(mapped(reports["patient"], patient_of), reports["study"])
     # In the order of the first reports, which part is full depends on it alone.
     sizes = patients.value_counts(sort=False).reindex(patients.unique())
     part_by_patient = (sizes.cumsum() - sizes) // most

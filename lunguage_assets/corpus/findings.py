@@ -91,8 +91,8 @@ def _resolve_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> None:
             for column in _REFERENCES:
                 texts = references.resolved(getattr(row, column), row)
                 resolved[column][row.Index] = texts
-    for column, texts in resolved.items():
-        rows[column] = texts
+    for column in _REFERENCES:
+        rows[column] = resolved[column]
 
 
 def with_sequences(studies: pd.DataFrame) -> pd.DataFrame:

@@ -6,12 +6,12 @@ among the rejected rows: those are rows of findings and are accounted for one by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, mapped, study_id
+from lunguage_assets.corpus.columns import mapped, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import cleaned, read_records
 from lunguage_assets.corpus.views import coded_views, named_views, written
@@ -107,21 +107,6 @@ def read_metadata(
         "patient": by_study["patient"].first().fillna(""),
     }
     return pd.DataFrame(studies, dtype=object)
-
-
-def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) -> None:
-    """Divide image metadata among files, as plain CSV with the same header.
-
-    Args:
-        path: the metadata as they were delivered.
-        studies_by_file: ids of the studies whose rows a file gets.
-    """
-    records = read_records(path, required=["study_id"], may_be_empty=True)
-    rows = records.values
-    studies = mapped(rows["study_id"], lambda cell: study_id(clean(cell)))
-    for file, studies_of_file in studies_by_file.items():
-        of_file = rows[studies.isin(studies_of_file)]
-        of_file.to_csv(file, index=False, header=records.header, lineterminator="\n")
 
 
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:

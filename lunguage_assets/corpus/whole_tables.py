@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -38,13 +39,14 @@ def read_table(
     """
     records = read_records(path, may_be_empty=True)
     header = records.header
-    for number, problem in records.broken["found"].items():
+    broken_rows: Iterator[Any] = records.broken.itertuples()
+    for broken in broken_rows:
         raise InputError(
             path.name,
-            f"an unreadable row ({problem})",
+            f"an unreadable row ({broken.found})",
             f"a row with {len(header)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
-            row=number,
+            row=broken.Index,
         )
     missing = [name for name in required if name not in header]
     if missing:

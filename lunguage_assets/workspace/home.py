@@ -27,7 +27,6 @@ from upath import UPath
 from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import DECLARATION, Corpus
 from lunguage_assets.corpus.delivery import (
-    METADATA,
     PACKED,
     Delivery,
     DeliveryKind,
@@ -36,9 +35,7 @@ from lunguage_assets.corpus.delivery import (
     unparsed_records,
 )
 from lunguage_assets.corpus.discovery import find_delivery
-from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.texts.packed import write_packed
-from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.locks import exclusive_lock
@@ -446,26 +443,13 @@ class Home:
 
     def _store_new(self, registrations: Sequence[Registration]) -> None:
         """Store the new batches; each appears with all its files at once."""
-        is_in_parts = len(registrations) > 1
-        folders = {
-            self._hidden_folder(registration.batch.key): registration
-            for registration in registrations
-            if registration.is_new
-        }
-        for folder, registration in folders.items():
-            _copy_files(registration.delivery, folder, with_metadata=not is_in_parts)
-        metadata = registrations[0].delivery.metadata
-        if folders and is_in_parts and metadata is not None:
-            # Each part gets the image metadata of its own studies.
-            studies_by_file = {
-                folder / METADATA: _studies_of(registration.delivery)
-                for folder, registration in folders.items()
-            }
-            split_metadata(metadata, studies_by_file)
-        for folder, registration in folders.items():
-            manifest = f"batches/{folder.name}/{_MANIFEST}"
-            self._write_json(manifest, asdict(registration.batch))
-            folder.rename(self.batches / registration.batch.key)
+        for registration in registrations:
+            if registration.is_new:
+                folder = self._hidden_folder(registration.batch.key)
+                _copy_files(registration.delivery, folder)
+                manifest = f"batches/{folder.name}/{_MANIFEST}"
+                self._write_json(manifest, asdict(registration.batch))
+                folder.rename(self.batches / registration.batch.key)
 
     def remove(self, key: str) -> None:
         """Remove a registered batch with the tables of it alone.
@@ -519,17 +503,11 @@ def _read_batch(manifest: Path) -> Batch:
     )
 
 
-def _copy_files(delivery: Delivery, folder: Path, *, with_metadata: bool) -> None:
+def _copy_files(delivery: Delivery, folder: Path) -> None:
     """Copy the files of findings as they are, and pack raw reports."""
     folder.mkdir(parents=True)
     if delivery.loaded_reports is not None:
         write_packed(delivery.loaded_reports, folder / PACKED)
     for path in (*delivery.tables, delivery.folder / DECLARATION):
-        is_left_out = path == delivery.metadata and not with_metadata
-        if path.is_file() and not is_left_out:
+        if path.is_file():
             shutil.copyfile(path, folder / path.name)
-
-
-def _studies_of(delivery: Delivery) -> set[str]:
-    studies = delivery.raw_reports()["study"]
-    return {study_of(study) for study in studies if study}

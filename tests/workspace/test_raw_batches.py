@@ -42,10 +42,7 @@ def test_a_registered_tree_is_one_file_with_the_same_reports(
     [preview] = home.examine(tmp_path / "d", "d")
     [batch] = home.register(tmp_path / "d", "d")
     assert preview.batch == batch == home.batch("d")
-    assert (batch.kind, batch.files) == (
-        "text",
-        ("raw_reports.parquet", "mimic-cxr-2.0.0-metadata.csv"),
-    )
+    assert (batch.kind, batch.files) == ("text", ("raw_reports.parquet",))
     files = {path.name for path in (home.batches / "d").iterdir()}
     assert files == {"batch.json", *batch.files}
     pd.testing.assert_frame_equal(texts(home.delivery("d")), texts(preview.delivery))

@@ -27,7 +27,7 @@ Of a larger one only a little more is read.
 
 COLUMNS = (
     "file", "line", "study", "patient", "taken_at", "views", "procedure", "content",
-    "broken", "sequence",
+    "broken", "sequence", "view_information", "view_source",
 )  # fmt: skip
 """Columns of a frame of raw reports, all texts as delivered, empty where unknown.
 
@@ -37,6 +37,7 @@ content: bytes of the text; those of a table are UTF-8 unless the table is not.
 broken: reason code when the record itself could not be read (resources/reasons.yaml),
 with ": " and the column or key that is wrong, if one is.
 sequence: rank in the patient's time line, from 1.
+view_information, view_source: as image metadata have them (`side_files.py`).
 """
 
 

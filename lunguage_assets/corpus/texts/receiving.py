@@ -21,7 +21,7 @@ import pandas as pd
 from lunguage_assets.corpus.columns import first_said, mapped, whole_number
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.side_files import read_metadata, read_terms
+from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import (
     DecodedReport,
     decoded,
@@ -99,7 +99,7 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     log.note_rows("same-report-again", again[~is_other], "report")
     repeated = again[is_other].assign(refusal="report-repeated: report")
     _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
-    texts = _completed(_rows(first, log), delivery, log).sort_values("study_id")
+    texts = _rows(first, log).sort_values("study_id")
     return Received(
         REPORT_TEXTS.frame(texts.to_dict("list")),
         log.rejected_frame(),
@@ -136,15 +136,17 @@ def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
 
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Make rows of `report_texts`, and note what was corrected or not understood."""
-    views = list(map(views_of, reports["views"], reports["procedure"]))
+    pairs = zip(reports["views"], reports["procedure"], strict=True)
+    views = pd.DataFrame(
+        [views_of(*pair) for pair in pairs], reports.index, ReportViews._fields
+    )
     rows = reports[["study_id", "file", "line", "report"]].assign(
-        # As delivered; the metadata may say more.
-        subject_id=reports["patient"],
+        subject_id=_patients(reports, log),
         source_id=reports["study"],
         taken_at=mapped(reports["taken_at"], _taken_at),
         sequence=mapped(reports["sequence"], lambda rank: whole_number(rank) or 0),
-        view_information=[view.codes for view in views],
-        view_source=[view.source for view in views],
+        view_information=first_said(reports["view_information"], views["codes"]),
+        view_source=first_said(reports["view_source"], views["source"]),
     )
     for reason, reports_noted in reports.explode("notes").groupby("notes"):
         log.note_rows(str(reason), reports_noted, "report")
@@ -154,26 +156,14 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     return rows
 
 
-def _completed(rows: pd.DataFrame, delivery: Delivery, log: IntakeLog) -> pd.DataFrame:
-    """Take from the metadata what the delivery does not say.
-
-    These are views, times and patients. What concerns many records is noted once, with
-    their count.
-    """
-    if delivery.metadata is not None:
-        metadata = read_metadata(delivery.metadata, set(rows["study_id"]), log)
-        of_rows = metadata.reindex(rows["study_id"], fill_value="")
-        of_rows = of_rows.set_index(rows.index)
-        for column in ("taken_at", "view_information", "view_source"):
-            rows[column] = first_said(of_rows[column], rows[column])
-        rows["subject_id"] = first_said(rows["subject_id"], of_rows["patient"])
-    unknown = rows[rows["subject_id"] == ""]
+def _patients(reports: pd.DataFrame, log: IntakeLog) -> pd.Series:
+    """Give each report its patient; of an unknown one, noted once, the study's own."""
+    unknown = reports[reports["patient"] == ""]
     if len(unknown):
         count = f"{len(unknown)} reports"
         log.note("patient-unknown", unknown["file"].iloc[0], found=count)
-    patients = mapped(rows["subject_id"], patient_of)
-    own_patients = rows["study_id"].map(own_patient_of)
-    return rows.assign(subject_id=first_said(patients, own_patients))
+    patients = mapped(reports["patient"], patient_of)
+    return first_said(patients, reports["study_id"].map(own_patient_of))
 
 
 def without_other_languages(received: Received, note: str) -> Received:
