@@ -8,6 +8,7 @@ section 0).
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 
@@ -24,7 +25,7 @@ class Masker:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._pattern_by_wordings: dict[tuple[str, ...], re.Pattern[str] | None] = {}
+        self._pattern = cache(self._whole_words)
 
     def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
         """Mask every mention of a finding.
@@ -44,32 +45,21 @@ class Masker:
         # A mask of the delivery's own would say "<finding>" of another finding.
         if MASK in sentence.lower():
             return None
-        for wording in (ent, normed_ent):
-            masked = self._replaced(sentence, (wording,))
-            if masked is not None:
+        spellings = self._vocabulary.spellings(normed_ent or ent)
+        for wordings in ((ent,), (normed_ent,), spellings):
+            masked, mentions = self._pattern(wordings).subn(MASK, sentence)
+            if mentions:
                 return masked
-        return self._replaced(sentence, self._vocabulary.spellings(normed_ent or ent))
+        return None
 
-    def _replaced(self, sentence: str, wordings: tuple[str, ...]) -> str | None:
-        if wordings not in self._pattern_by_wordings:
-            self._pattern_by_wordings[wordings] = self._pattern(wordings)
-        pattern = self._pattern_by_wordings[wordings]
-        if pattern is None:
-            return None
-        masked, mentions = pattern.subn(MASK, sentence)
-        if not mentions:
-            return None
-        return masked
-
-    def _pattern(self, wordings: tuple[str, ...]) -> re.Pattern[str] | None:
-        """Compile a pattern of whole words; None when no wording has a letter."""
-        bodies = []
-        for wording in wordings:
-            if any(map(str.isalnum, wording)):
-                bodies.append(self._body(wording))
-        if not bodies:
-            return None
-        alternatives = "|".join(bodies)
+    def _whole_words(self, wordings: tuple[str, ...]) -> re.Pattern[str]:
+        """Compile a pattern of whole words; a wording without a letter is nowhere."""
+        bodies = [
+            self._body(wording)
+            for wording in wordings
+            if any(map(str.isalnum, wording))
+        ]
+        alternatives = "|".join(bodies) or r"(?!)"
         # An underscore ends a word, too.
         whole_words = rf"(?<![^\W_])(?:{alternatives})(?![^\W_])"
         return re.compile(whole_words, re.IGNORECASE)

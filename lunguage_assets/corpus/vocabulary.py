@@ -120,23 +120,19 @@ class Vocabulary:
         """Build the vocabulary.
 
         Args:
-            terms: (category, target_term, normed_term); terms of attributes are unused.
+            terms: (category, target_term, normed_term), plain; terms of attributes are
+                unused.
             forms: those of `terms.yaml`.
         """
         findings: defaultdict[str, set[str]] = defaultdict(set)
         locations: defaultdict[str, set[str]] = defaultdict(set)
         self._categories: defaultdict[str, set[str]] = defaultdict(set)
-        for category, target, normed in terms:
-            spelling = plain(target)
-            form = plain(normed)
-            if not spelling or not form:
-                continue
-            code = category_code(category)
-            if code is not None:
+        for category, spelling, form in terms:
+            if category in CATEGORIES:
                 findings[spelling].add(form)
-                self._categories[spelling].add(code)
-                self._categories[form].add(code)
-            elif category.strip().lower() == "location":
+                self._categories[spelling].add(category)
+                self._categories[form].add(category)
+            elif category == "location":
                 locations[spelling].add(form)
         self._singulars = Singulars(forms.plurals, forms.invariable)
         self._whole_names = _form_by_spelling(forms.whole)
@@ -144,8 +140,8 @@ class Vocabulary:
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = _one_form_each(findings)
         self._locations = _one_form_each(locations)
-        self._remembered_finding = remembered(self._canonical_finding)
-        self._remembered_locations = remembered(self._canonical_locations)
+        self.finding = remembered(self._canonical_finding)
+        self.location_parts = remembered(self._canonical_locations)
 
     @classmethod
     def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
@@ -153,17 +149,6 @@ class Vocabulary:
         columns = ["category", "target_term", "normed_term"]
         rows = terms[columns].itertuples(index=False, name=None)
         return cls(rows, built_in_forms())
-
-    def finding(self, ent: str) -> str:
-        """Name a finding canonically.
-
-        An unknown one is in lower case, with single blanks and in the singular.
-        """
-        return self._remembered_finding(ent)
-
-    def location_parts(self, location: str) -> tuple[str, ...]:
-        """Name the locations of a cell: canonical comma parts, sorted and distinct."""
-        return self._remembered_locations(location)
 
     def word_forms(self, word: str) -> set[str]:
         """List singular and plurals of one word, in lower case."""
@@ -193,6 +178,11 @@ class Vocabulary:
         return by_finding
 
     def _canonical_finding(self, ent: str) -> str:
+        """Name a finding canonically.
+
+        An unknown one is in lower case, with single blanks and in the singular.
+        """
+
         def renamed(name: str) -> str:
             # The delivery goes before the built-in forms.
             name = self._in_singular(self._findings.get(name, name), self._in_findings)
@@ -202,7 +192,10 @@ class Vocabulary:
         return _settled(plain(ent), renamed)
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
-        """Name locations until nothing changes: a form with a comma is several."""
+        """Name the locations of a cell: canonical comma parts, sorted and distinct.
+
+        They are named until nothing changes: a form with a comma is several.
+        """
 
         def renamed(part: str) -> str:
             return self._in_singular(

@@ -47,7 +47,7 @@ from lunguage_assets.workspace.store import partition_path, stored_partitions
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-LAYOUT = 1
+LAYOUT = 2
 """Of what a home stores; counted up when a home of before can't be read any more."""
 _CORPUS = "corpus.json"
 _MANIFEST = "batch.json"

@@ -31,7 +31,7 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     folder = tmp_path / "work"
     (folder / ".lunguage-sample").mkdir(parents=True)
-    corpus = '{"name": "invented", "data_class": "synthetic", "layout": 1}'
+    corpus = '{"name": "invented", "data_class": "synthetic", "layout": 2}'
     (folder / ".lunguage-sample" / "corpus.json").write_text(corpus)
     (folder / "given.csv").write_text("study_id,label,outcome\n")
     monkeypatch.chdir(folder)
