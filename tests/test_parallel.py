@@ -131,7 +131,7 @@ def test_reading_and_structuring_in_processes_stores_the_same_bytes(
     write_raw_sample(
         tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied"
     )
-    received = receive(find_delivery(tmp_path / "raw"), load_settings().corpus)
+    received = receive(find_delivery(tmp_path / "raw"))
     assert text_half(received, None) == text_half(received, 1)
 
 

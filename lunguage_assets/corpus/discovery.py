@@ -69,6 +69,8 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         study, text = map(folded_name, table_columns)
         layout = layouts.layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
+    elif (path / PACKED).is_file():
+        sources = [TextSource(None, (path / PACKED,))]
     else:
         files = _files_in(path)
         findings = next(filter(_holds_findings, files), None)
@@ -153,8 +155,6 @@ def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
 
     Of a part (a split) that comes in several files the first layout's is read.
     """
-    if PACKED in [file.name for file in files]:
-        return [TextSource(None, (files[0].with_name(PACKED),))]
     layout_by_file = {file: layout_of_file(file) for file in files}
     sources = []
     known_parts: set[tuple[str, str]] = set()

@@ -57,7 +57,7 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
     delivery = find_delivery(folder)
     if delivery.texts is None:
         return set(take_in(delivery, CorpusSettings()).reports["study_id"])
-    return set(receive(delivery, CorpusSettings()).report_texts["study_id"])
+    return set(receive(delivery).report_texts["study_id"])
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_a_table_or_json_in_an_archive_of_any_kind_is_read(tmp_path: Path) -> No
 def test_members_that_cannot_be_read_are_rejected_one_by_one(tmp_path: Path) -> None:
     package = encrypted(zipped({"1.txt": REPORT, "2.txt": REPORT}))
     (tmp_path / "a.zip").write_bytes(package)
-    received = receive(find_delivery(tmp_path), CorpusSettings())
+    received = receive(find_delivery(tmp_path))
     assert received.rejected["reason"].tolist() == ["unreadable-file"] * 2
     assert "without password" in received.rejected["expected"][0]

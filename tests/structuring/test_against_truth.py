@@ -34,7 +34,7 @@ def test_what_invented_prose_says_is_read_with_status_place_and_attributes(
     write_raw_sample(tmp_path / "text", tmp_path / "truth", 80, seed=0)
     truth = take_in(find_delivery(tmp_path / "truth"), options).findings
     gold = truth.rename(columns={"name": "normed_ent"})
-    reports_read = read_reports(receive(find_delivery(tmp_path / "text"), options))
+    reports_read = read_reports(receive(find_delivery(tmp_path / "text")))
     reports = list(
         sectioned_reports(reports_read.report_texts, reports_read.report_sentences)
     )

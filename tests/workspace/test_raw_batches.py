@@ -16,7 +16,6 @@ from raw_deliveries import write_mimic_tree
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.workspace.home import Batch, Home
 
 
@@ -26,7 +25,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def texts(delivery: Delivery) -> pd.DataFrame:
-    return receive(delivery, CorpusSettings()).report_texts
+    return receive(delivery).report_texts
 
 
 def stored(home: Home, batches: list[Batch]) -> pd.DataFrame:

@@ -31,7 +31,6 @@ from lunguage_assets.corpus.texts.raw import (
 )
 from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
-from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 OTHER_LANGUAGE = "report-other-language"
@@ -72,7 +71,7 @@ class ReportViews(NamedTuple):
     source: str
 
 
-def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
+def receive(delivery: Delivery) -> Received:
     """Read the raw reports of a delivery of kind `text`, sorted by study id.
 
     A study's views are those of the metadata, else of the delivery's own columns;

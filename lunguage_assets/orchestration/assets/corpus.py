@@ -98,7 +98,7 @@ def text_assets(
     ) -> Iterator[Result]:
         """Read the raw reports of a batch, and cut them into sentences."""
         delivery = configuration.home.delivery(context.partition_key)
-        received = receive(delivery, configuration.settings.corpus)
+        received = receive(delivery)
         tables = read_reports(received, configuration.processes)._asdict()
         yield from stored(configuration, "report_texts", tables)
 

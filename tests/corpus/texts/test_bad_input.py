@@ -25,13 +25,12 @@ from lunguage_assets.corpus.log import reasons
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 
 def received(folder: Path) -> Received:
-    receipt = receive(find_delivery(folder), CorpusSettings())
+    receipt = receive(find_delivery(folder))
     REPORT_TEXTS.to_arrow(receipt.report_texts)
     REJECTED.to_arrow(receipt.rejected)
     INTAKE_NOTES.to_arrow(receipt.intake_notes)
@@ -274,7 +273,7 @@ def test_errors_about_whole_files_quote_nothing(tmp_path: Path) -> None:
     for name, content in UNUSABLE:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError) as caught:
-            receive(find_delivery(tmp_path / name), CorpusSettings())
+            receive(find_delivery(tmp_path / name))
         assert not any(form in str(caught.value).encode() for form in forms())
 
 

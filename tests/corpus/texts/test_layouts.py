@@ -29,7 +29,6 @@ from lunguage_assets.corpus.texts.layouts import Layout, layouts
 from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.workspace.home import Home
 
 STUDIES = [f"s{report.study}" for report in REPORTS]
@@ -37,7 +36,7 @@ TEXTS = [report.text.strip() for report in REPORTS]
 
 
 def received(folder: Path) -> Received:
-    return receive(find_delivery(folder), CorpusSettings())
+    return receive(find_delivery(folder))
 
 
 def notes(receipt: Received) -> set[str]:
