@@ -18,7 +18,7 @@ from lunguage_assets.cli.options import (
     configured,
     require_registered,
 )
-from lunguage_assets.errors import InputError, printable
+from lunguage_assets.errors import InputError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
@@ -127,10 +127,7 @@ def register(configuration: Configuration, delivery: DeliveryOptions) -> None:
     batches = [registration.batch for registration in registrations]
     add_partitions(configuration, batches)
     for batch in batches:
-        files = printable(", ".join(batch.files))
-        click.echo(
-            f"batch {batch.key} ({files}) is registered in {configuration.home.root}"
-        )
+        click.echo(f"batch {batch.key} is registered in {configuration.home.root}")
     require_parsed(registrations)
 
 

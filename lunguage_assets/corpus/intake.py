@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.corpus.declaration import Corpus
-from lunguage_assets.corpus.delivery import FINDINGS, Delivery
+from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.findings import findings_table, with_sequences
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import in_report_order, read_findings
@@ -31,7 +31,7 @@ from lunguage_assets.corpus.side_files import (
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import InputError, InvalidTable
+from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
@@ -68,17 +68,10 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         Findings are sorted by (study_id, row), reports by study_id.
 
     Raises:
-        InputError: the delivery holds raw reports, or a file is unusable as a whole
-            (missing columns, empty, not text).
+        InputError: a file is unusable as a whole (missing columns, empty, not text).
         ConfigurationError: `default_view` names an unknown view.
     """
-    if delivery.findings is None:
-        raise InputError(
-            str(delivery.folder),
-            "raw reports",
-            f"a file {FINDINGS}",
-            "Findings are read in raw reports by a structurer (docs/method.md).",
-        )
+    assert delivery.findings is not None
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)

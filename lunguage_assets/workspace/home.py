@@ -63,14 +63,12 @@ class Batch:
         number: counts registrations: of two versions of a study the one with the higher
             number is newer.
         sha256: of its content, whatever the files are called.
-        files: names in its folder.
         kind: whether findings or raw reports were delivered.
     """
 
     key: str
     number: int
     sha256: str
-    files: tuple[str, ...]
     kind: DeliveryKind = "findings"
 
 
@@ -420,9 +418,7 @@ class Home:
             batch = batch or batch_by_content.get(sha256)
             is_new = batch is None
             if batch is None:
-                packed = [PACKED] if part.kind == "text" else []
-                files = (*packed, *(path.name for path in part.tables))
-                batch = Batch(key, number, sha256, files, part.kind)
+                batch = Batch(key, number, sha256, part.kind)
                 number += 1
             registrations.append(Registration(part, corpus, batch, is_new))
         return registrations
@@ -497,7 +493,7 @@ def _read_batch(manifest: Path) -> Batch:
     """Read the record of a batch."""
     return read_record(
         manifest,
-        lambda values: Batch(**values | {"files": tuple(values["files"])}),
+        lambda values: Batch(**values),
         "Restore it from a backup, or delete the batch's folder and register its files "
         "again under the same key.",
     )

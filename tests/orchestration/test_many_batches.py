@@ -17,7 +17,7 @@ from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.store import partition_path
 
 RESULT = "lunguage_plus_plus"
-BATCHES = [Batch(f"b{number:03}", number, "0" * 64, ()) for number in range(300)]
+BATCHES = [Batch(f"b{number:03}", number, "0" * 64) for number in range(300)]
 
 
 def made(small: SmallHome, batch: Batch, version: str) -> None:
