@@ -65,20 +65,9 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         raise InputError(str(path), "no such folder", _accepted(), remedy)
     folder = path.parent if path.is_file() else path
     findings = None
-    if table_columns is not None:
-        study, text = map(folded_name, table_columns)
-        layout = layouts.layout_with(text, study, known_by=(text, study))
-        sources = [TextSource(layout, (path,))]
-    elif (path / PACKED).is_file():
-        sources = [TextSource(None, (path / PACKED,))]
-    else:
-        files = _files_in(path)
-        findings = next(filter(_holds_findings, files), None)
-        others = [file for file in files if file != findings]
-        sources = _sources_of_records(others) + _sources_of_trees(path, others)
-        # A text file beside findings or a table of reports may be a licence.
-        if findings is None and not sources:
-            sources = _sources_of_tree(path)
+    if table_columns is None:
+        findings = next(filter(_holds_findings, _files_in(path)), None)
+    sources = _sources(path, findings, table_columns)
     forms = [source.title for source in sources]
     if findings is not None:
         forms.insert(0, FINDINGS)
@@ -146,8 +135,36 @@ def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
 
 
 def _holds_findings(path: Path) -> bool:
+    # What a home stores is large, and no table of findings.
+    if path.name == PACKED:
+        return False
     is_named = _is_named(path, FINDINGS, FINDINGS_PARQUET)
     return is_named or _names_in(path).issuperset(columns.REQUIRED)
+
+
+def _sources(
+    path: Path, findings: Path | None, table_columns: tuple[str, str] | None
+) -> list[TextSource]:
+    """Find the raw reports of a folder, or of a file.
+
+    Args:
+        path: the folder or the file.
+        findings: that are there, too.
+        table_columns: as of `find_delivery`.
+    """
+    if table_columns is not None:
+        study, text = map(folded_name, table_columns)
+        layout = layouts.layout_with(text, study, known_by=(text, study))
+        return [TextSource(layout, (path,))]
+    packed = path / PACKED
+    if packed.is_file():
+        return [TextSource(None, (packed,))]
+    files = [file for file in _files_in(path) if file != findings]
+    sources = _sources_of_records(files) + _sources_of_trees(path, files)
+    # A text file beside findings or a table of reports may be a licence.
+    if findings is None and not sources:
+        return _sources_of_tree(path)
+    return sources
 
 
 def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:

@@ -83,9 +83,10 @@ class IntakeLog:
             found_in: the column of the rows that has what was found; empty: nothing
                 was.
         """
-        found = rows[found_in] if found_in else ""
         cells = rows.filter(["file", "line", "study_id", "finding_id"])
-        notes = cells.assign(reason=reason, column=column, found=found)
+        notes = cells.assign(reason=reason, column=column, found="")
+        if found_in:
+            notes["found"] = rows[found_in]
         self._notes += notes.to_dict("records")
 
     def rejected_frame(self) -> pd.DataFrame:

@@ -107,8 +107,10 @@ class StudyReferences:
             candidates = self._candidates(name, reference.number, row.section)
             ids = [candidate.finding_id for candidate in candidates]
             if ids:
-                is_one = len(ids) == 1 and ids != [row.finding_id]
-                return [*map(_bare, parts[:start]), ids[0] if is_one else _bare(name)]
+                text = _bare(name)
+                if len(ids) == 1 and ids != [row.finding_id]:
+                    text = ids[0]
+                return [*map(_bare, parts[:start]), text]
         return list(map(_bare, parts))
 
     def _candidates(self, name: str, number: int, section: str) -> list[Any]:

@@ -106,7 +106,9 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
 
     A file that is no archive is its own only one.
     """
-    names = names_in(path) if is_archive(path) else [path.name]
+    names = [path.name]
+    if is_archive(path):
+        names = names_in(path)
     of_form = list(filter(form.search, names))
     return of_form[0] if len(of_form) == 1 else ""
 
@@ -123,7 +125,9 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
         InputError: it cannot be unpacked, unpacks to too much, or has not one such
             file.
     """
-    only_name = only_member(path, form) if is_archive(path) else path.name
+    only_name = path.name
+    if is_archive(path):
+        only_name = only_member(path, form)
     # A plain file may be larger than what is unpacked.
     limit = max(MOST_UNPACKED, path.stat().st_size)
     for name, opened in _members(path):

@@ -108,7 +108,8 @@ def _text_at(value: Any, path: Sequence[str]) -> str:
     if isinstance(value, list):
         lines = (" ".join(_text_at(item, path).split()) for item in value)
         return "\n".join(filter(None, lines))
-    if path:
-        is_object = isinstance(value, Mapping)
-        return _text_at(value.get(path[0]), path[1:]) if is_object else ""
-    return clean(value) if isinstance(value, str) else ""
+    if path and isinstance(value, Mapping):
+        return _text_at(value.get(path[0]), path[1:])
+    if not path and isinstance(value, str):
+        return clean(value)
+    return ""

@@ -7,6 +7,7 @@ delivery are reports (`corpus/discovery.py`).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,20 @@ def _read_records(path: Path, layout: Layout, beside: Path | None) -> pd.DataFra
         reports = reports_of_images(reports)
     broken = records.broken.rename(columns={"reason": "broken"})
     broken = broken.assign(file=storable(path.name), line=broken.index)
-    # Of a guessed encoding the reader of each text takes note.
-    encoding = "cp1252" if records.is_guessed else "utf-8"
     both = pd.concat([reports, broken])
-    return both.assign(content=both["content"].str.encode(encoding, "replace"))
+    contents = [_as_bytes(text, records.is_guessed) for text in both["content"]]
+    return both.assign(content=contents)
+
+
+def _as_bytes(text: str, is_guessed: bool) -> bytes:
+    """Return the bytes of a text; half a character of JSON becomes `?`.
+
+    Of a guessed encoding who decodes the text takes note.
+    """
+    if is_guessed:
+        with suppress(UnicodeEncodeError):
+            return text.encode("cp1252")
+    return text.encode("utf-8", "replace")
 
 
 def _read_files(path: Path, layout: Layout) -> pd.DataFrame:
@@ -113,7 +124,8 @@ def _read_files(path: Path, layout: Layout) -> pd.DataFrame:
         fields[PATH] = f"{folder.name}/{file}"
         if is_xml:
             citation = _fields_of_xml(content or b"")
-            content = content if citation else None
+            if not citation:
+                content = None
             fields |= citation
         files.append(file)
         contents.append(content)
