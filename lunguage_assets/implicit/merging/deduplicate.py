@@ -106,10 +106,10 @@ def deduplicate(
     blocks = [block for study in studies for block in blocks_of(study)]
     pairs = blacklist.for_policy(policy)
     for group in similar_groups(blocks, pairs, embedder, settings.merge_threshold):
-        survivor = min(group.rows, key=priority)
-        for row in group.rows:
+        survivor = min((row for row, _ in group), key=priority)
+        for row, similarity in group:
             if row is not survivor:
-                row.merge_similarity = group.similarity_by_id[row.finding_id]
+                row.merge_similarity = similarity
                 _merge(row, survivor)
 
     # Similar rows are merged first: a survivor stands for all of them here.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -27,19 +26,12 @@ _FURTHEST = 2.0
 """A distance beyond every threshold: 1 less the lowest cosine."""
 
 
-class SimilarGroup(NamedTuple):
-    """Rows that are alike, each with its similarity to the nearest of the others."""
-
-    rows: list[Row]
-    similarity_by_id: dict[str, float]
-
-
 def similar_groups(
     blocks: Sequence[Sequence[Row]],
     blacklist: Blacklist,
     embedder: Embedder,
     threshold: float,
-) -> Iterator[SimilarGroup]:
+) -> Iterator[list[tuple[Row, float]]]:
     """Yield the groups of each block that are merged.
 
     Args:
@@ -47,6 +39,9 @@ def similar_groups(
         blacklist: pairs that keep rows apart.
         embedder: encodes every phrase once.
         threshold: the least similarity of two rows of a group.
+
+    Yields:
+        Rows that are alike, each with its similarity to the nearest of the others.
 
     Raises:
         MethodError: the encoder answers wrongly.
@@ -73,9 +68,5 @@ def similar_groups(
             members = np.flatnonzero(numbers == number).tolist()
             if len(members) > 1:
                 nearest = distances[np.ix_(members, members)].min(axis=1)
-                ids = [block[member].finding_id for member in members]
-                similarities = (1.0 - nearest).tolist()
-                yield SimilarGroup(
-                    [block[member] for member in members],
-                    dict(zip(ids, similarities, strict=True)),
-                )
+                rows = [block[member] for member in members]
+                yield list(zip(rows, (1.0 - nearest).tolist(), strict=True))
