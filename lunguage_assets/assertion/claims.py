@@ -29,7 +29,6 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     begin_of_clause,
     first_beyond,
-    first_kind,
     forms_of_own_words,
     has_kind,
     is_adjective,
@@ -165,7 +164,7 @@ def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         near = reversed(units[max(0, at - NEAR) : at])
         return [unit for unit in near if unit.kind in ("finding", "abnormal")][:1]
     if cue.kind == "negated before" or _is_answer(units, at):
-        return list_before(units, at)
+        return _with_sign(units, list_before(units, at))
     return list_behind(units, at)
 
 
@@ -180,32 +179,31 @@ def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
     """Whether a denial is the whole answer: "Effusion: no", "pneumonia less likely"."""
     cue = units[at]
-    if cue.cue is None or cue.cue.direction != "both":
+    if cue.direction != "both":
         return False
-    following = units[at + 1].form if at + 1 < len(units) else ""
-    if at > 0 and units[at - 1].form == "(" and following == ")":
+    if [unit.form for unit in units[max(0, at - 1) : at + 2 : 2]] == ["(", ")"]:
         # "Effusion (no), edema (mild)"
         return True
     # The colon behind a heading is read as its verb, a dash as a comma.
     before = kind_at(units, at - 1)
-    ends = ("", "break") if before == "comma" else ("", "break", "comma")
-    is_said_of_subject = before in ("finding", "copula", "comma")
-    return is_said_of_subject and kind_at(units, at + 1) in ends
+    following = kind_at(units, at + 1)
+    if before == "comma":
+        return following in ("", "break")
+    return before in ("finding", "copula") and following in ("", "break", "comma")
 
 
 def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what has gone: what stands before, else what follows ("resolved edema")."""
     end = units[at]
-    direction = end.cue.direction if end.cue is not None else ""
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
     # "Lung cancer, now resolved pneumonia"
     before = kind_beyond(reversed(units[:at]), ("other", "seen"))
     is_first = before in ("", "break", "comma", "hedged", "link")
     is_adjective = is_first and behind is not None and behind.kind == "finding"
     gone: list[TaggedToken] = []
-    if direction != "behind" and not is_adjective:
-        gone = list_before(units, at)
-    if not gone and direction != "before":
+    if end.direction != "behind" and not is_adjective:
+        gone = _with_sign(units, list_before(units, at))
+    if not gone and end.direction != "before":
         gone = list_behind(units, at)
     is_exchanged = bool(gone) and end.is_cue("ended.exchanged_for")
     if is_exchanged and behind is not None and behind.name == gone[0].name:
@@ -215,22 +213,35 @@ def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return gone
 
 
+def _with_sign(
+    units: list[TaggedToken], reached: list[TaggedToken]
+) -> list[TaggedToken]:
+    """Add the sign that it explains: "the opacity concerning for edema has cleared".
+
+    Args:
+        units: of the sentence.
+        reached: what is denied or has gone, the nearest first.
+    """
+    if not reached:
+        return []
+    first = units.index(reached[-1])
+    near = units[max(0, first - NEAR) : first]
+    between = list(takewhile(lambda unit: unit.kind != "finding", reversed(near)))
+    is_explained = has_kind(between, "hedged", "link")
+    if not is_explained or has_kind(between, "comma", "and", "negated", "with"):
+        return reached
+    return [*reached, *near[: len(near) - len(between)][-1:]]
+
+
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what a hedge leaves open: the list behind it, or what it is said of."""
     hedge = units[at]
     if hedge.cue is not None and hedge.cue.reach == "clause":
-        # "It is unclear whether ..."; "the cause is unclear" leaves open no finding.
-        hedge.has_spoken = True
-        clause = rest_of_clause(units, at)
-        if hedge.cue.direction == "before":
-            # "Whether there is an effusion is unclear"
-            forms = [unit.form for unit in units[:at]]
-            clause = units[forms.index("whether") : at] if "whether" in forms else []
-        return [unit for unit in clause if unit.kind in JUDGED]
+        return _undecided(units, at)
+    if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
+        hedge.become(LIMITATION)
+        return []
     if hedge.kind == "hedged before":
-        if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
-            hedge.become(LIMITATION)
-            return []
         # "Atelectasis, scarring, or both".
         return list_before(units, at, is_hedge=True, is_or=hedge.form == "or")
     if _is_of_attribute(units, at):
@@ -238,12 +249,23 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         return []
     # A sign belongs to what stands before it: "edema?".
     is_glued = hedge.form == "?" and units[at - 1].end == hedge.begin
-    behind = [] if is_glued else list_behind(units, at)
-    if not behind:
+    behind = list_behind(units, at)
+    if is_glued or not behind:
         return list_before(units, at, is_hedge=True)
     hedge.has_spoken = True
     # "Consistent with known edema": it is there, whatever hedges it.
     return [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
+
+
+def _undecided(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what "it is unclear whether" governs, or "whether ... is unclear"."""
+    # "The cause is unclear" leaves open no finding.
+    units[at].has_spoken = True
+    clause = rest_of_clause(units, at)
+    if units[at].direction == "before":
+        forms = [unit.form for unit in units[:at]]
+        clause = units[[*forms, "whether"].index("whether") : at]
+    return [unit for unit in clause if unit.kind in JUDGED]
 
 
 def _is_of_dim_place(units: list[TaggedToken], at: int) -> bool:
@@ -301,8 +323,9 @@ def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     second = first_beyond(units[at + 1 :], ("word", "other"))
     if first is None or second is None:
         return []
-    is_range = {first.kind, second.kind} == {"normal", "abnormal"}
-    return [first, second] if is_range else []
+    if {first.kind, second.kind} != {"normal", "abnormal"}:
+        return []
+    return [first, second]
 
 
 def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -332,14 +355,16 @@ def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     if units[at].kind == "limitation before":
         reached = list_before(units, at, is_hedge=True)
         clause = units[begin_of_clause(units, at) : at]
-        if first_kind(reversed(clause), ("finding", "comma")) == "comma":
+        near = [unit.kind for unit in clause if unit.kind in ("finding", "comma")]
+        if near[-1:] == ["comma"]:
             # "A right effusion, and the left base cannot be assessed" is of the base.
             reached = []
     else:
         reached = list_behind(units, at)
-    known = {DEFINITE, "known"}
     return [
-        unit for unit in reached if forms_of_own_words(units, unit).isdisjoint(known)
+        unit
+        for unit in reached
+        if forms_of_own_words(units, unit).isdisjoint((DEFINITE, "known"))
     ]
 
 

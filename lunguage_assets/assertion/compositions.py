@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lunguage_assets.assertion.categories import Category
+from lunguage_assets.assertion.categories import Category, Kind
 from lunguage_assets.assertion.units import (
     UNKNOWN,
     TaggedToken,
@@ -22,6 +22,12 @@ _END_WITH: Mapping[Category, LexiconEntry] = {
     "negated": LexiconEntry("word", code="no_change"),
 }
 """What an end is together with the cue in front of it; a row quotes both as a whole."""
+_END_WITH_BEHIND: Mapping[Kind, LexiconEntry] = {
+    # "Resolution of the edema is incomplete", "... cannot be confirmed"
+    "partial before": _IMPROVED,
+    "hedged before": UNKNOWN,
+}
+"""The same with the cue behind it."""
 _NEAR = 4
 
 
@@ -35,7 +41,7 @@ def compose(units: list[TaggedToken]) -> None:
         if unit.kind == "ended" or unit.code == _IMPROVED.code:
             near = reversed(units[max(0, at - _NEAR) : at])
             _change_end(unit, first_beyond(near, ("copula", "other")))
-        elif unit.kind in ("partial before", "hedged before"):
+        elif unit.kind in _END_WITH_BEHIND:
             _change_end_before(units, at)
         elif unit.kind == "hedged" and unit.form in WORDS["beliefs"] and at > 0:
             _doubt_belief(unit, units[at - 1])
@@ -62,7 +68,7 @@ def _change_end_before(units: list[TaggedToken], at: int) -> None:
     for unit in units[begin_of_clause(units, at) : at]:
         is_end = unit.kind == "ended" and unit.direction == "behind"
         if is_end or unit.form == "whether":
-            unit.become(_IMPROVED if modifier.kind == "partial before" else UNKNOWN)
+            unit.become(_END_WITH_BEHIND[modifier.kind])
             unit.has_spoken = modifier.has_spoken = True
 
 

@@ -104,9 +104,9 @@ def _readable(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...
     return patterns
 
 
-def _refused(info: ValidationInfo, found: str, fault: str) -> Exception:
+def _refused(info: ValidationInfo, value: str, fault: str) -> Exception:
     entry = f"cue {info.data.get('id')!r}"
-    return wrong_at((), f"{entry}: found {found[:_SHOWN]!r}, {fault}")
+    return wrong_at((), f"{entry}: found {value[:_SHOWN]!r}, {fault}")
 
 
 def _fault_of_pattern(pattern: str) -> str:
@@ -208,11 +208,11 @@ def _unexpected(
         field: its field.
         expected: what it may be; nothing: a category has no such field.
     """
-    found = str(entry[field])[:_SHOWN]
+    value = str(entry[field])[:_SHOWN]
     words = " or ".join(expected) or "no such field in this category"
     problem = (
-        f"cue {entry.get('id')!r} ({entry['category']}): found {found!r}, "
-        f"expected {words}.{did_you_mean(found, expected)}"
+        f"cue {entry.get('id')!r} ({entry['category']}): found {value!r}, "
+        f"expected {words}.{did_you_mean(value, expected)}"
     )
     return wrong_at((field,), problem)
 
@@ -235,19 +235,19 @@ def cue_path(name: str) -> Path:
     return resource("assertion", f"{name}.yaml")
 
 
-def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
+def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
     """Read a file of cues.
 
     Args:
         path: of the file.
-        taken: ids that cues of other files have.
+        other_ids: ids that cues of other files have.
 
     Raises:
         ConfigurationError: an unknown category or field, a pattern that cannot be read,
             an id that is taken; names file, line, entry, what was found and expected.
     """
     cues = read_as(path, CueFile, _REMEDY).root
-    ids = set(taken)
+    ids = set(other_ids)
     for cue in cues:
         if cue.id in ids:
             raise ConfigurationError(

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.cues import Cue, Example
 from lunguage_assets.packaged_data import read_as, resource
 
@@ -145,14 +146,14 @@ def _inflected(
         words = hedge.phrase.split()
         groups[tuple(inflections.get(word, (word,)) for word in words)].append(hedge)
     for forms, group in groups.items():
-        place = fmean(hedge.place for hedge in group)
+        mean_place = fmean(hedge.place for hedge in group)
         listed = {hedge.phrase: hedge for hedge in group}
         # A form that nobody listed is for the judges: the structurer reads no other
         # phrases than those of the file.
         unlisted = replace(group[0], structured=False)
         for inflected_words in product(*forms):
             phrase = " ".join(inflected_words)
-            yield replace(listed.get(phrase, unlisted), phrase=phrase, place=place)
+            yield replace(listed.get(phrase, unlisted), phrase=phrase, place=mean_place)
 
 
 def hedge_cues() -> Iterator[Cue]:
@@ -163,17 +164,21 @@ def hedge_cues() -> Iterator[Cue]:
             continue
         # "Pneumonia cannot be excluded"; "possible pneumonia", "pneumonia is possible"
         is_behind = hedge.side == "left"
-        words = (_EXAMPLE, hedge.phrase) if is_behind else (hedge.phrase, _EXAMPLE)
+        direction: Direction = "both"
+        text = f"{hedge.phrase} {_EXAMPLE}"
+        if is_behind:
+            direction = "before"
+            text = f"{_EXAMPLE} {hedge.phrase}"
         # An adjective leaves open what follows; a phrase also what is joined to that.
-        is_phrase = is_behind or " " in hedge.phrase
+        reach: Reach = "next"
+        if is_behind or " " in hedge.phrase:
+            reach = "list"
         name = _NO_LETTER.sub("_", hedge.phrase).strip("_")
         yield Cue(
             id=f"hedge.{name}",
             category="hedged",
             patterns=(hedge.phrase,),
-            direction="before" if is_behind else "both",
-            reach="list" if is_phrase else "next",
-            examples=(
-                Example(text=" ".join(words), meant_by_mention={_EXAMPLE: ("hedged",)}),
-            ),
+            direction=direction,
+            reach=reach,
+            examples=(Example(text=text, meant_by_mention={_EXAMPLE: ("hedged",)}),),
         )

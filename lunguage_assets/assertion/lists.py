@@ -8,7 +8,7 @@ which words of a single cue do, its entry says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.units import (
@@ -16,7 +16,7 @@ from lunguage_assets.assertion.units import (
     OWN_WORDS,
     TaggedToken,
     first_beyond,
-    first_kind,
+    has_kind,
     kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind
@@ -46,6 +46,13 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 _BEGINS_CLAUSE = ("negated", "break", "hedged", "past", "copula")
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
+_FINDING: frozenset[Kind] = frozenset({"finding"})
+_REACHED: Mapping[Meant | str, frozenset[Kind]] = {
+    "hedged": JUDGED,
+    "negated": JUDGED,
+    "doubted": JUDGED,
+}
+"""What cues of a list reach; the others reach findings alone."""
 _SYMPTOM = "PATIENT INFO."
 _AHEAD = 30
 """Units that are looked through for an "or"."""
@@ -59,21 +66,15 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         at: position of the cue.
     """
     cue = units[at]
-    is_judging = cue.denies or cue.makes == "hedged"
+    reached = _REACHED.get(cue.makes, _FINDING)
     members: list[TaggedToken] = []
     has_member = False
     for position in range(at + 1, len(units)):
         unit = units[position]
-        if _ends_behind(unit, cue, has_member=has_member):
+        before = units[position - 1]
+        if _ends_behind(unit, before, cue, has_member=has_member):
             break
-        if (
-            has_member
-            and unit.kind == "hedged"
-            and units[position - 1].kind == "copula"
-        ):
-            # "Without fever this is more likely edema"
-            break
-        if unit.kind == "finding" or (is_judging and unit.kind in JUDGED):
+        if unit.kind in reached:
             members.append(unit)
             # "No enlarged, calcified nodes" goes on to its noun.
             has_member = has_member or unit.kind == "finding"
@@ -84,11 +85,14 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return members
 
 
-def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
+def _ends_behind(
+    unit: TaggedToken, before: TaggedToken, cue: TaggedToken, *, has_member: bool
+) -> bool:
     """Whether the list behind a cue ends at a unit that is no joint.
 
     Args:
         unit: in question.
+        before: the unit in front of it.
         cue: whose list it is.
         has_member: whether the list has a member already.
     """
@@ -100,7 +104,9 @@ def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bo
     # What is felt is now: "history of asthma, cough".
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
     ends = _ENDS_BEHIND_MEMBER.get(cue.makes, frozenset())
-    return has_member and (is_felt or unit.kind in ends)
+    # "Without fever this is more likely edema"
+    is_predicate = unit.kind == "hedged" and before.kind == "copula"
+    return has_member and (is_felt or is_predicate or unit.kind in ends)
 
 
 def _goes_on(
@@ -123,36 +129,47 @@ def _goes_on(
     if cue.reaches_next and (is_hedge or joint.kind != "comma"):
         # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
         return False
-    statement = units[at + 1 : at + _AHEAD]
-    while statement and statement[0].kind in ("and", "comma", "with"):
-        statement = statement[1:]
+    return not _begins_statement(units, at, is_hedge=is_hedge)
+
+
+def _begins_statement(units: list[TaggedToken], at: int, *, is_hedge: bool) -> bool:
+    """Whether something else is stated behind a joint.
+
+    Args:
+        units: of the sentence.
+        at: position of the joint.
+        is_hedge: whether the list is one of a hedge.
+    """
+    joints = ("and", "comma", "with")
+    behind = units[at + 1 : at + _AHEAD]
+    statement = list(dropwhile(lambda unit: unit.kind in joints, behind))
     if not statement or statement[0].kind in _BEGINS_CLAUSE:
-        return False
-    if _describes_anatomy(statement):
-        return False
-    if is_hedge and joint.kind == "and":
-        # "May represent edema and small effusion": the size is on the list.
         return True
+    if _describes_anatomy(statement):
+        return True
+    if is_hedge and units[at].kind == "and":
+        # "May represent edema and small effusion": the size is on the list.
+        return False
+    # "No effusion is seen (blunting may be scar)": its verb has closed the list.
+    is_stated = units[at - 1].kind == "seen" or _states_something(statement)
+    ends = (unit.kind for unit in statement if unit.kind in _BEFORE_OR)
+    return is_stated and next(ends, "") != "alternative"
+
+
+def _states_something(statement: list[TaggedToken]) -> bool:
+    """Whether the first word is one of size or course, or a hedge of its own."""
     first = first_beyond(statement, ("place", "other")) or statement[-1]
-    is_stated = (
-        # "No effusion is seen (blunting may be scar)": its verb has closed the list.
-        units[at - 1].kind == "seen"
-        or first.code in STATEMENT_BEGINS
-        # "No effusion, calcified granulomas": what is hardly ever denied.
-        or first.form in WORDS["stated"]
-        # "No fracture, findings compatible with emphysema"
-        or first.kind == "hedged"
-    )
-    return not is_stated or first_kind(statement, _BEFORE_OR) == "alternative"
+    # "No effusion, calcified granulomas": what is hardly ever denied.
+    is_stated = first.code in STATEMENT_BEGINS or first.form in WORDS["stated"]
+    # "No fracture, findings compatible with emphysema"
+    return is_stated or first.kind == "hedged"
 
 
 def _describes_anatomy(statement: list[TaggedToken]) -> bool:
     """Whether a part of the body is described: "... and the heart is large"."""
     ends = (*JOINTS, "finding", "break")
-    kinds = [
-        unit.kind for unit in takewhile(lambda unit: unit.kind not in ends, statement)
-    ]
-    return "anatomy" in kinds and ("copula" in kinds or "normal" in kinds)
+    described = list(takewhile(lambda unit: unit.kind not in ends, statement))
+    return has_kind(described, "anatomy") and has_kind(described, "copula", "normal")
 
 
 def list_before(
@@ -171,28 +188,39 @@ def list_before(
     cue = units[at]
     is_plural = cue.form in WORDS["plural_verbs"]
     is_list = is_plural or is_or
+    is_of_last = is_hedge and not is_plural
     is_joined = True
     members: list[TaggedToken] = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
-        # "Is probably not seen", "the edema that has cleared"
-        is_relative = unit.kind == "break" and unit.form in ("which", "that")
-        if not members and (unit.kind == "hedged" or is_relative):
+        if not members and _stands_between(unit):
             continue
-        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
-        if is_serial and is_hedge and not is_plural:
-            break
-        if _ends_before(unit, cue, has_member=bool(members), is_or=is_or):
+        is_end = is_of_last and _is_serial(units, position)
+        if is_end or _ends_before(unit, cue, has_member=bool(members), is_or=is_or):
             break
         if unit.kind in JOINTS:
-            is_list = is_list or unit.kind != "comma"
-            is_joined = is_joined or is_list
+            is_list |= unit.kind != "comma"
+            is_joined |= is_list
         elif unit.kind == "finding":
             if not is_joined:
                 break
             members.append(unit)
             is_joined = False
     return members
+
+
+def _is_serial(units: list[TaggedToken], at: int) -> bool:
+    """Whether an "and" stands behind a comma."""
+    return units[at].kind == "and" and kind_at(units, at - 1) == "comma"
+
+
+def _stands_between(unit: TaggedToken) -> bool:
+    """Whether it stands between a cue and what it is said of before it.
+
+    "Is probably not seen", "the edema that has cleared".
+    """
+    is_relative = unit.kind == "break" and unit.form in ("which", "that")
+    return unit.kind == "hedged" or is_relative
 
 
 def _ends_before(
@@ -226,8 +254,9 @@ def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken 
         at: position of the joint.
         step: 1 to look behind it, -1 to look before it.
     """
-    before = units[max(0, at - _AHEAD) : at]
-    beside = units[at + 1 : at + _AHEAD] if step > 0 else before[::-1]
+    beside = units[at + 1 : at + _AHEAD]
+    if step < 0:
+        beside = units[max(0, at - _AHEAD) : at][::-1]
     between = {*OWN_WORDS, "preposition", "comma", "hedged"}
     for unit in beside:
         if unit.kind == "finding":

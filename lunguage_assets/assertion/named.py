@@ -90,8 +90,9 @@ def governing_cues(sentence: str) -> NamedFinding:
         behind = bisect_left(mentions, position)
         neighbours = mentions[max(behind - 1, 0) : behind + 1]
         distance = min(abs(position - mention) for mention in neighbours)
-        category = PREFERRED if edge.cue == "hedged.than" else edge.category
-        cue = GoverningCue(edge.cue, edge.begin, edge.end, category, distance)
+        cue = GoverningCue(*edge, distance)
+        if edge.cue == "hedged.than":
+            cue = cue._replace(category=PREFERRED)
         cue_by_span.setdefault((edge.begin, edge.end), cue)
     nearest_first = sorted(
         cue_by_span.values(), key=lambda cue: (cue.distance, cue.begin)
@@ -173,7 +174,7 @@ def denials_of(sentence: str, finding: str) -> list[NamedDenial]:
             if edge.category in _DENYING and edge.begin < mention.begin
         ]
         # What has gone, has gone whole; "large effusion: none" has no list either.
-        begin = begins[0] if begins else _begin_of_description(units, mention)
+        begin, *_ = [*begins, _begin_of_description(units, mention)]
         described = f"{masked[begin : mention.begin]} {finding}".lower().split()
         words = tuple(word.strip(".,;:()") for word in reversed(described))
         denials.append(NamedDenial(words, bool(begins)))

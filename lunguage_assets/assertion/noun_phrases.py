@@ -73,18 +73,18 @@ def _share_noun(
         text: of the sentence.
         vocabulary: to ask whether the place and the noun are a spelling.
     """
-    place = units[at - 1]
+    before = units[at - 1]
     named = first_beyond(units[at + 1 : at + NEAR], {*JOINTS, "place"})
-    if place.kind not in ("place", "anatomy") or named is None:
+    if before.kind not in ("place", "anatomy") or named is None:
         return
     noun = text[named.begin : named.end].split()[-1]
-    tokens = vocabulary.tokens(f"{text[place.begin : place.end]} {noun}")
+    tokens = vocabulary.tokens(f"{text[before.begin : before.end]} {noun}")
     sense, end = vocabulary.match(tokens, 0)
     # "Left effusion" is no spelling: the place stays one.
     if sense is None or end < len(tokens) or sense.kind != named.kind:
         return
-    if sense.name != named.name and sense.kind != place.kind:
-        place.become(sense)
+    if sense.name != named.name and sense.kind != before.kind:
+        before.become(sense)
 
 
 def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:

@@ -30,7 +30,9 @@ def restore_sides(units: list[TaggedToken]) -> None:
         unit = units[at]
         if unit.kind in ("finding", "anatomy"):
             # What is said next of a part of the body is said of it.
-            subject = unit if unit.kind == "finding" else None
+            subject = None
+            if unit.kind == "finding":
+                subject = unit
         elif subject is not None and kind_at(units, at - 1) in _JOINTS:
             _restore(units, at, subject)
         at += 1
@@ -48,25 +50,32 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     if not statement or has_kind(statement, "finding", "anatomy"):
         return
     first = statement[0]
-    for position, unit in enumerate(statement, at):
-        if unit.form in WORDS["one"] and first.code == "measurement":
-            # "... but a small one on the right"
-            units[position] = subject.copy()
-            return
-    predicates = [
-        unit for unit in statement if unit.kind in _PREDICATES or unit.code in COURSES
-    ]
-    if not predicates or not any(unit.form in WORDS["sides"] for unit in statement):
+    forms = [unit.form for unit in statement]
+    if "one" in forms and first.code == "measurement":
+        # "... but a small one on the right"
+        units[at + forms.index("one")] = subject.copy()
+        return
+    predicates = list(filter(_is_predicate, statement))
+    if not predicates or WORDS["sides"].isdisjoint(forms):
         return
     units[at - 1].become(LexiconEntry("break"))
     last = statement[-1]
     if first.form in WORDS["sides"] and last.kind == "negated":
-        # "The left has gone, the right has not": it is there. "It is seen on the left,
-        # the right is not": it is not.
-        last.has_spoken = True
-        is_there = has_kind(units[:at], "ended")
-        said = UNKNOWN if is_there else LexiconEntry("negated before", cue=last.cue)
-        last.become(said)
+        _read_bare_not(units, at, last)
     # "... but not on the right", "the right is unchanged"; "... none on the right"
     is_behind = first is not predicates[0] or first.kind == "negated"
     units.insert(at + is_behind, subject.copy())
+
+
+def _is_predicate(unit: TaggedToken) -> bool:
+    return unit.kind in _PREDICATES or unit.code in COURSES
+
+
+def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None:
+    """Read the "not" of "the left has gone, the right has not": it is still there."""
+    last.has_spoken = True
+    if has_kind(units[:at], "ended"):
+        last.become(UNKNOWN)
+    else:
+        # "... is seen on the left, the right is not"
+        last.become(LexiconEntry("negated before", cue=last.cue))

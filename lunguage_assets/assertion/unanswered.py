@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import cue_path
-from lunguage_assets.assertion.lists import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     DEVICE,
     OWN_WORDS,
@@ -127,31 +126,42 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         unread = list(_unread(part.units, text))
         if not unread:
             continue
+        # Devices have names that no list has.
+        listed = [
+            unit
+            for unit in unread
+            if unit.cue is not None or speaks(text[unit.begin : unit.end])
+        ]
         for mention in _concerned(parts, number):
-            # Devices have names that no list has.
-            is_device = mention.code == DEVICE
-            words = [unit for unit in unread if not is_device or _is_listed(unit, text)]
+            words = listed if mention.code == DEVICE else unread
             mention.unanswered = (*mention.unanswered, *words)
 
 
 def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
     """Note a predicate that reached some members of a list only.
 
-    "Edema, pneumonia, hemorrhage possible" may be of all three.
+    "Edema, pneumonia, hemorrhage possible" may be of all three; "opacity, pneumonia
+    possible" states a sign.
     """
     findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
     for at, following in reversed(list(pairwise(findings))):
         first = units[at]
         second = units[following]
-        if first.edges or _is_stated(units, at):
+        is_sign = first.name in WORDS["explained_signs"]
+        is_list = _is_bare_list(units[at + 1 : following])
+        if first.edges or is_sign or not is_list:
             continue
-        if not _is_bare_list(units[at + 1 : following]):
-            continue
-        begins = {edge.begin for edge in second.edges if edge.begin > second.begin}
         first.unanswered = second.unanswered
+        begins = [edge.begin for edge in second.edges if edge.begin > second.begin]
         if begins:
-            predicates = (unit for unit in units if unit.begin in begins)
+            predicates = (unit for unit in units if unit.begin == begins[0])
             first.unanswered = (next(predicates),)
+
+
+def _is_bare_list(between: list[TaggedToken]) -> bool:
+    """Whether nothing but commas joins two members of a list."""
+    joints = {unit.kind for unit in between}
+    return "comma" in joints and joints <= _IN_LISTS
 
 
 def _mark_taken_for(units: list[TaggedToken]) -> None:
@@ -164,26 +174,6 @@ def _mark_taken_for(units: list[TaggedToken]) -> None:
         between = units[at + 1 : following]
         if has_kind(between, "copula") and not has_kind(between, "comma", "break"):
             units[at].unanswered = (artifact,)
-
-
-def _is_stated(units: list[TaggedToken], at: int) -> bool:
-    """Whether the first of a list is stated whatever its last one is.
-
-    "Opacity, pneumonia possible" states a sign, "mild edema, pneumonia likely" a size.
-    """
-    has_size = at > 0 and units[at - 1].code in STATEMENT_BEGINS
-    return has_size or units[at].name in WORDS["explained_signs"]
-
-
-def _is_bare_list(between: list[TaggedToken]) -> bool:
-    """Whether nothing but commas joins two members of a list."""
-    return has_kind(between, "comma") and all(
-        unit.kind in _IN_LISTS for unit in between
-    )
-
-
-def _is_listed(unit: TaggedToken, text: str) -> bool:
-    return unit.cue is not None or speaks(text[unit.begin : unit.end])
 
 
 def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
@@ -217,36 +207,37 @@ def _concerned(parts: list[_Part], number: int) -> list[TaggedToken]:
 def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
     """Yield the units of a part that nothing answered for."""
     for at, unit in enumerate(units):
-        if unit.aside or unit.has_spoken or unit.begin == unit.end:
-            continue
-        if unit.form in _ANSWER_SIGNS and _is_answer_unread(units, at):
+        is_answered = unit.aside or unit.has_spoken or unit.begin == unit.end
+        if not is_answered and _is_unread(units, at, text):
             yield unit
-        if unit.cue is not None:
-            if unit.cue.category in _ASKED:
-                yield unit
-        elif unit.kind == "break" and not has_kind(units, *_MENTIONS):
-            # An exception that names no finding: "it has cleared, except at the bases".
-            yield unit
-        elif unit.kind == "other":
-            words = text[unit.begin : unit.end].lower()
-            if speaks(words) or _is_unknown(units, at, words):
-                yield unit
 
 
-def _is_answer_unread(units: list[TaggedToken], at: int) -> bool:
+def _is_unread(units: list[TaggedToken], at: int, text: str) -> bool:
+    """Whether a unit says something that no rule has read."""
+    unit = units[at]
+    if unit.cue is not None:
+        return unit.cue.category in _ASKED or _is_unread_answer(units, at)
+    if unit.kind == "break":
+        # An exception that names no finding: "it has cleared, except at the bases".
+        return not has_kind(units, *_MENTIONS)
+    words = text[unit.begin : unit.end].lower()
+    is_unknown = speaks(words) or _is_unknown(units, at, words)
+    return (unit.kind == "other" and is_unknown) or _is_unread_answer(units, at)
+
+
+def _is_unread_answer(units: list[TaggedToken], at: int) -> bool:
     """Whether nothing behind a colon or dash is understood: "pneumothorax: -"."""
-    if kind_at(units, at - 1) != "finding":
+    if units[at].form not in _ANSWER_SIGNS or kind_at(units, at - 1) != "finding":
         return False
-    kinds = ("other", "copula", "preposition")
-    return all(unit.kind in kinds for unit in units[at + 1 :])
+    unread = {"other", "copula", "preposition"}
+    return unread.issuperset(unit.kind for unit in units[at + 1 :])
 
 
 def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
     """Whether a word is in no list, and stands where it may turn a statement round."""
     form = units[at].form
-    if not _WORD.fullmatch(words) or _REMOVED.match(form):
-        return False
-    if form in harmless_words():
+    is_word = _WORD.fullmatch(words) and not _REMOVED.match(form)
+    if not is_word or form in harmless_words():
         return False
     before = kind_at(units, at - 1)
     leads = kind_beyond(reversed(units[:at]), ("place", "word"))
@@ -257,6 +248,5 @@ def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
     is_described = noun is not None and noun.kind in ("finding", "anatomy")
     # "Frilly opacity", but "film refutes pneumonia" and "I doubtlessly see".
     is_adjective = before in ("", "preposition", "word", "place", "negated", "copula")
-    return not (
-        is_described and is_adjective and not words.endswith(("ly", "ing", "s"))
-    )
+    is_turning = words.endswith(("ly", "ing", "s"))
+    return not (is_described and is_adjective) or is_turning

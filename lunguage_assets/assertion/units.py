@@ -17,7 +17,6 @@ from lunguage_assets.assertion.categories import (
     CategoryRule,
     Direction,
     Meant,
-    Reach,
 )
 from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
@@ -125,7 +124,9 @@ class TaggedToken:
     @property
     def rule(self) -> CategoryRule:
         """What it does, as a cue."""
-        return CATEGORIES[self.cue.category] if self.cue is not None else _NO_RULE
+        if self.cue is None:
+            return _NO_RULE
+        return CATEGORIES[self.cue.category]
 
     @property
     def makes(self) -> Meant | Literal[""]:
@@ -140,7 +141,9 @@ class TaggedToken:
     @property
     def direction(self) -> Direction | Literal[""]:
         """Where it looks, as a cue."""
-        return self.cue.direction if self.cue is not None else ""
+        if self.cue is None:
+            return ""
+        return self.cue.direction
 
     @property
     def doubts(self) -> bool:
@@ -148,14 +151,9 @@ class TaggedToken:
         return self.is_of("doubted", "mimic")
 
     @property
-    def reach(self) -> Reach | Literal[""]:
-        """How far it reaches, as a cue."""
-        return self.cue.reach if self.cue is not None else ""
-
-    @property
     def reaches_next(self) -> bool:
         """Whether, as a cue, it is said of what follows directly only: "possible"."""
-        return self.reach == "next"
+        return self.cue is not None and self.cue.reach == "next"
 
     def stops_at(self, unit: TaggedToken) -> bool:
         """Whether, as a cue, its reach ends at a word that its entry names."""
@@ -166,12 +164,17 @@ class TaggedToken:
         """What its cues come to (`categories.PRECEDENCE`)."""
         if self.aside:
             return "aside"
+        if self.past is not None and self.past.kind == "ended":
+            return "ended"
         if self.past is not None:
-            return "ended" if self.past.kind == "ended" else "past"
+            return "past"
+        if self.negation == "doubtful" or (self.negation and self.is_hedged):
+            return "doubted"
         if self.negation:
-            is_doubted = self.negation == "doubtful" or self.is_hedged
-            return "doubted" if is_doubted else "negated"
-        return "hedged" if self.is_hedged else "asserted"
+            return "negated"
+        if self.is_hedged:
+            return "hedged"
+        return "asserted"
 
     def negate(self, by: TaggedToken, *, with_doubt: bool = False) -> None:
         """Deny it, unless something nearer has done so; of two, the doubt stays."""
@@ -232,26 +235,21 @@ class TaggedToken:
             self.edges.append(by.edge_as(by.cue.category))
 
 
-def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
+def has_kind(units: Iterable[TaggedToken], *searched: Kind) -> bool:
     """Whether any unit is of one of these kinds."""
-    return any(unit.kind in kinds for unit in units)
-
-
-def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
-    """Find which of these kinds comes first; empty: none."""
-    return next((unit.kind for unit in units if unit.kind in kinds), "")
+    return any(unit.kind in searched for unit in units)
 
 
 def first_beyond(
-    units: Iterable[TaggedToken], kinds: Collection[str]
+    units: Iterable[TaggedToken], skipped: Collection[str]
 ) -> TaggedToken | None:
     """Find the first unit that is of none of these kinds."""
-    return next((unit for unit in units if unit.kind not in kinds), None)
+    return next((unit for unit in units if unit.kind not in skipped), None)
 
 
-def kind_beyond(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
+def kind_beyond(units: Iterable[TaggedToken], skipped: Collection[str]) -> str:
     """Find the kind of the first unit that is of none of these kinds; empty: none."""
-    return next((unit.kind for unit in units if unit.kind not in kinds), "")
+    return next((unit.kind for unit in units if unit.kind not in skipped), "")
 
 
 def kind_at(units: Sequence[TaggedToken], at: int) -> str:

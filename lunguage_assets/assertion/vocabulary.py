@@ -100,8 +100,8 @@ class _Branch:
         self._branches.clear()
         forms, choices, entry, is_weak = spelling
         if forms:
-            rest = spelling._replace(forms=forms[1:])
-            self._expected.setdefault(forms[0], []).append(rest)
+            behind = spelling._replace(forms=forms[1:])
+            self._expected.setdefault(forms[0], []).append(behind)
         elif choices:
             for forms_of_choice in choices[0]:
                 self.expect(_Continuation(forms_of_choice, choices[1:], entry, is_weak))
@@ -211,13 +211,14 @@ def _holds(
     later = _clause(tokens[end : end + _NEAR])
     before = tokens[start - 1].form if start > 0 else "."
     behind = tokens[end].form if end < len(tokens) else "."
-    return (
-        before not in cue.not_after
-        and behind not in cue.not_before
-        and (not cue.only_after or before in cue.only_after)
-        and (not cue.after_any or not cue.after_any.isdisjoint(earlier))
-        and (not cue.before_any or not cue.before_any.isdisjoint(later))
+    if before in cue.not_after or behind in cue.not_before:
+        return False
+    required = (
+        (cue.only_after, [before]),
+        (cue.after_any, earlier),
+        (cue.before_any, later),
     )
+    return all(not words or words.intersection(near) for words, near in required)
 
 
 def _clause(tokens: Iterable[Token]) -> list[str]:
@@ -279,10 +280,9 @@ def words_of_cues(cues: Iterable[Cue]) -> Iterator[tuple[str, LexiconEntry]]:
 def entry_of(cue: Cue) -> LexiconEntry:
     """Give the meaning of a cue's words for the rules."""
     rule = CATEGORIES[cue.category]
-    kind = cast(Kind, rule.kind or cue.category)
     if cue.direction == "before" and rule.kind_before:
-        kind = rule.kind_before
-    return LexiconEntry(kind, cue=cue)
+        return LexiconEntry(rule.kind_before, cue=cue)
+    return LexiconEntry(cast(Kind, rule.kind or cue.category), cue=cue)
 
 
 def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
@@ -291,13 +291,13 @@ def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
     for group, entry in _DESCRIBING.items():
         for column, spellings in word_file("attributes")[group].items():
             yield from _meaning(spellings, entry._replace(code=column))
-    places = word_file("places")
+    locations = word_file("places")
     for group, entry in _PLACES.items():
-        for name, spellings in places[group].items():
+        for name, spellings in locations[group].items():
             named = entry._replace(name=name or entry.name)
             yield from _meaning([name, *spellings], named)
     # "Normal chest" is normal as a whole, whatever its words mean one by one.
-    for name, spellings in places["normal"].items():
+    for name, spellings in locations["normal"].items():
         yield from _meaning(spellings, LexiconEntry("anatomy", name, "normal"))
     yield from words_of_cues((*hedge_cues(), *bundled_cues()))
     for file in ("findings", "devices"):
@@ -313,8 +313,8 @@ def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
 
 
 def _grammar() -> Iterator[tuple[str, LexiconEntry]]:
-    for kind, spellings in word_file("grammar").items():
-        yield from _meaning(spellings[""], LexiconEntry(cast(Kind, kind)))
+    for group, spellings in word_file("grammar").items():
+        yield from _meaning(spellings[""], LexiconEntry(cast(Kind, group)))
 
 
 def _meaning(

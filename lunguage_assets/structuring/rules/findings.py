@@ -11,6 +11,7 @@ from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import MentionDraft, read_as_course
 from lunguage_assets.structuring.rules.locations import (
+    is_side,
     with_noun_behind,
     with_side_before,
 )
@@ -105,7 +106,10 @@ def _same_finding_before(
         # "Moderate right and small left effusions". Of "right and left lower lobe" the
         # noun belongs to both.
         side = clause.topic
-        locations = with_noun_behind(side, first.locations)
+        shared_noun: list[TaggedToken] = []
+        if all(map(is_side, side)):
+            shared_noun = first.locations[1:]
+        locations = with_noun_behind([*side, *shared_noun], first.locations)
         first.locations = with_side_before(first.locations, side)
     else:
         return None
