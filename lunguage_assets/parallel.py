@@ -29,6 +29,7 @@ import pandas as pd
 from lunguage_assets.errors import LunguageError
 
 Result = TypeVar("Result")
+Frames = TypeVar("Frames", bound=tuple[pd.DataFrame, ...])
 
 MIN_STUDIES_FOR_POOL = 500
 """Studies of a batch for which other processes are started."""
@@ -151,6 +152,12 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if "number" not in rows:
         return rows
     return rows.assign(number=rows.index.astype(rows["number"].dtype))
+
+
+def joined_tables(chunks: Sequence[Frames]) -> Frames:
+    """Join named tuples of frames, field by field."""
+    fields: Any = [joined(frames) for frames in zip(*chunks, strict=True)]
+    return type(chunks[0])(*fields)
 
 
 def _processes_for(studies: int, processes: int | None) -> int:

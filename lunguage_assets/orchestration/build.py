@@ -53,7 +53,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
             *text_assets(configuration, partitions),
             *corpus_assets(configuration, partitions),
             *explicit_assets(configuration, partitions),
-            *distilled_assets(partitions),
+            *distilled_assets(configuration, partitions),
             *implicit_assets(configuration, partitions),
             *analysis_assets(configuration, partitions),
             *release_assets(

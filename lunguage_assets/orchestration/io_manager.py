@@ -30,6 +30,9 @@ from lunguage_assets.workspace.store import (
 )
 from lunguage_assets.workspace.tables_location import is_local
 
+BY_PARTITION = "by_partition"
+"""Metadata of a parameter that is a mapping of frames, also where there is one."""
+
 
 class ParquetStore(dg.UPathIOManager):
     """Stores tables under `<root>/<table>/<keys>.parquet`, each replaced as a whole.
@@ -94,6 +97,9 @@ class ParquetStore(dg.UPathIOManager):
     ) -> pd.DataFrame | dict[str, pd.DataFrame] | None:
         """Read what an asset's parameter names: a partition, or several by their keys.
 
+        Of one alone, Dagster's own store hands the frame: here too, except where the
+        parameter has the metadata `BY_PARTITION`.
+
         Raises:
             dg.Failure: it is not there; the message says what to launch.
         """
@@ -105,7 +111,10 @@ class ParquetStore(dg.UPathIOManager):
                 table = context.asset_key.path[-1]
                 keys = list(context.asset_partition_keys)
                 raise MethodError(not_there(table, keys)) from None
-        return loaded
+        if BY_PARTITION not in context.definition_metadata or isinstance(loaded, dict):
+            return loaded
+        (partition,) = context.asset_partition_keys
+        return {} if loaded is None else {partition: loaded}
 
 
 def stored_table(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame:

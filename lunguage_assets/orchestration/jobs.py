@@ -12,7 +12,6 @@ from typing import NamedTuple
 import dagster as dg
 
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.tables import TABLES
 
 COSTS = (
     "Asks judges: paid for where these are language models. `lunguage estimate` says "
@@ -37,10 +36,9 @@ class Job(NamedTuple):
     """A job.
 
     Attributes:
-        steps: the assets that it makes, upstream first. Each is stored after its side
-            tables: where it is current, they are.
+        steps: the assets that it makes, upstream first, with what is made together with
+            each. That is stored before it: where a step is current, it is.
         description: what it does.
-        side_tables: assets that are made with them.
         after: jobs that make what it reads. Where one of them is run for the same
             batch, or for none, it may have to be run again.
         asks_judges: whether it may cost money.
@@ -48,29 +46,18 @@ class Job(NamedTuple):
 
     steps: tuple[str, ...]
     description: str
-    side_tables: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     asks_judges: bool = False
 
-
-_OF_EXPANSION = (
-    "pathway_matches",
-    "resolution_log",
-    "conflicts",
-    "accounting",
-    "set_aside",
-)
 
 JOBS: Mapping[str, Job] = {
     "read_reports": Job(
         ("report_texts",),
         "Read the raw reports of a batch, and cut them into sentences.",
-        side_tables=("report_sentences", "rejected_reports", "reading_notes"),
     ),
     "structure": Job(
         ("structured_findings",),
         "Read findings in the raw reports of a batch with one structurer.",
-        side_tables=("sentence_accounts", "refused_values"),
         after=("read_reports",),
         asks_judges=True,
     ),
@@ -78,7 +65,6 @@ JOBS: Mapping[str, Job] = {
         ("findings",),
         "Read and validate the registered files of a batch, or take in what was read "
         "in its raw reports.",
-        side_tables=("reports", "rejected", "intake_notes", "terms"),
         after=("read_reports", "structure"),
     ),
     "extract_hedges": Job(
@@ -108,7 +94,6 @@ JOBS: Mapping[str, Job] = {
         ("fitted_probabilities",),
         "Place every tentative finding in the ranking and map its place to a "
         "probability.",
-        side_tables=("fit_log",),
         after=("ingest", "extract_hedges", "build_vocabulary", "rank"),
         asks_judges=True,
     ),
@@ -116,7 +101,6 @@ JOBS: Mapping[str, Job] = {
         ("deduplicated_findings", "expansions", "lunguage_plus_plus"),
         "Merge duplicate findings, expand diagnoses with what they imply, resolve "
         "every contradiction.",
-        side_tables=_OF_EXPANSION,
         after=("ingest", "rank", "fit"),
     ),
     "refit": Job(
@@ -127,7 +111,6 @@ JOBS: Mapping[str, Job] = {
             "lunguage_plus_plus",
         ),
         "Place every tentative finding in the ranking, then merge, expand and resolve.",
-        side_tables=("fit_log", *_OF_EXPANSION),
         after=("ingest", "extract_hedges", "build_vocabulary", "rank"),
         asks_judges=True,
     ),
@@ -147,7 +130,6 @@ JOBS: Mapping[str, Job] = {
         ("judge_agreement", "fit_validation"),
         "How far judges agree, with each other and with human experts, and how well "
         "ranking and fit repeat.",
-        side_tables=("ranking_correlations", "expert_agreement", "ranking_robustness"),
         after=("compare", "rank"),
     ),
     "release": Job(
@@ -162,33 +144,23 @@ REBUILT = ("build_vocabulary", "compare", "rank")
 """Jobs that make the reference scale: on request again although it is current."""
 
 
-def job_of(table: str) -> str:
-    """Return the job that makes a table."""
-    return next(
-        name for name, job in JOBS.items() if table in (*job.steps, *job.side_tables)
-    )
-
-
 def not_there(table: str, keys: Sequence[str]) -> str:
     """Write the message about a table that a step reads and nobody has made."""
-    partition = f"{table} ({', '.join(keys)})"
-    if table not in TABLES:  # an asset of somebody else
-        return f"{partition} is not there. Materialise it first."
+    jobs = [name for name, job in JOBS.items() if table in job.steps]
+    launched = f"Launch the job `{jobs[0]}` for it" if jobs else "Materialise it"
     return (
-        f"{partition} is not there. Launch the job `{job_of(table)}` for it first, or "
-        "say `lunguage run`, with another --ranker where it is of one."
+        f"{table} ({', '.join(keys)}) is not there. {launched} first, or say `lunguage "
+        "run`, with another --ranker where it is of one."
     )
 
 
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     """Return the jobs as Dagster knows them; those that ask judges say so."""
-    return [
-        dg.define_asset_job(
-            name,
-            dg.AssetSelection.assets(*job.steps, *job.side_tables),
-            description=f"{job.description} {COSTS}"
-            if job.asks_judges
-            else job.description,
+    jobs = []
+    for name, job in JOBS.items():
+        made = dg.AssetSelection.assets(*job.steps).required_multi_asset_neighbors()
+        costs = f" {COSTS}" if job.asks_judges else ""
+        jobs.append(
+            dg.define_asset_job(name, made, description=f"{job.description}{costs}")
         )
-        for name, job in JOBS.items()
-    ]
+    return jobs

@@ -1,28 +1,35 @@
 """What a step declares of its tables, and what it returns of them.
 
-Dagster's pages are "Multi-assets", "Asset checks" and "Data versions"
-(https://docs.dagster.io). A table is validated where a step returns it, before Dagster
-takes it: what breaks a rule is not stored.
+`table_asset` is Dagster's `@dg.multi_asset` with a table for each output; its pages are
+"Multi-assets", "Asset checks" and "Data versions" (https://docs.dagster.io). A table is
+validated where a step returns it, before Dagster takes it: what breaks a rule is not
+stored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.checks import answers_usable, expectations
-from lunguage_assets.orchestration.jobs import COSTS
-from lunguage_assets.orchestration.metadata import as_written, column_schema, counts
+from lunguage_assets.orchestration.automation import batch_condition
+from lunguage_assets.orchestration.checks import (
+    answers_usable,
+    conflict_free,
+    expectations,
+)
+from lunguage_assets.orchestration.jobs import COSTS, pool_of_judges
+from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.quality.quarantine import Tables, valid_studies
 from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import EncodedTable, encode, fingerprint
 
 if TYPE_CHECKING:
@@ -30,6 +37,9 @@ if TYPE_CHECKING:
 else:
     # Dagster refuses one with a type argument where an asset has checks.
     Result = dg.MaterializeResult
+
+Check = Callable[..., dg.AssetCheckResult]
+Step = Callable[..., Iterator[Any]]
 
 SUITES = frozenset(file.stem for file in expectation().iterdir())
 """Tables of which people expect something: expectations/<table>.yaml."""
@@ -45,80 +55,102 @@ def versioned(code: str, *read: object) -> str:
     return f"{code}-{fingerprint(read)}" if read else code
 
 
-def table_outs(
+def table_asset(
+    configuration: Configuration,
     group: str,
     code_version: str,
+    partitions: dg.PartitionsDefinition[str],
     *tables: str,
+    checks: Sequence[Check] = (),
     asks_judges: bool = False,
-    condition: Callable[[str], dg.AutomationCondition[dg.AssetKey]] | None = None,
-) -> dict[str, dg.AssetOut]:
-    """Return tables as outputs of `@dg.multi_asset`, with what the UI shows of them.
+    automated: bool = False,
+    **options: Any,
+) -> Callable[[Step], dg.AssetsDefinition]:
+    """Declare a step that makes tables, as `@dg.multi_asset` does.
 
     Args:
+        configuration: of the home.
         group: of the assets.
-        code_version: of the step that makes them (`versioned`).
-        tables: their names, which are those of the assets.
+        code_version: of the step (`versioned`).
+        partitions: of the assets.
+        tables: their names, which are those of the assets; the step's own first.
+        checks: of the step's own table; `expectations` are added to each with a suite.
         asks_judges: whether making them may cost money.
-        condition: returns when the sensor requests a table; None: never.
+        automated: whether the sensor requests them when a batch has landed.
+        options: of `@dg.multi_asset`: `ins`, `deps`.
     """
+    pool = pool_of_judges(configuration.judges) if asks_judges else None
+    by_table: list[tuple[str, Check]] = [(tables[0], check) for check in checks]
+    if pool is not None:
+        by_table.append((tables[0], answers_usable))
+    by_table += [(table, expectations) for table in tables if table in SUITES]
     outs = {}
     for table in tables:
-        declared = TABLES[table]
-        tags = {}
-        if asks_judges:
-            tags["paid"] = "llm"
-        if any(column.restricted for column in declared.columns):
-            tags["contains"] = "report-text"
-        costs = f"\n\n{COSTS}" if asks_judges else ""
+        condition = batch_condition(configuration, table) if automated else None
         outs[table] = dg.AssetOut(
             group_name=group,
             code_version=code_version,
-            # What an asset returns is no table yet: `io_manager.ParquetStore` stores
-            # it.
-            dagster_type=dg.Any,
-            description=as_written(declared.description + costs),
-            metadata={
-                "dagster/column_schema": column_schema(declared),
-                "dagster/table_name": table,
-            },
-            kinds={"pandas", "parquet"},
-            tags=tags,
-            automation_condition=condition(table) if condition else None,
+            automation_condition=condition,
+            **_shown(TABLES[table], asks_judges=asks_judges),
         )
-    return outs
+
+    def declare(step: Step) -> dg.AssetsDefinition:
+        return dg.multi_asset(
+            name=step.__name__,
+            outs=outs,
+            partitions_def=partitions,
+            pool=pool,
+            check_specs=[
+                check_spec(check, table, partitions) for table, check in by_table
+            ],
+            **options,
+        )(redacted(step))
+
+    return declare
 
 
-def check_specs(
-    asset: str,
-    partitions: dg.PartitionsDefinition[str],
-    *checks: Callable[..., dg.AssetCheckResult],
-    blocking: bool = False,
-    pool: str | None = None,
-) -> list[dg.AssetCheckSpec]:
-    """Return the specs of an asset's checks, named and described as their functions.
+def _shown(table: Table, *, asks_judges: bool) -> dict[str, Any]:
+    """Return what the UI shows of a table."""
+    tags = {"paid": "llm"} if asks_judges else {}
+    if any(column.restricted for column in table.columns):
+        tags["contains"] = "report-text"
+    # The UI reads Markdown, and would take `<finding>` for a tag of HTML.
+    description = re.sub(r"(<[^>\s]+>)", r"`\1`", table.description)
+    return {
+        # What a step returns is no frame yet: `io_manager.ParquetStore` stores it.
+        "dagster_type": dg.Any,
+        "description": f"{description}\n\n{COSTS}" if asks_judges else description,
+        "metadata": {
+            "dagster/column_schema": column_schema(table),
+            "dagster/table_name": table.name,
+        },
+        "kinds": {"pandas", "parquet"},
+        "tags": tags,
+    }
 
-    Args:
-        asset: with which they run.
-        partitions: of the asset.
-        checks: functions of `checks`.
-        blocking: whether nothing is stored where one of them fails.
-        pool: where language models are asked, whose answers are checked, too.
-    """
-    specs = []
-    if pool is not None:
-        checks = (*checks, answers_usable)
-    for check in checks:
-        summary, _, _ = (check.__doc__ or "").partition("Args:")
-        specs.append(
-            dg.AssetCheckSpec(
-                check.__name__,
-                asset=asset,
-                description=" ".join(summary.split()).replace("<table>", asset),
-                blocking=blocking,
-                partitions_def=partitions,
-            )
-        )
-    return specs
+
+def column_schema(table: Table) -> dg.TableSchema:
+    """Return the columns of a table as the UI shows them, from its declaration."""
+    return dg.TableSchema(
+        [
+            dg.TableColumn(column.name, column.type, column.description)
+            for column in table.columns
+        ]
+    )
+
+
+def check_spec(
+    check: Check, asset: str, partitions: dg.PartitionsDefinition[str]
+) -> dg.AssetCheckSpec:
+    """Return the spec of an asset's check, named and described as its function."""
+    summary, _, _ = (check.__doc__ or "").partition("Args:")
+    return dg.AssetCheckSpec(
+        check.__name__,
+        asset=asset,
+        description=" ".join(summary.split()).replace("<table>", asset),
+        blocking=check is conflict_free,
+        partitions_def=partitions,
+    )
 
 
 def stored(
@@ -128,6 +160,7 @@ def stored(
     metadata: Mapping[str, Any] | None = None,
     checks: Sequence[dg.AssetCheckResult] = (),
     *,
+    inputs: Tables | None = None,
     invalid: Sequence[InvalidStudy] = (),
     spending: Spending | None = None,
 ) -> Iterator[Result]:
@@ -140,6 +173,8 @@ def stored(
         tables: by name; or the step's alone.
         metadata: of the step's table, shown in the UI.
         checks: of the step's table; `expectations` is added where a table has a suite.
+        inputs: tables that the step read, where the studies that break a rule are still
+            to be left out.
         invalid: studies that are not among the rows.
         spending: of a step that asks judges.
 
@@ -148,6 +183,14 @@ def stored(
     """
     if isinstance(tables, pd.DataFrame):
         tables = {step: tables}
+    if inputs is not None:
+        tables, invalid = valid_studies(
+            step,
+            inputs,
+            tables,
+            strict=configuration.is_strict,
+            processes=configuration.processes,
+        )
     shown = dict(metadata or {})
     results = list(checks)
     if invalid:
@@ -156,26 +199,28 @@ def stored(
         shown |= spending.metadata()
         if spending.is_paid:
             results.append(answers_usable(configuration, spending.asked))
-    for table, frame in tables.items():
-        if table != step:
-            yield _result(configuration, table, frame)
-    yield _result(configuration, step, tables[step], shown, results, invalid)
+    for table in sorted(tables, key=lambda table: table == step):
+        is_step = table == step
+        yield _result(
+            configuration,
+            table,
+            tables[table],
+            shown if is_step else {},
+            results if is_step else [],
+            invalid if is_step else [],
+        )
 
 
 def _result(
     configuration: Configuration,
     table: str,
     frame: pd.DataFrame,
-    metadata: Mapping[str, Any] = MappingProxyType({}),
-    checks: Sequence[dg.AssetCheckResult] = (),
-    invalid: Sequence[InvalidStudy] = (),
+    metadata: Mapping[str, Any],
+    checks: Sequence[dg.AssetCheckResult],
+    invalid: Sequence[InvalidStudy],
 ) -> Result:
     """Return one table, as `stored` does."""
-    declared = TABLES[table]
-    encoded = encode(declared, frame, invalid)
-    shown = {"dagster/row_count": encoded.rows, **metadata}
-    if declared.counted:
-        shown[declared.counted] = counts(frame[declared.counted], declared.counted)
+    encoded = encode(TABLES[table], frame, invalid)
     results = list(checks)
     if table in SUITES:
         results.append(expectations(configuration, table, frame))
@@ -183,52 +228,8 @@ def _result(
     return dg.MaterializeResult(
         asset_key=key,
         value=encoded,
-        metadata=shown,
+        metadata={"dagster/row_count": encoded.rows, **metadata},
         # Where several tables of a step have checks, Dagster wants to be told of which.
         check_results=[result._replace(asset_key=key) for result in results],
         data_version=dg.DataVersion(encoded.version),
-    )
-
-
-def stored_valid(
-    configuration: Configuration,
-    step: str,
-    inputs: Tables,
-    tables: Tables | pd.DataFrame,
-    metadata: Mapping[str, Any] | None = None,
-    checks: Sequence[dg.AssetCheckResult] = (),
-    *,
-    spending: Spending | None = None,
-) -> Iterator[Result]:
-    """Set aside the studies that break a rule, and return the tables without them.
-
-    Args:
-        configuration: of the home.
-        step: the table that it is named after.
-        inputs: tables that the step read.
-        tables: that it made, as in `stored`.
-        metadata: as in `stored`.
-        checks: as in `stored`.
-        spending: of a step that asks judges.
-
-    Raises:
-        InvalidTable: too many studies break a rule; nothing is stored.
-    """
-    if isinstance(tables, pd.DataFrame):
-        tables = {step: tables}
-    valid, invalid = valid_studies(
-        step,
-        inputs,
-        tables,
-        strict=configuration.is_strict,
-        processes=configuration.processes,
-    )
-    yield from stored(
-        configuration,
-        step,
-        valid,
-        metadata,
-        checks,
-        invalid=invalid,
-        spending=spending,
     )

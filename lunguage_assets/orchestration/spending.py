@@ -38,15 +38,17 @@ class Spending:
 
     Args:
         context: of the step that asks.
-        pool: of its asset; None: no language model is among the judges.
+
+    Attributes:
+        is_paid: whether a language model is among the judges: then the step has a pool.
     """
 
-    def __init__(self, context: dg.AssetExecutionContext, pool: str | None) -> None:
+    def __init__(self, context: dg.AssetExecutionContext) -> None:
         # Judges report from their own threads.
         self._log = context.log
         self._meter = Meter()
         self._logged_at = 0.0
-        self.is_paid = pool is not None
+        self.is_paid = context.op_def.pool is not None
 
     def note(self, progress: Progress) -> None:
         """Record a judge's progress; log all at first and then every half minute."""

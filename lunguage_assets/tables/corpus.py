@@ -85,7 +85,6 @@ FINDINGS = Table(
     ),
     partitioned_by=("report_batch",),
     per_study=True,
-    counted="status",
     key=("finding_id",),
     columns=(
         *STATED_FINDING,
@@ -265,7 +264,6 @@ STRUCTURED_FINDINGS = Table(
     ),
     partitioned_by=("structurer", "report_batch"),
     per_study=True,
-    counted="status",
     key=("study_id", "section", "ent_idx"),
     columns=(
         STUDY,

@@ -113,7 +113,6 @@ COMPARISON_MATCHES = Table(
         "that the finding is present."
     ),
     partitioned_by=("judge",),
-    counted="answer",
     key=("match_id",),
     columns=(
         text(
@@ -200,7 +199,6 @@ FITTED_PROBABILITIES = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    counted="p_source",
     explained=True,
     released="combined",
     key=("finding_id",),

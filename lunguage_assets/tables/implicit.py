@@ -74,7 +74,6 @@ DEDUPLICATED_FINDINGS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    counted="disposition",
     explained=True,
     key=("finding_id",),
     columns=(
@@ -136,7 +135,6 @@ EXPANSIONS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    counted="outcome",
     explained=True,
     key=("finding_id",),
     columns=(
@@ -268,7 +266,6 @@ LUNGUAGE_PLUS_PLUS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    counted="status",
     explained=True,
     released="combined",
     key=("finding_id",),

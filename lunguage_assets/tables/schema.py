@@ -119,9 +119,6 @@ class Table:
     """Whether its rows go with their study: a study that breaks a rule is set aside,
     and is taken out of it. The others list what was delivered, or asked of judges."""
 
-    counted: str = ""
-    """The column whose values the UI counts when the table is made; empty: none."""
-
     explained: bool = False
     """Whether `lunguage explain` reads it: the story of a row needs it."""
 

@@ -17,17 +17,15 @@ from lunguage_assets.orchestration.assets.explicit import (
     FIT_OPTIONS,
     RANKING_OPTIONS,
     matches_by_judge,
+    of_members,
 )
-from lunguage_assets.orchestration.checks import expectations
 from lunguage_assets.orchestration.outputs import (
     Result,
-    check_specs,
     stored,
-    table_outs,
+    table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 GROUP = "analysis"
@@ -42,30 +40,25 @@ def analysis_assets(
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
-    settings = configuration.settings.explicit
+    options = configuration.settings.explicit.model_dump
     ranking_options = COMPARISON_OPTIONS | RANKING_OPTIONS
-    of_members = dg.AssetIn(partition_mapping=by.members, dagster_type=dg.Any)
 
-    @dg.multi_asset(
-        name="measure_agreement",
-        outs=table_outs(
-            GROUP,
-            versioned("5", settings.model_dump(include=ranking_options)),
-            "judge_agreement",
-            "ranking_correlations",
-            "expert_agreement",
-        ),
-        ins={"comparison_matches": of_members},
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("5", options(include=ranking_options)),
+        by.ranker,
+        "judge_agreement",
+        "ranking_correlations",
+        "expert_agreement",
+        ins={"comparison_matches": of_members(by)},
         deps=["experts_file"],
-        partitions_def=by.ranker,
-        check_specs=check_specs("judge_agreement", by.ranker, expectations),
     )
-    @redacted
     def measure_agreement(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         reference_ranking: pd.DataFrame,
-        comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
+        comparison_matches: dict[str, pd.DataFrame],
     ) -> Iterator[Result]:
         """Measure how far judges agree.
 
@@ -76,7 +69,7 @@ def analysis_assets(
             context: of the run.
             configuration: of the home.
             reference_ranking: the ranker's.
-            comparison_matches: of its judges: one frame, or several by judge.
+            comparison_matches: of its judges, by judge.
         """
         ranker = context.partition_key
         settings = configuration.settings.explicit
@@ -101,23 +94,20 @@ def analysis_assets(
         }
         yield from stored(configuration, "judge_agreement", tables)
 
-    @dg.multi_asset(
-        name="validate_fit",
-        outs=table_outs(
-            GROUP,
-            versioned("4", settings.model_dump(include=ranking_options | FIT_OPTIONS)),
-            "fit_validation",
-            "ranking_robustness",
-        ),
-        ins={"comparison_matches": of_members},
-        partitions_def=by.ranker,
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("4", options(include=ranking_options | FIT_OPTIONS)),
+        by.ranker,
+        "fit_validation",
+        "ranking_robustness",
+        ins={"comparison_matches": of_members(by)},
     )
-    @redacted
     def validate_fit(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         reference_ranking: pd.DataFrame,
-        comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
+        comparison_matches: dict[str, pd.DataFrame],
     ) -> Iterator[Result]:
         """Rank again with half of the comparisons, and fit ranked phrases back.
 
@@ -125,7 +115,7 @@ def analysis_assets(
             context: of the run.
             configuration: of the home.
             reference_ranking: the ranker's.
-            comparison_matches: of its judges: one frame, or several by judge.
+            comparison_matches: of its judges, by judge.
         """
         settings = configuration.settings.explicit
         members = configuration.judges.members(context.partition_key)

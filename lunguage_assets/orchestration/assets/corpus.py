@@ -8,7 +8,6 @@ rows is in `structuring`.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 import dagster as dg
 import pandas as pd
@@ -25,26 +24,19 @@ from lunguage_assets.corpus.texts.receiving import (
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.orchestration.automation import batch_condition
-from lunguage_assets.orchestration.checks import (
-    expectations,
-    in_english,
-    intake_accepted,
-)
-from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
+from lunguage_assets.orchestration.checks import in_english, intake_accepted
+from lunguage_assets.orchestration.io_manager import BY_PARTITION
+from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.outputs import (
     Result,
-    check_specs,
     stored,
-    stored_valid,
-    table_outs,
+    table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.parallel import joined, map_studies
+from lunguage_assets.parallel import joined_tables, map_studies
 from lunguage_assets.quality.quarantine import Tables, valid_studies
 from lunguage_assets.quality.rules import studies_of
 from lunguage_assets.structuring.agreement import (
@@ -52,19 +44,15 @@ from lunguage_assets.structuring.agreement import (
 )
 from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.model.structurer import open_structurer
-from lunguage_assets.structuring.rows import (
-    StructuredTables,
-    read_reports,
-    structured_reports,
-)
+from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.structuring.text.report import identity as text_rules
 
-MAY_BE_MISSING = dg.AssetIn(
-    metadata={"allow_missing_partitions": True}, dagster_type=dg.Any
-)
-"""An input: a batch of findings has no texts, and not every structurer reads."""
+# A batch of findings has no texts, and not every structurer reads.
+_OPTIONAL = {"allow_missing_partitions": True}
+TEXTS = dg.AssetIn(metadata=_OPTIONAL, dagster_type=dg.Any)
+STRUCTURED = dg.AssetIn(metadata={**_OPTIONAL, BY_PARTITION: True}, dagster_type=dg.Any)
 
 
 def text_assets(
@@ -76,22 +64,18 @@ def text_assets(
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
-    pool = pool_of_judges(configuration.judges)
-    outs = partial(table_outs, "text")
 
-    @dg.multi_asset(
-        name="read_texts",
-        outs=outs(
-            versioned("5", text_rules()),
-            "report_texts",
-            "report_sentences",
-            "rejected_reports",
-            "reading_notes",
-        ),
-        partitions_def=by.batch,
+    @table_asset(
+        configuration,
+        "text",
+        versioned("5", text_rules()),
+        by.batch,
+        "report_texts",
+        "report_sentences",
+        "rejected_reports",
+        "reading_notes",
         deps=["deliveries"],
     )
-    @redacted
     def read_texts(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -102,25 +86,18 @@ def text_assets(
         tables = read_reports(received, configuration.processes)._asdict()
         yield from stored(configuration, "report_texts", tables)
 
-    @dg.multi_asset(
-        name="structure_reports",
-        outs=outs(
-            "2",
-            "structured_findings",
-            "sentence_accounts",
-            "refused_values",
-            asks_judges=True,
-            condition=partial(batch_condition, configuration),
-        ),
+    @table_asset(
+        configuration,
+        "text",
+        "2",
+        by.structurer_and_batch,
+        "structured_findings",
+        "sentence_accounts",
+        "refused_values",
         deps=["structurers", "deliveries"],
-        partitions_def=by.structurer_and_batch,
-        pool=pool,
-        check_specs=[
-            *check_specs("sentence_accounts", by.structurer_and_batch, expectations),
-            *check_specs("structured_findings", by.structurer_and_batch, pool=pool),
-        ],
+        asks_judges=True,
+        automated=True,
     )
-    @redacted
     def structure_reports(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -138,7 +115,7 @@ def text_assets(
         keys = context.partition_key.keys_by_dimension
         delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending(context, pool)
+        spending = Spending(context)
         structurer = open_structurer(
             keys["structurer"],
             configuration.judges,
@@ -149,18 +126,15 @@ def text_assets(
         reports = (report_texts, report_sentences)
         if keys["structurer"] == RULES:
             # The rules ask nobody and keep a core busy: each core reads some reports.
-            chunks = map_studies(
-                structured_reports,
-                reports,
-                rule_structurer,
-                terms,
-                configuration.home.assertion_file,
-                processes=configuration.processes,
-            )
-            structured = StructuredTables(
-                joined([chunk.structured_findings for chunk in chunks]),
-                joined([chunk.sentence_accounts for chunk in chunks]),
-                joined([chunk.refused_values for chunk in chunks]),
+            structured = joined_tables(
+                map_studies(
+                    structured_reports,
+                    reports,
+                    rule_structurer,
+                    terms,
+                    configuration.home.assertion_file,
+                    processes=configuration.processes,
+                )
             )
             if isinstance(structurer, SecondReader):
                 structured = structurer.read_again(structured, *reports)
@@ -191,39 +165,41 @@ def text_assets(
             spending=spending,
         )
 
-    @dg.multi_asset(
-        name="compare_structurers",
-        outs=outs(
-            versioned("3", configuration.settings.corpus.default_view),
-            "structuring_agreement",
-        ),
-        ins={"structured_findings": MAY_BE_MISSING},
+    @table_asset(
+        configuration,
+        "text",
+        versioned("3", configuration.settings.corpus.default_view),
+        by.batch,
+        "structuring_agreement",
+        ins={"structured_findings": STRUCTURED},
         deps=["gold_findings_file"],
-        partitions_def=by.batch,
     )
-    @redacted
     def compare_structurers(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-        structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
+        structured_findings: dict[str, pd.DataFrame],
     ) -> Iterator[Result]:
         """Compare the structurers of a batch, also with rows that people coded.
 
         Args:
             context: of the run.
             configuration: of the home.
-            structured_findings: of the batch, by structurer; None: nobody has read
-                it.
+            structured_findings: of the batch, by partition.
         """
+        batch = context.partition_key
         gold = None
         file = configuration.home.gold_findings
         if file.exists():
             # The vocabulary of the batch names the rows.
-            delivery = configuration.home.delivery(context.partition_key)
+            delivery = configuration.home.delivery(batch)
             settings = configuration.settings.corpus
             coded = take_in_gold(file, delivery.vocabulary, settings)
             gold = coded.rename(columns={"name": "normed_ent"})
-        by_structurer = _by_structurer(configuration, structured_findings)
+        by_structurer = {
+            structurer: structured_findings[f"{batch}|{structurer}"]
+            for structurer in configuration.judges.structurers
+            if f"{batch}|{structurer}" in structured_findings
+        }
         agreement = agreement_of_structurers(by_structurer, gold)
         yield from stored(configuration, "structuring_agreement", agreement)
 
@@ -246,60 +222,47 @@ def corpus_assets(
         hash_of_files(resource("terms.yaml")),
     )
 
-    @dg.multi_asset(
-        name="take_in_findings",
-        outs=table_outs(
-            "corpus",
-            findings_version,
-            "findings",
-            "reports",
-            "rejected",
-            "intake_notes",
-            "terms",
-            condition=partial(batch_condition, configuration),
-        ),
+    @table_asset(
+        configuration,
+        "corpus",
+        findings_version,
+        by.batch,
+        "findings",
+        "reports",
+        "rejected",
+        "intake_notes",
+        "terms",
         ins={
-            "report_texts": MAY_BE_MISSING,
-            "rejected_reports": MAY_BE_MISSING,
-            "reading_notes": MAY_BE_MISSING,
-            "structured_findings": MAY_BE_MISSING,
+            "report_texts": TEXTS,
+            "rejected_reports": TEXTS,
+            "reading_notes": TEXTS,
+            "structured_findings": STRUCTURED,
         },
         deps=["deliveries"],
-        partitions_def=by.batch,
-        check_specs=check_specs("findings", by.batch, intake_accepted, in_english),
+        checks=[intake_accepted, in_english],
+        automated=True,
     )
-    @redacted
     def take_in_findings(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-        report_texts: pd.DataFrame | None,
-        rejected_reports: pd.DataFrame | None,
-        reading_notes: pd.DataFrame | None,
-        structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
+        structured_findings: dict[str, pd.DataFrame],
+        **texts: pd.DataFrame | None,
     ) -> Iterator[Result]:
         """Validate the findings of a batch: delivered, or read in its raw reports.
 
         Args:
             context: of the run.
             configuration: of the home.
-            report_texts: of the batch; None: findings were delivered.
-            rejected_reports: as `report_texts`.
-            reading_notes: as `report_texts`.
-            structured_findings: of the batch, by structurer.
+            structured_findings: of the batch, by partition.
+            texts: `report_texts` and what was read with them; None: findings were
+                delivered.
         """
         batch = configuration.home.batch(context.partition_key)
         inputs: dict[str, pd.DataFrame] = {}
         if batch.kind == "text":
-            by_structurer = _by_structurer(configuration, structured_findings)
-            read = {
-                "report_texts": report_texts,
-                "rejected_reports": rejected_reports,
-                "reading_notes": reading_notes,
-                "structured_findings": by_structurer.get(
-                    configuration.judges.structurer
-                ),
-            }
-            for table, frame in read.items():
+            partition = f"{batch.key}|{configuration.judges.structurer}"
+            texts["structured_findings"] = structured_findings.get(partition)
+            for table, frame in texts.items():
                 if frame is None:
                     raise MethodError(not_there(table, [batch.key]))
                 inputs[table] = frame
@@ -308,26 +271,11 @@ def corpus_assets(
             intake_accepted(configuration, tables["rejected"], tables["reports"]),
             in_english(tables["rejected"], tables["reports"]),
         ]
-        yield from stored_valid(
-            configuration, "findings", inputs, tables, checks=checks
+        yield from stored(
+            configuration, "findings", tables, checks=checks, inputs=inputs
         )
 
     return [take_in_findings]
-
-
-def _by_structurer(
-    configuration: Configuration,
-    structured: pd.DataFrame | dict[str, pd.DataFrame] | None,
-) -> dict[str, pd.DataFrame]:
-    """Return a batch's rows by structurer; of one alone Dagster hands its frame."""
-    if structured is None:
-        return {}
-    in_order = configuration.judges.structurers
-    if isinstance(structured, pd.DataFrame):
-        return {in_order[0]: structured}
-    # Dagster joins the keys in alphabetical order: report_batch, structurer.
-    by_structurer = {key.split("|")[1]: frame for key, frame in structured.items()}
-    return {key: by_structurer[key] for key in in_order if key in by_structurer}
 
 
 def _taken_in(

@@ -16,34 +16,32 @@ from lunguage_assets.orchestration.assets.explicit import GROUP
 from lunguage_assets.orchestration.checks import as_good_as_the_panel
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.outputs import (
-    Result,
-    check_specs,
-    stored,
-    table_outs,
-)
+from lunguage_assets.orchestration.outputs import Result, stored, table_asset
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.tables import TABLES
 
 
-def distilled_assets(by: Partitions) -> list[dg.AssetsDefinition]:
+def distilled_assets(
+    configuration: Configuration, by: Partitions
+) -> list[dg.AssetsDefinition]:
     """Return the asset of distilled models.
 
     Args:
+        configuration: of the home.
         by: the partitions.
     """
 
-    @dg.multi_asset(
-        name="distil_panel",
-        outs=table_outs(GROUP, "2", "distilled_scorer"),
+    @table_asset(
+        configuration,
+        GROUP,
+        "2",
+        by.ranker,
+        "distilled_scorer",
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         # Over all batches: read below, a batch at a time.
         deps=["fitted_probabilities"],
-        partitions_def=by.ranker,
-        check_specs=check_specs("distilled_scorer", by.ranker, as_good_as_the_panel),
+        checks=[as_good_as_the_panel],
     )
-    @redacted
     def distil_panel(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],

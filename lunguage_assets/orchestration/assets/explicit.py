@@ -6,8 +6,7 @@ probability from its place in the ranking (docs/method/explicit.md).
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
@@ -27,24 +26,18 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
-from lunguage_assets.orchestration.automation import batch_condition
-from lunguage_assets.orchestration.checks import (
-    expectations,
-    well_taught,
-)
-from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
+from lunguage_assets.orchestration.checks import well_taught
+from lunguage_assets.orchestration.io_manager import BY_PARTITION, stored_table
+from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
+    Check,
     Result,
-    check_specs,
     stored,
-    stored_valid,
-    table_outs,
+    table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
@@ -89,6 +82,15 @@ _OF_VOCABULARY = [
 """Columns of all batches that are held at once."""
 
 
+def of_members(by: Partitions) -> dg.AssetIn:
+    """Return the parameter of a ranker that has the frames of its judges."""
+    return dg.AssetIn(
+        partition_mapping=by.members,
+        dagster_type=dg.Any,
+        metadata={BY_PARTITION: True},
+    )
+
+
 def explicit_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
@@ -98,42 +100,19 @@ def explicit_assets(
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
-    return [
-        *_hedge_assets(configuration, by),
-        *_rating_assets(configuration, by),
-        _fit_asset(configuration, by),
-    ]
+    options = configuration.settings.explicit.model_dump
+    of_extractor = dg.AssetIn(partition_mapping=by.extractor)
 
-
-def _versions(configuration: Configuration, code: str, options: set[str]) -> str:
-    """Name the version of a step that reads some options of `[explicit]`."""
-    settings = configuration.settings.explicit
-    return versioned(code, settings.model_dump(include=options))
-
-
-def _hedge_assets(
-    configuration: Configuration, by: Partitions
-) -> list[dg.AssetsDefinition]:
-    """Return phrases and vocabulary."""
-    pool = pool_of_judges(configuration.judges)
-
-    @dg.multi_asset(
-        name="extract_phrases",
-        outs=table_outs(
-            GROUP,
-            "2",
-            "hedge_phrases",
-            asks_judges=True,
-            condition=partial(batch_condition, configuration),
-        ),
+    @table_asset(
+        configuration,
+        GROUP,
+        "2",
+        by.judge_and_batch,
+        "hedge_phrases",
         deps=["judges", "corrections_file"],
-        partitions_def=by.judge_and_batch,
-        pool=pool,
-        check_specs=check_specs(
-            "hedge_phrases", by.judge_and_batch, expectations, pool=pool
-        ),
+        asks_judges=True,
+        automated=True,
     )
-    @redacted
     def extract_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -152,39 +131,36 @@ def _hedge_assets(
         # a row that is no more would go unnoticed.
         if home.batch(keys["report_batch"]).kind == "text":
             require_known_rows(home, findings)
-        spending = Spending(context, pool)
+        spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(keys["judge"], configuration.judges, around)
         corrections = load_corrections(home.corrections_file)
         phrases = extract_hedge_phrases(findings, judge, corrections)
         queue = home.review_queue(keys["judge"], keys["report_batch"])
         write_csv(sheet_frame(review_queue(phrases)), queue)
-        yield from stored_valid(
+        metadata = {
+            "judge": judge.identity,
+            "review_queue": dg.MetadataValue.path(str(queue)),
+        }
+        yield from stored(
             configuration,
             "hedge_phrases",
-            {"findings": findings},
             phrases,
-            {
-                "judge": judge.identity,
-                "review_queue": dg.MetadataValue.path(str(queue)),
-            },
+            metadata,
+            inputs={"findings": findings},
             spending=spending,
         )
 
-    @dg.multi_asset(
-        name="collect_vocabulary",
-        outs=table_outs(
-            GROUP,
-            _versions(configuration, "2", VOCABULARY_OPTIONS),
-            "hedge_vocabulary",
-        ),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("2", options(include=VOCABULARY_OPTIONS)),
+        by.judge,
+        "hedge_vocabulary",
         # Over all batches there may be more rows than fit into memory: they are read
         # below, a batch at a time.
         deps=["hedge_phrases"],
-        partitions_def=by.judge,
-        check_specs=check_specs("hedge_vocabulary", by.judge, expectations),
     )
-    @redacted
     def collect_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -201,32 +177,16 @@ def _hedge_assets(
         metadata = {"corrections_of_unknown_findings": unknown or "none"}
         yield from stored(configuration, "hedge_vocabulary", vocabulary, metadata)
 
-    return [extract_phrases, collect_phrases]
-
-
-def _rating_assets(
-    configuration: Configuration, by: Partitions
-) -> list[dg.AssetsDefinition]:
-    """Return comparisons and ranking."""
-    pool = pool_of_judges(configuration.judges)
-
-    @dg.multi_asset(
-        name="compare_phrases",
-        outs=table_outs(
-            GROUP,
-            _versions(configuration, "1", COMPARISON_OPTIONS),
-            "comparison_matches",
-            asks_judges=True,
-        ),
-        ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("1", options(include=COMPARISON_OPTIONS)),
+        by.judge,
+        "comparison_matches",
+        ins={"hedge_vocabulary": of_extractor},
         deps=["judges"],
-        partitions_def=by.judge,
-        pool=pool,
-        check_specs=check_specs(
-            "comparison_matches", by.judge, expectations, pool=pool
-        ),
+        asks_judges=True,
     )
-    @redacted
     def compare_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -243,40 +203,32 @@ def _rating_assets(
         is_retained = hedge_vocabulary["retained"]
         retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
         require_anchor_phrases(configuration, retained)
-        spending = Spending(context, pool)
+        spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(context.partition_key, configuration.judges, around)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
+        metadata = {"judge": judge.identity}
         yield from stored(
-            configuration,
-            "comparison_matches",
-            matches,
-            {"judge": judge.identity},
-            spending=spending,
+            configuration, "comparison_matches", matches, metadata, spending=spending
         )
 
-    @dg.multi_asset(
-        name="rank_phrases",
-        outs=table_outs(
-            GROUP, _versions(configuration, "6", RANKING_OPTIONS), "reference_ranking"
-        ),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("6", options(include=RANKING_OPTIONS)),
+        by.ranker,
+        "reference_ranking",
         ins={
-            "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
-            # One judge's frame, or several by judge.
-            "comparison_matches": dg.AssetIn(
-                partition_mapping=by.members, dagster_type=dg.Any
-            ),
+            "hedge_vocabulary": of_extractor,
+            "comparison_matches": of_members(by),
         },
         deps=["panels"],
-        partitions_def=by.ranker,
-        check_specs=check_specs("reference_ranking", by.ranker, expectations),
     )
-    @redacted
     def rank_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
         hedge_vocabulary: pd.DataFrame,
-        comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
+        comparison_matches: dict[str, pd.DataFrame],
     ) -> Iterator[Result]:
         """Rank the phrases from the matches of a judge or panel.
 
@@ -287,7 +239,7 @@ def _rating_assets(
             context: of the run.
             configuration: of the home.
             hedge_vocabulary: the extractor's.
-            comparison_matches: of the members: one frame, or several by judge.
+            comparison_matches: of the members, by judge.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
@@ -303,48 +255,28 @@ def _rating_assets(
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        yield from stored(
-            configuration,
-            "reference_ranking",
-            ranking,
-            metadata,
-        )
+        yield from stored(configuration, "reference_ranking", ranking, metadata)
 
-    return [compare_phrases, rank_phrases]
-
-
-def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinition:
-    """Return the fitted probabilities, with their log."""
-    pool = pool_of_judges(configuration.judges)
-    checks: list[Callable[..., dg.AssetCheckResult]] = [expectations]
     judges = configuration.judges
     providers = {judges.judges[key].provider for key in judges.active_judges}
-    has_distilled_judge = "distilled" in providers
-    if has_distilled_judge:
-        checks.append(well_taught)
+    checks: list[Check] = [well_taught] if "distilled" in providers else []
 
-    @dg.multi_asset(
-        name="fit_findings",
-        outs=table_outs(
-            GROUP,
-            _versions(configuration, "5", FIT_OPTIONS),
-            "fitted_probabilities",
-            "fit_log",
-            asks_judges=True,
-            condition=partial(batch_condition, configuration),
-        ),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("5", options(include=FIT_OPTIONS)),
+        by.ranker_and_batch,
+        "fitted_probabilities",
+        "fit_log",
         ins={
             "hedge_phrases": dg.AssetIn(partition_mapping=by.extractor_of_batch),
-            "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
+            "hedge_vocabulary": of_extractor,
         },
         deps=["panels", "anchors_file"],
-        partitions_def=by.ranker_and_batch,
-        pool=pool,
-        check_specs=check_specs(
-            "fitted_probabilities", by.ranker_and_batch, *checks, pool=pool
-        ),
+        checks=checks,
+        asks_judges=True,
+        automated=True,
     )
-    @redacted
     def fit_findings(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
@@ -370,7 +302,7 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
         anchors = anchors_of(configuration, reference_ranking)
         inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
         valid = without_invalid(inputs)
-        spending = Spending(context, pool)
+        spending = Spending(context)
         judges = configuration.judges
         around = configuration.judge_context(spending.note)
         panel = [open_judge(key, judges, around) for key in judges.members(ranker)]
@@ -383,19 +315,22 @@ def _fit_asset(configuration: Configuration, by: Partitions) -> dg.AssetsDefinit
             anchors,
             configuration.settings.explicit,
         )
-        results = []
-        if has_distilled_judge:
-            results.append(well_taught(panel, fits.probabilities))
-        yield from stored_valid(
+        yield from stored(
             configuration,
             "fitted_probabilities",
-            inputs,
             {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            checks=results,
+            checks=[check(panel, fits.probabilities) for check in checks],
+            inputs=inputs,
             spending=spending,
         )
 
-    return fit_findings
+    return [
+        extract_phrases,
+        collect_phrases,
+        compare_phrases,
+        rank_phrases,
+        fit_findings,
+    ]
 
 
 def require_same_vocabulary(
@@ -422,19 +357,16 @@ def require_same_vocabulary(
 
 def matches_by_judge(
     members: Sequence[str],
-    matches: pd.DataFrame | Mapping[str, pd.DataFrame],
+    matches: Mapping[str, pd.DataFrame],
     vocabulary: pd.DataFrame,
 ) -> dict[str, pd.DataFrame]:
     """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
 
     Args:
         members: of the ranker, in whose order a ranking is computed.
-        matches: by judge; of one judge alone Dagster hands the frame.
+        matches: by judge.
         vocabulary: that they must have compared.
     """
-    if isinstance(matches, pd.DataFrame):
-        (judge,) = members
-        matches = {judge: matches}
     # A judge who compared an older vocabulary answered about other phrases.
     for judge in members:
         require_same_vocabulary(

@@ -7,7 +7,6 @@ expanded and resolved is not here, but in the package `implicit`.
 """
 
 from collections.abc import Iterator
-from functools import partial
 
 import dagster as dg
 import pandas as pd
@@ -27,25 +26,20 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
-from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     conflict_free,
-    expectations,
     none_set_aside,
     not_conflict_free,
 )
 from lunguage_assets.orchestration.outputs import (
     Result,
-    check_specs,
     stored,
-    stored_valid,
-    table_outs,
+    table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.parallel import joined, map_studies
+from lunguage_assets.parallel import joined, joined_tables, map_studies
 from lunguage_assets.quality.quarantine import (
     Tables,
     invalid_upstream,
@@ -63,6 +57,18 @@ GROUP = "implicit"
 
 MERGE_OPTIONS = {"merge_threshold", "history", "mode"}
 """Options that merging reads: another one makes nothing stale."""
+
+RESOLVED_FROM = (
+    "reports",
+    "rejected",
+    "terms",
+    "reference_ranking",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "pathway_matches",
+    "expansions",
+)
+"""Tables that resolution reads."""
 
 
 def implicit_assets(
@@ -82,19 +88,16 @@ def implicit_assets(
         content_hash(),
     ]
     merge_options = settings.model_dump(include=MERGE_OPTIONS)
-    merging = versioned("9", merge_options, encoder_identity(settings), statements)
-    outs = partial(table_outs, GROUP, condition=partial(batch_condition, configuration))
 
-    @dg.multi_asset(
-        name="merge_duplicates",
-        outs=outs(merging, "deduplicated_findings"),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("9", merge_options, encoder_identity(settings), statements),
+        by.ranker_and_batch,
+        "deduplicated_findings",
         deps=["blacklist_file"],
-        partitions_def=by.ranker_and_batch,
-        check_specs=check_specs(
-            "deduplicated_findings", by.ranker_and_batch, expectations
-        ),
+        automated=True,
     )
-    @redacted
     def merge_duplicates(
         configuration: dg.ResourceParam[Configuration],
         findings: pd.DataFrame,
@@ -127,31 +130,29 @@ def implicit_assets(
                 tools.labels,
             )
         else:
-            merged = joined(
-                map_studies(
-                    deduplicate,
-                    fitted_findings,
-                    merging_tools,
-                    *tool_arguments,
-                    processes=configuration.processes,
-                )
+            chunks = map_studies(
+                deduplicate,
+                fitted_findings,
+                merging_tools,
+                *tool_arguments,
+                processes=configuration.processes,
             )
-        yield from stored_valid(
-            configuration,
-            "deduplicated_findings",
-            inputs,
-            merged,
-            {"encoder": tools.embedder.identity},
+            merged = joined(chunks)
+        metadata = {"encoder": tools.embedder.identity}
+        yield from stored(
+            configuration, "deduplicated_findings", merged, metadata, inputs=inputs
         )
 
-    @dg.multi_asset(
-        name="expand_diagnoses",
-        outs=outs(versioned("8", statements), "expansions", "pathway_matches"),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("8", statements),
+        by.ranker_and_batch,
+        "expansions",
+        "pathway_matches",
         deps=["pathways_file"],
-        partitions_def=by.ranker_and_batch,
-        check_specs=check_specs("expansions", by.ranker_and_batch, expectations),
+        automated=True,
     )
-    @redacted
     def expand_diagnoses(
         configuration: dg.ResourceParam[Configuration],
         terms: pd.DataFrame,
@@ -172,72 +173,43 @@ def implicit_assets(
             terms,
             processes=configuration.processes,
         )
-        tables = {
-            "expansions": joined([chunk.expansions for chunk in chunks]),
-            "pathway_matches": joined([chunk.matches for chunk in chunks]),
-        }
-        inputs = {"deduplicated_findings": deduplicated_findings}
-        yield from stored_valid(configuration, "expansions", inputs, tables)
+        expanded = joined_tables(chunks)
+        yield from stored(
+            configuration,
+            "expansions",
+            {"expansions": expanded.expansions, "pathway_matches": expanded.matches},
+            inputs={"deduplicated_findings": deduplicated_findings},
+        )
 
-    @dg.multi_asset(
-        name="resolve_contradictions",
-        outs=outs(
-            versioned("8", statements),
-            "lunguage_plus_plus",
-            "resolution_log",
-            "conflicts",
-            "accounting",
-            "set_aside",
-        ),
+    @table_asset(
+        configuration,
+        GROUP,
+        versioned("8", statements),
+        by.ranker_and_batch,
+        "lunguage_plus_plus",
+        "resolution_log",
+        "conflicts",
+        "accounting",
+        "set_aside",
+        ins={table: dg.AssetIn() for table in RESOLVED_FROM},
         deps=["pathways_file"],
-        partitions_def=by.ranker_and_batch,
-        check_specs=[
-            *check_specs(
-                "lunguage_plus_plus", by.ranker_and_batch, conflict_free, blocking=True
-            ),
-            *check_specs(
-                "lunguage_plus_plus", by.ranker_and_batch, none_set_aside, expectations
-            ),
-        ],
+        checks=[conflict_free, none_set_aside],
+        automated=True,
     )
-    @redacted
     def resolve_contradictions(
-        configuration: dg.ResourceParam[Configuration],
-        reports: pd.DataFrame,
-        rejected: pd.DataFrame,
-        terms: pd.DataFrame,
-        reference_ranking: pd.DataFrame,
-        fitted_probabilities: pd.DataFrame,
-        deduplicated_findings: pd.DataFrame,
-        pathway_matches: pd.DataFrame,
-        expansions: pd.DataFrame,
+        configuration: dg.ResourceParam[Configuration], **inputs: pd.DataFrame
     ) -> Iterator[dg.AssetCheckResult | Result]:
         """Resolve every contradiction; a study that breaks a guarantee is set aside.
 
         Args:
             configuration: of the home.
-            reports: of the batch.
-            rejected: of the batch.
-            terms: of the batch.
-            reference_ranking: the ranker's.
-            fitted_probabilities: of the batch, by the ranker.
-            deduplicated_findings: of the batch, by the ranker.
-            pathway_matches: of the batch, by the ranker.
-            expansions: of the batch, by the ranker.
+            inputs: the tables of `RESOLVED_FROM`.
         """
-        inputs = {
-            "reports": reports,
-            "rejected": rejected,
-            "terms": terms,
-            "fitted_probabilities": fitted_probabilities,
-            "deduplicated_findings": deduplicated_findings,
-            "pathway_matches": pathway_matches,
-            "expansions": expansions,
-        }
+        ranked = inputs["fitted_probabilities"]
+        ranking = inputs.pop("reference_ranking")
         # A batch without tentative findings has no fits.
-        ranked = (
-            fitted_probabilities if len(fitted_probabilities) else reference_ranking
-        )
+        if ranked.empty:
+            ranked = ranking
         ranking_version = str(ranked["ranking_version"].iloc[0])
         try:
             tables, invalid = _resolved(configuration, ranking_version, inputs)
@@ -250,10 +222,10 @@ def implicit_assets(
         yield check
         if not check.passed:
             raise InvalidTable(f"lunguage_plus_plus: {check.metadata['note'].value}")
-        set_aside = none_set_aside(tables["set_aside"])
-        step = "lunguage_plus_plus"
-        checks = [set_aside]
-        yield from stored(configuration, step, tables, checks=checks, invalid=invalid)
+        checks = [none_set_aside(tables["set_aside"])]
+        yield from stored(
+            configuration, "lunguage_plus_plus", tables, checks=checks, invalid=invalid
+        )
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
@@ -288,10 +260,11 @@ def _resolved(
         configuration.home.pathways_file,
         processes=configuration.processes,
     )
+    resolution = joined_tables(chunks)
     resolved = {
-        "lunguage_plus_plus": joined([chunk.rows for chunk in chunks]),
-        "resolution_log": joined([chunk.log for chunk in chunks]),
-        "conflicts": joined([chunk.conflicts for chunk in chunks]),
+        "lunguage_plus_plus": resolution.rows,
+        "resolution_log": resolution.log,
+        "conflicts": resolution.conflicts,
     }
     upstream = invalid_upstream(inputs)
     tables = _accounted(valid, resolved, upstream)

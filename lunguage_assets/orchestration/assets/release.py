@@ -28,8 +28,12 @@ from lunguage_assets.orchestration.current import (
     version_of_inputs,
 )
 from lunguage_assets.orchestration.io_manager import stored_or_none, stored_table
-from lunguage_assets.orchestration.metadata import column_schema
-from lunguage_assets.orchestration.outputs import Result, check_specs, versioned
+from lunguage_assets.orchestration.outputs import (
+    Result,
+    check_spec,
+    column_schema,
+    versioned,
+)
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.run_plan import Stage
@@ -108,7 +112,7 @@ def release_assets(
         name="write_release",
         specs=[release],
         partitions_def=by.ranker,
-        check_specs=check_specs("release", by.ranker, as_sealed),
+        check_specs=[check_spec(as_sealed, "release", by.ranker)],
     )
     @redact_errors()
     def write_release(
