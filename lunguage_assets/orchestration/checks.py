@@ -1,6 +1,6 @@
 """Asset checks. Each is something that a person acts on, and its `remedy` says how.
 
-An asset names its checks in `check_specs` (`outputs.py`) and returns their results with
+An asset names its checks in `table_asset` (`outputs.py`) and returns their results with
 its tables, as Dagster's page on asset checks shows for checks that run with their
 asset. They look at tables before those are stored: a check that runs afterwards could
 only report, and the UI cannot execute one partition's check alone.
