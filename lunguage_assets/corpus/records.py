@@ -88,8 +88,8 @@ def read_records(
 ) -> Records:
     """Read a Parquet or CSV file.
 
-    A CSV is UTF-8 with or without BOM, UTF-16 with one, or Windows-1252, with any
-    newline; by name it may be a `.gz`, or an archive with one table in it.
+    A CSV is UTF-8 with or without BOM, or Windows-1252, with any newline; by name it
+    may be a `.gz`, or an archive with one table in it.
 
     Args:
         path: the file.
@@ -154,8 +154,6 @@ def _unusable(file: str, problem: str) -> InputError:
 
 def _decoded(content: bytes) -> tuple[str, bool]:
     """Decode a file; also tell whether its encoding was guessed."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return content.decode("utf-16", "replace"), False
     with suppress(UnicodeDecodeError):
         return content.decode("utf-8-sig"), False
     return content.decode("utf-8-sig", "windows-1252"), True

@@ -179,24 +179,15 @@ def _has_schema(table: Table, stored: pa.Schema) -> bool:
     return bool(stored.remove_metadata().equals(table.arrow))
 
 
-def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
+def remove_abandoned_files(root: UPath | Path) -> None:
     """Remove temporary files that killed writers left in a local store.
 
-    Args:
-        root: of the store; on other storage an upload that was broken off is no object.
-        older_than_s: younger ones may belong to a living writer.
-
-    Returns:
-        How many were removed.
+    On other storage an upload that was broken off is no object.
     """
     if not is_local(root):
-        return 0
-    youngest_abandoned = time.time() - older_than_s
-    abandoned = [
-        path
-        for path in root.rglob(".*.tmp")
-        if path.stat().st_mtime < youngest_abandoned
-    ]
-    for path in abandoned:
-        path.unlink(missing_ok=True)
-    return len(abandoned)
+        return
+    # Younger ones may belong to a living writer.
+    an_hour_ago = time.time() - 3600.0
+    for path in root.rglob(".*.tmp"):
+        if path.stat().st_mtime < an_hour_ago:
+            path.unlink(missing_ok=True)

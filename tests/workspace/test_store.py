@@ -56,7 +56,7 @@ def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> 
     for path in (old, fresh):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
-    assert remove_abandoned_files(tmp_path) == 1
+    remove_abandoned_files(tmp_path)
     assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [
         fresh.name,
         "a.parquet",

@@ -47,33 +47,35 @@ _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 def study_of(delivered_id: str) -> str:
     """Make 's' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
-    if not delivered_id:
-        return ""
-    return columns.study_id(delivered_id) or f"s{_made_id('study', delivered_id)}"
+    known_id = columns.study_id(delivered_id)
+    return known_id or _made_id("s", "study", delivered_id)
 
 
 def patient_of(delivered_id: str) -> str:
     """Make 'p' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
-    if not delivered_id:
-        return ""
-    return columns.subject_id(delivered_id) or f"p{_made_id('patient', delivered_id)}"
+    known_id = columns.subject_id(delivered_id)
+    return known_id or _made_id("p", "patient", delivered_id)
 
 
 def own_patient_of(study_id: str) -> str:
     """Make the patient of a study of whom nothing is known: it is nobody else's."""
-    return f"p{_made_id('patient of study', study_id)}"
+    return _made_id("p", "patient of study", study_id)
 
 
-def _made_id(subject: str, delivered_id: str) -> int:
-    """Make a number of 17 digits that follows from the id alone.
+def _made_id(prefix: str, subject: str, delivered_id: str) -> str:
+    """Make an id of a prefix and 17 digits that follows from the delivered one alone.
 
     Args:
+        prefix: of the id.
         subject: what it is an id of: a study and a patient of one name differ.
-        delivered_id: as delivered.
+        delivered_id: as delivered; nothing stays nothing.
     """
+    if not delivered_id:
+        return ""
     text = f"{subject}\0{delivered_id.strip()}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
-    return _LOWEST_MADE_ID + int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
+    number = int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
+    return f"{prefix}{_LOWEST_MADE_ID + number}"
 
 
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufffd]")
