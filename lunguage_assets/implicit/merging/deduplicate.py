@@ -106,11 +106,7 @@ def deduplicate(
     blocks = [block for study in studies for block in blocks_of(study)]
     pairs = blacklist.for_policy(policy)
     for group in similar_groups(blocks, pairs, embedder, settings.merge_threshold):
-        survivor = min((row for row, _ in group), key=priority)
-        for row, similarity in group:
-            if row is not survivor:
-                row.merge_similarity = similarity
-                _merge(row, survivor)
+        _merge_similar(group)
 
     # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
@@ -158,6 +154,15 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
         in_common = row.positive, is_resolved, row.currency, kind_denied(row)
         blocks.setdefault(in_common, []).append(row)
     return [block for block in blocks.values() if len(block) > 1]
+
+
+def _merge_similar(group: Sequence[tuple[Row, float]]) -> None:
+    """Merge rows that are alike, each with its similarity, into the preferred one."""
+    survivor = min((row for row, _ in group), key=priority)
+    for row, similarity in group:
+        if row is not survivor:
+            row.merge_similarity = similarity
+            _merge(row, survivor)
 
 
 def _merge(row: Row, survivor: Row) -> None:
