@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import HOME_OPTION, configured
-from lunguage_assets.errors import ConfigurationError, LunguageError, printable
+from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
@@ -28,8 +28,7 @@ def list_batches(configuration: Configuration) -> None:
     """List the registered batches, and those that were removed."""
     home = configuration.home
     for batch in home.registered():
-        files = printable(", ".join(batch.files))
-        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {files}")
+        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}")
     for removal in home.removed():
         click.echo(f"{removal.key}  removed {removal.when} by {removal.who}")
 

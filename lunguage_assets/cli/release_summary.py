@@ -30,10 +30,10 @@ def print_run(summary: RunSummary, spent: Sequence[Progress]) -> None:
     if summary.read_again:
         sentences = summary.read_again[SENTENCES]
         rows = summary.read_again[CHANGED_ROWS]
-        told = (
+        left_open = (
             f"{sentences:,} sentences that the rules left open, {rows:,} rows changed"
         )
-        lines.append(("second reader", told))
+        lines.append(("second reader", left_open))
     # A failed check is no line here: it ends the command, and says so last.
     checks = summary.passed + len(summary.warned) + len(summary.failed)
     lines.append(("checks passed", f"{summary.passed} of {checks}"))

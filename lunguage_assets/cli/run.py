@@ -166,11 +166,11 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     from lunguage_assets.orchestration.jobs import JOBS
 
     judges = configuration.judges
-    asked: set[str] = set()
+    judges_asked: set[str] = set()
     for stage in stages:
         if JOBS[stage.job].asks_judges:
             key = stage.keys[0]
-            asked.update(judges.members(key) if key in judges.rankers else [key])
+            judges_asked.update(judges.members(key) if key in judges.rankers else [key])
     # All answers of a model that the ledger knows may be there, so that a model which
     # retired meanwhile can be replayed.
     ledger = configuration.existing_ledger()
@@ -178,7 +178,7 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     # Rules need no key, no policy and no network.
     examined = {
         key
-        for key in asked & judges.models.keys()
+        for key in judges_asked & judges.models.keys()
         if judges.models[key].model not in answered
     }
     today = datetime.now(UTC).date()

@@ -90,8 +90,8 @@ class Current:
             (ranker,) = keys
             complete = complete_batches(self._home, ranker)
             version = version_of_inputs(self._instance, ranker, complete)
-            known = self._resolver.get_current_data_version(*partition)
-            if version != known.value:
+            made_of = self._resolver.get_current_data_version(*partition)
+            if version != made_of.value:
                 reasons.append("a batch or an analysis changed")
         return list(dict.fromkeys(reasons))
 

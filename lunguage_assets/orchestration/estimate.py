@@ -191,11 +191,11 @@ def _questions(
         if judge not in judges.models:
             continue
         # Twice where both orders are asked, as in the trial before the first match.
-        each = judges.models[judge].answers_each
-        played = each * matches + 2 * len(trial_questions())
+        answers_each = judges.models[judge].answers_each
+        played = answers_each * matches + 2 * len(trial_questions())
         is_played = ("compare", judge) in stages or bool(batches["is_new"].all())
         scale = np.array([is_played * played, played])
-        yield Questions("compare", judge, *(each * answers + scale))
+        yield Questions("compare", judge, *(answers_each * answers + scale))
 
 
 def _matches(configuration: Configuration, pairs: Range) -> Range:
@@ -239,6 +239,7 @@ def _line(
     in_ledger = record["questions"] if record is not None else 0
     # Answers of tables that stay are in the ledger, too, and spare no question.
     lacking = np.clip(in_all - in_ledger, 0, needed)
-    asked = round(lacking[1])
+    questions_left = round(lacking[1])
+    hits = round(needed[1]) - questions_left
     dollars = price_of(config, task, lacking, record)
-    return [task, judge, asked, round(needed[1]) - asked, *dollars]
+    return [task, judge, questions_left, hits, *dollars]

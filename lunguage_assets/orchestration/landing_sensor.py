@@ -67,12 +67,12 @@ def landing_sensor(
         try:
             # In numbers alone: a name may be a patient's. A delivery that was moved
             # aside has its REASON.txt.
-            told = summary(land(home, folder, settings.stable_s, SECONDS_PER_TICK))
+            message = summary(land(home, folder, settings.stable_s, SECONDS_PER_TICK))
         # It says itself what to do; a tick that fails would hide the message.
         except LunguageError as error:
-            told = str(error)
-        context.log.info(told)
-        return request_runs(home, context.cursor, told)
+            message = str(error)
+        context.log.info(message)
+        return request_runs(home, context.cursor, message)
 
     return landing
 

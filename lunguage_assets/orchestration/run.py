@@ -74,13 +74,13 @@ class RunSummary:
         for check in result.get_asset_check_evaluations():
             asset = check.asset_key.to_user_string()
             name = f"{asset}: {check.check_name} ({stage.partition})"
-            said = f"{name}: {check.description or ''}".removesuffix(": ")
+            line = f"{name}: {check.description or ''}".removesuffix(": ")
             if check.passed:
                 self.passed += 1
             elif check.severity is dg.AssetCheckSeverity.WARN:
-                self.warned.append(said)
+                self.warned.append(line)
             else:
-                self.failed.append(said)
+                self.failed.append(line)
         for event in result.get_asset_materialization_events():
             metadata = event.materialization.metadata
             for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():

@@ -124,12 +124,12 @@ def changed_sources(
 ) -> Iterator[dg.AssetObservation]:
     """Yield an observation of every source that Dagster knows in another version."""
     for name, versions in _versions(configuration).items():
-        known = instance.event_log_storage.get_latest_tags_by_partition(
+        tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
             dg.AssetKey(name), dg.DagsterEventType.ASSET_OBSERVATION, [DATA_VERSION]
         )
         for partition, version in versions.items():
             tags = {DATA_VERSION: version}
-            if known.get(partition) != tags:
+            if tags_by_partition.get(partition) != tags:
                 yield dg.AssetObservation(name, partition=partition, tags=tags)
     for name, file in EDITED_FILES.items():
         version = file.version(configuration.home)
