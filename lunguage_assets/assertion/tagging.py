@@ -52,6 +52,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[TaggedToken]:
             units += read
         is_definite = is_article and read[-1].form in WORDS["definite"]
         position = end
+    if [unit.kind for unit in units[:3]] == ["anatomy", "break", "normal"]:
+        # "Ribs. Normal." (`text/sentences.py`)
+        units[1].become(LexiconEntry("copula"))
     return units
 
 

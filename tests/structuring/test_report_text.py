@@ -30,6 +30,7 @@ WRAPPED = "There is a small effusion in the left base, which is new compared to 
         ("Clear. No edema.", ["Clear.", "No edema."]),
         ("lungs are clear. no edema.", ["lungs are clear.", "no edema."]),
         ("Clear lungs.No edema.", ["Clear lungs.", "No edema."]),
+        ("Ribs. Normal. Heart. Large.", ["Ribs. Normal.", "Heart.", "Large."]),
         ("A nodule of approx. 2.5 cm. It is new.", ["A nodule of approx. 2.5 cm.", "It is new."]),
         ("Edema vs. Pneumonia. Dr. J. Roe knows.", ["Edema vs. Pneumonia.", "Dr. J. Roe knows."]),
         ("Seen at 5 a.m. by Dr. Roe.", ["Seen at 5 a.m. by Dr. Roe."]),

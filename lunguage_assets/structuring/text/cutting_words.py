@@ -54,6 +54,7 @@ class CuttingWords(BaseModel):
     elsewhere: frozenset[str]
     chest: frozenset[str]
     counted: frozenset[str]
+    answers: frozenset[str]
     abbreviations: _Abbreviations
 
     @cached_property

@@ -51,6 +51,7 @@ _ENUMERATION = re.compile(
     re.VERBOSE,
 )
 _ITEM_NUMBER = re.compile(r"\s*\d*\s*")
+_ANSWER = re.compile(r"\s+([A-Z][a-z]+)\.(?=\s|$)")
 _COMPLETE = re.compile(r"(?:[^\W_]*[a-z]{2}|[)_X])$")
 """What ends a sentence without a blank: "lungs.No edema", "seen.___"."""
 _BEGINS_STATEMENT = re.compile(
@@ -144,7 +145,9 @@ def _cut_at(match: re.Match[str], begin: int, number: int, width: int) -> int | 
         width: of the report's longest line.
     """
     if match["stop"]:
-        return match.end() if _is_end(match, begin) else None
+        if _is_answered(match, begin) or not _is_end(match, begin):
+            return None
+        return match.end()
     # "In segment 2. The ...": the number belongs to the sentence before it.
     if match["listed"] and not _is_next_of_list(match, number):
         return match.end()
@@ -190,6 +193,14 @@ def _is_end(match: re.Match[str], begin: int) -> bool:
     is_number = before[-1:].isdigit() and following.isupper()
     is_complete = is_number or _COMPLETE.search(before) is not None
     return is_complete and not _abbreviation().search(f"{before}.")
+
+
+def _is_answered(match: re.Match[str], begin: int) -> bool:
+    """Whether a sentence of one word answers the one before: "Ribs. Normal."."""
+    answer = _ANSWER.match(match.string, match.end())
+    if answer is None or answer[1].lower() not in cutting_words().answers:
+        return False
+    return match.string[begin : match.start()].strip().isalpha()
 
 
 def _is_ended_line(passage: str, at: int, width: int) -> bool:
