@@ -157,9 +157,9 @@ def annotate_delivery(
     Raises:
         InputError: a column is missing, or as of `annotate`.
     """
-    delivered = reports_of_delivery(path, text, study_id, views)
-    annotations = (Annotation(**part) for part in _parts(delivered.reports, cues))
-    return annotations, delivered.broken
+    reports, broken = reports_of_delivery(path, text, study_id, views)
+    annotations = (Annotation(**part) for part in _parts(reports, cues))
+    return annotations, broken
 
 
 def annotate_files(

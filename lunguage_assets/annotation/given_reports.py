@@ -79,53 +79,29 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
     Raises:
         InputError: the content is no text or too long, or the words name no view.
     """
-    views_of_report = _written_views(views, origin)
-    if not isinstance(content, str | bytes):
-        raise origin.error(
-            origin.text_column,
-            f"the type {type(content).__name__}",
-            _ONE_REPORT,
-            _AS_TEXT if origin.row is None else "Give each text as str.",
-        )
-    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    if len(data) > LARGEST:
-        raise origin.error(
-            origin.text_column,
-            "more than a million bytes",
-            _ONE_REPORT,
-            "Give each report by itself.",
-        )
-    text = decoded(data)
-    if text.refusal == NOT_TEXT:
-        raise origin.error(
-            origin.text_column,
-            "bytes that are no text",
-            _ONE_REPORT,
-            "Give the report as plain text.",
-        )
-    return GivenReport(name, text.report, text.notes, views_of_report)
-
-
-def _written_views(views: Any, origin: Origin) -> str:
-    """Bring words for views to the written form; nothing stays nothing."""
-    words = "" if is_missing(views) else str(views).strip()
-    if not words:
-        return ""
+    words = "" if pd.isna(views) is True else str(views).strip()
     written_views = written(study_views(words))
-    if not written_views:
+    if words and not written_views:
         raise origin.error(
             origin.views_column,
             "words that name no view",
             f"views out of {', '.join(VIEWS)}",
             "Correct them, or leave them out.",
         )
-    return written_views
-
-
-def is_missing(cell: Any) -> bool:
-    """Tell whether a cell of a frame holds nothing: None, NA or NaN."""
-    # NaN alone is unequal to itself.
-    return bool(cell is None or cell is pd.NA or cell != cell)
+    column = origin.text_column
+    if not isinstance(content, str | bytes):
+        type_name = f"the type {type(content).__name__}"
+        remedy = _AS_TEXT if origin.row is None else "Give each text as str."
+        raise origin.error(column, type_name, _ONE_REPORT, remedy)
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if len(data) > LARGEST:
+        remedy = "Give each report by itself."
+        raise origin.error(column, "more than a million bytes", _ONE_REPORT, remedy)
+    text = decoded(data)
+    if text.refusal == NOT_TEXT:
+        remedy = "Give the report as plain text."
+        raise origin.error(column, "bytes that are no text", _ONE_REPORT, remedy)
+    return GivenReport(name, text.report, text.notes, written_views)
 
 
 def reports_of_frame(
@@ -161,14 +137,14 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    cells = {
-        "row": range(len(table)),
-        "name": table[study_id] if has_ids else table.index,
-        "text": table[text],
-        "views": table[views] if views else "",
-    }
-    columns = pd.DataFrame(cells, table.index, dtype=object)
-    return _reports_of_rows(columns, study_id, Origin("frame", text, views))
+    rows = zip(
+        range(len(table)),
+        table[study_id] if has_ids else table.index,
+        table[text],
+        table[views] if views else [""] * len(table),
+        strict=True,
+    )
+    return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 
 def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
@@ -191,19 +167,9 @@ def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
     return pd.Series(texts, dtype=object).to_frame(text)
 
 
-class DeliveredReports(NamedTuple):
-    """Reports of a file or folder, and where those stand that cannot be read.
-
-    That is the row, from 1, or the name of a file of one report.
-    """
-
-    reports: list[GivenReport]
-    broken: list[str]
-
-
 def reports_of_delivery(
     path: Path, text: str, study_id: str, views: str
-) -> DeliveredReports:
+) -> tuple[list[GivenReport], list[str]]:
     """Read the reports of whatever can be registered as raw reports.
 
     Args:
@@ -214,37 +180,29 @@ def reports_of_delivery(
             row's number is the id.
         views: the column of the views; empty: as in the corpus that the file is of.
 
+    Returns:
+        The reports; and where those stand that cannot be read: the row, from 1, or the
+        name of a file of one report.
+
     Raises:
         InputError: a column is missing, or as of `reports_of_frame` and
             `find_delivery`.
     """
     source, has_ids = _source(path, text, study_id, views)
-    delivered = raw_reports(source)
-    lines = delivered["line"]
-    given_names = delivered["study"]
-    is_broken = delivered["broken"] != ""
-    # Where nothing names a report, its number does.
-    if not has_ids:
-        is_unnamed = delivered["broken"].str.startswith(NO_STUDY)
-        given_names = given_names.mask(is_unnamed, lines)
-        is_broken &= ~is_unnamed
-    words = delivered["views"]
-    if not views:
-        pairs = zip(words, delivered["procedure"], strict=True)
-        words = pd.Series([views_of(*pair).codes for pair in pairs], dtype=object)
-    columns = {
-        "row": lines,
-        "name": given_names,
-        "text": delivered["content"],
-        "views": words,
-    }
-    rows = pd.DataFrame(columns)[~is_broken]
+    rows: list[tuple[int, Any, Any, Any]] = []
+    broken: list[str] = []
+    row: Any
+    for row in raw_reports(source).itertuples():
+        # Where nothing names a report, its number does.
+        is_unnamed = not has_ids and row.broken.startswith(NO_STUDY)
+        if row.broken and not is_unnamed:
+            broken.append(str(row.line) if row.file == path.name else row.file)
+            continue
+        name = row.line if is_unnamed else row.study
+        codes = row.views if views else views_of(row.views, row.procedure).codes
+        rows.append((row.line, name, row.content, codes))
     origin = Origin(path.name, text or "report", views)
-    reports = _reports_of_rows(rows, study_id or "study_id", origin)
-    positions = delivered["file"].mask(
-        delivered["file"] == path.name, lines.astype(str)
-    )
-    return DeliveredReports(reports, positions[is_broken].tolist())
+    return _reports_of_rows(rows, study_id or "study_id", origin), broken
 
 
 def _source(
@@ -277,20 +235,20 @@ def _source(
 
 
 def _reports_of_rows(
-    rows: pd.DataFrame, id_column: str, origin: Origin
+    rows: Iterable[tuple[int, Any, Any, Any]], id_column: str, origin: Origin
 ) -> list[GivenReport]:
     """Check every row, which must have an id of its own.
 
     Args:
-        rows: `row` (its number), `name`, `text` and `views`, as they are given.
+        rows: number, name, text and views, as they are given.
         id_column: that the names are from.
         origin: where the rows stand.
     """
     row_by_name: dict[str, int] = {}
     reports = []
-    for row, given_name, given_text, views in rows.itertuples(index=False, name=None):
+    for row, given_name, given_text, views in rows:
         origin = origin._replace(row=row)
-        name = "" if is_missing(given_name) else str(given_name).strip()
+        name = "" if pd.isna(given_name) is True else str(given_name).strip()
         problem = "" if name else "nothing"
         if name in row_by_name:
             problem = f"the id of row {row_by_name[name]}"
@@ -300,7 +258,7 @@ def _reports_of_rows(
             remedy = "Give each report an id of its own, of whole characters."
             raise origin.error(id_column, problem, "every id once", remedy)
         row_by_name[name] = row
-        text = "" if is_missing(given_text) else given_text
+        text = "" if pd.isna(given_text) is True else given_text
         reports.append(given_report(name, text, views, origin))
     return reports
 
@@ -321,21 +279,16 @@ def reports_of_files(paths: Sequence[str], views: str) -> list[GivenReport]:
         if path.lower().removesuffix(".gz").endswith(_TABLES):
             remedy = f"Label each of its reports: lunguage annotate {path} > labels.csv"
             raise origin.error("", "a table", _ONE_REPORT, remedy)
-        content = _content_of_file(path, origin)
+        remedy = "Name a file with a report in it."
+        try:
+            content = (
+                sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+            )
+        except OSError as error:
+            problem = str(error.strerror).lower()
+            raise origin.error("", problem, _ONE_REPORT, remedy) from None
         report = given_report(storable(path), content, views, origin)
         if not report.text:
-            remedy = "Name a file with a report in it."
             raise origin.error("", "nothing", _ONE_REPORT, remedy)
         reports.append(report)
     return reports
-
-
-def _content_of_file(path: str, origin: Origin) -> bytes:
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read()
-        return Path(path).read_bytes()
-    except OSError as error:
-        problem = str(error.strerror).lower()
-        remedy = "Name a file with a report in it."
-        raise origin.error("", problem, _ONE_REPORT, remedy) from None

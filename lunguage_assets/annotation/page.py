@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -58,8 +57,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Numbers of sentences are raised, so that they do not look like the text's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportForm:
+class ReportForm(NamedTuple):
     """The form of a page that takes a report.
 
     Args:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,12 +24,12 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import Annotation, read
+from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.page import ReportForm, json_document, read_page
-from lunguage_assets.annotation.shown import ShownReport, shown_reports
+from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
-_FIELDS = ("report", "views", "download", "example")
 BODY_LIMIT = 64 << 10
 """Bytes of a posted form."""
 BODY_SECONDS = 10.0
@@ -58,21 +58,12 @@ EXAMPLE = (
     "IMPRESSION: Mild cardiomegaly, suspicious for early congestive heart failure."
 )
 """An invented report, for those who have none at hand."""
-DOWNLOADS: Mapping[str, tuple[str, Callable[[Annotation], str]]] = {
-    "report.json": (
-        "application/json",
-        lambda annotation: json_document(annotation.frames),
-    ),
-    "labels.csv": (
-        "text/csv",
-        lambda annotation: annotation.labels.to_csv(index=False),
-    ),
-    "findings.csv": (
-        "text/csv",
-        lambda annotation: annotation.findings.to_csv(index=False),
-    ),
+DOWNLOADS: Mapping[str, Callable[[Annotation], str]] = {
+    "report.json": lambda annotation: json_document(annotation.frames),
+    "labels.csv": lambda annotation: annotation.labels.to_csv(index=False),
+    "findings.csv": lambda annotation: annotation.findings.to_csv(index=False),
 }
-"""Media type and content of the files of a report, by name."""
+"""Content of the files of a report, by name."""
 _READING = threading.Lock()
 """One report at a time: it is the processor that is waited for."""
 
@@ -103,7 +94,7 @@ def serve(opened: socket.socket, cues: Path | None = None) -> None:
         cues: as of `annotation.read`.
     """
     config = uvicorn.Config(
-        application(opened.getsockname()[1], cues),
+        application(cues),
         timeout_keep_alive=5,
         lifespan="off",
         # What was asked of the page stays between it and the person.
@@ -115,27 +106,22 @@ def serve(opened: socket.socket, cues: Path | None = None) -> None:
         uvicorn.Server(config).run(sockets=[opened])
 
 
-def application(port: int, cues: Path | None = None) -> Starlette:
-    """Make what answers: the page, the page of a posted report, and files of it.
-
-    Args:
-        port: at which it is served.
-        cues: as of `annotation.read`.
-    """
-    hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
+def application(cues: Path | None = None) -> Starlette:
+    """Make what answers: the page, the page of a posted report, and files of it."""
 
     async def page(request: Request) -> Response:
         headers = request.headers
         # A foreign name that was bound to the loopback address (DNS rebinding).
-        if headers.get("host", "") not in hosts:
+        host = headers.get("host", "")
+        if host.partition(":")[0] not in (ADDRESS, "localhost"):
             return _refusal(421, "This server answers on its loopback address only.")
         if request.method != "POST":
-            return _page([], ReportForm())
-        origin = headers.get("origin")
-        is_foreign = origin is not None and origin.removeprefix("http://") not in hosts
+            return _page(ReportForm())
+        own_origin = f"http://{host}"
         # `none` is an address that a person typed.
         site = headers.get("sec-fetch-site", "none")
-        if is_foreign or site not in ("same-origin", "none"):
+        is_own = headers.get("origin", own_origin) == own_origin
+        if not is_own or site not in ("same-origin", "none"):
             return _refusal(403, "Only this server's own page may post a report.")
         # The server reads no more than is announced; a browser announces every form.
         announced_bytes = int(headers.get("content-length", BODY_LIMIT + 1))
@@ -146,62 +132,49 @@ def application(port: int, cues: Path | None = None) -> Starlette:
             body = await asyncio.wait_for(request.body(), BODY_SECONDS)
         except TimeoutError:
             return _refusal(408, "The report did not arrive in time. Post it again.")
-        values = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-        # A field may be posted twice, or not at all.
-        form = {name: values.get(name, [""])[0] for name in _FIELDS}
-        report = EXAMPLE if form["example"] else form["report"]
-        return await run_in_threadpool(
-            _answer, report, form["views"], form["download"], cues
-        )
+        form = dict(parse_qsl(body.decode("utf-8", "replace")))
+        return await run_in_threadpool(_answer, form, cues)
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
 
-def _answer(report: str, views: str, download: str, cues: Path | None) -> Response:
+def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
     """Answer a posted report, with its page or with a file of it.
 
     An unexpected error tells its type alone, as its message may quote the report.
     """
-    problem = ""
-    status = 200
+    report = EXAMPLE if "example" in posted else posted.get("report", "")
+    form = ReportForm(report, posted.get("views", ""))
     if not report.strip():
-        problem = "Paste a report first."
+        return _page(form._replace(problem="Paste a report first."), 422)
     if len(report) > REPORT_LIMIT:
         problem = (
             f"The report has {len(report):,} characters, and at most {REPORT_LIMIT:,} "
             "are read here. Paste one report alone, or use `lunguage read FILE`."
         )
-    if problem:
-        return _page([], ReportForm(report, views, problem), 422)
-    reports: list[ShownReport] = []
+        return _page(form._replace(problem=problem), 422)
     try:
         with _READING:
-            annotation = read(report, views=views, cues=cues)
-            if download in DOWNLOADS:
-                media_type, content = DOWNLOADS[download]
-                disposition = f'attachment; filename="{download}"'
-                return Response(
-                    content(annotation),
-                    media_type=media_type,
-                    headers={**HEADERS, "Content-Disposition": disposition},
-                )
-            reports = shown_reports(annotation.frames)
+            annotation = read(report, views=form.views, cues=cues)
     except LunguageError as error:
-        problem = str(error)
-        status = 422
+        return _page(form._replace(problem=str(error)), 422)
     except Exception as error:
         problem = (
             f"The report could not be read ({type(error).__name__}). Please report "
             "this, without the report."
         )
-        status = 500
-    form = ReportForm(report, views, problem, list(DOWNLOADS))
-    return _page(reports, form, status)
+        return _page(form._replace(problem=problem), 500)
+    name = posted.get("download", "")
+    if name in DOWNLOADS:
+        attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(DOWNLOADS[name](annotation), headers=HEADERS | attachment)
+    return _page(form._replace(downloads=list(DOWNLOADS)), frames=annotation.frames)
 
 
 def _page(
-    reports: Sequence[ShownReport], form: ReportForm, status: int = 200
+    form: ReportForm, status: int = 200, frames: Frames | None = None
 ) -> Response:
+    reports = [] if frames is None else shown_reports(frames)
     page = read_page(reports, form, POLICY)
     return HTMLResponse(page, status_code=status, headers=HEADERS)
 

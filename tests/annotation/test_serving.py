@@ -31,7 +31,7 @@ class Server:
     def __init__(self) -> None:
         self.socket = serving.serving_socket(0)
         self.port = self.socket.getsockname()[1]
-        app = serving.application(self.port)
+        app = serving.application()
         self.server = uvicorn.Server(
             uvicorn.Config(app, access_log=False, log_level="critical", lifespan="off")
         )
