@@ -180,8 +180,7 @@ def annotate_files(
 
 def _parts(reports: Sequence[GivenReport], cues: Path | str | None) -> Iterator[Frames]:
     """Run the method over parts of the reports; without one over an empty part."""
-    own_cues = None if cues is None else Path(cues)
-    method = bundled_method(own_cues)
+    method = bundled_method(None if cues is None else Path(cues))
     for by_study in in_parts(reports):
         tables = method.read(by_study)
         conclusions = method.conclude(tables)

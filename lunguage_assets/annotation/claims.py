@@ -18,6 +18,7 @@ from lunguage_assets.annotation.significance import first_in, packaged_significa
 from lunguage_assets.implicit.statements.locations import anatomy
 
 _SIZE = re.compile(r"([^,]*?)(mm|cm)\b", re.IGNORECASE)
+_MILLIMETRES = {"mm": 1.0, "cm": 10.0}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -71,9 +72,10 @@ def measured_size(measurement: str) -> float | None:
     size = _SIZE.search(measurement)
     if size is None:
         return None
-    millimetres = 10.0 if size[2].lower() == "cm" else 1.0
     largest = max(map(float, _NUMBER.findall(size[1])), default=0.0)
-    return log2(largest * millimetres) if largest else None
+    if not largest:
+        return None
+    return log2(largest * _MILLIMETRES[size[2].lower()])
 
 
 def _claims_by_side(finding: StatedFinding) -> list[Claim]:
@@ -99,13 +101,15 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
     if finding.name != row.name:
         weight = 0.0
     # Free air has one place: whatever a report adds to it tells nothing.
-    location = anatomy().location(() if listed.placeless else row.location_parts)
+    location = anatomy().location(row.location_parts * (not listed.placeless))
     # "In the left lung" is no narrower than "on the left".
     regions = location.regions.intersection(anatomy().without_wholes(location))
     # An edema is diffuse: of both sides it is no more than one without a side. A denial
     # is about all that its location contains, so it is not taken apart.
     is_whole = len(location.sides) == 2 and (listed.diffuse or not present)
-    sides = [""] if is_whole else sorted(location.sides) or [""]
+    sides = sorted(location.sides)
+    if is_whole or not sides:
+        sides = [""]
     # "Not significantly increased" stands in the column of what did not change.
     changes = f"{row.onset}, {row.worsened}, {row.improved}, {row.measurement}"
     course = 0.0 if row.no_change else first_in(significance.courses, changes)

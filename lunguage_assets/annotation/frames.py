@@ -8,7 +8,7 @@ and cues are looked up in the text; nothing is decided here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,15 +22,19 @@ from lunguage_assets.release.row_words import status_of
 from lunguage_assets.structuring.rows import read_spans
 
 _SENTENCE_KEY = ["study_id", "section", "sent_idx"]
-_ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
-_LISTS_OF_ROW_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
+_STRUCTURED_KEY = ["study_id", "section", "ent_idx"]
+_ID_COLUMNS = [
+    "study_id", "finding_id", "parent_id", "root_id", "survivor_id",
+    "evidence", "associate", "merged_ids", "finding_ids",
+]  # fmt: skip
 _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
-_ROW_ID = re.compile(r"^(s\d+):0*(\d+)")
+_ID = re.compile(r"^s\d+(:\d+|$)")
 _CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
+_SPAN_SOURCE = [
+    "study_id", "section", "ent_idx", "sent_idx", "finding_id", "status",
+]  # fmt: skip
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
-
-
 _SPAN_COLUMNS = [
     "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
 ]  # fmt: skip
@@ -110,84 +114,62 @@ def left_out_frame(concluded: Frames) -> pd.DataFrame:
 def _with_callers_ids(
     table: pd.DataFrame, reports: Mapping[str, GivenReport]
 ) -> pd.DataFrame:
-    """Rename all ids of a table, and drop what was made up for it."""
-
-    def row_name(row_id: str) -> str:
-        return _callers_row_id(row_id, reports)
-
-    def row_names(row_ids: list[str]) -> list[str]:
-        return list(map(row_name, row_ids))
-
-    renamed: dict[str, pd.Series] = {}
-    for column, values in table.items():
-        if column == "study_id":
-            names = values.map(lambda study: reports[study].name)
-        elif column in _ROW_IDS:
-            names = values.map(row_name, na_action="ignore")
-        elif column in _LISTS_OF_ROW_IDS:
-            names = values.map(row_names)
-        else:
-            continue
-        # Without a row, `map` would change the type.
-        renamed[column] = names.astype(values.dtype)
-    kept = table.drop(columns=_MADE_UP, errors="ignore")
-    return kept.assign(**renamed).reset_index(drop=True)
-
-
-def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
-    """Put the caller's name before a row's number in its report.
+    """Rename all ids of a table, and drop what was made up for it.
 
     `s00000000:0003/lung` becomes `a:3/lung`; bare names of references stay.
     """
-    return _ROW_ID.sub(lambda row: f"{reports[row[1]].name}:{row[2]}", row_id)
+
+    def callers_name(match: re.Match[str]) -> str:
+        study, colon, row = match[0].partition(":")
+        return reports[study].name + colon + row.lstrip("0")
+
+    def callers_id(stored_id: Any) -> Any:
+        if isinstance(stored_id, str):
+            return _ID.sub(callers_name, stored_id)
+        return list(map(callers_id, stored_id))
+
+    kept = table.drop(columns=_MADE_UP, errors="ignore")
+    for column in kept.columns.intersection(_ID_COLUMNS):
+        names = kept[column].map(callers_id, na_action="ignore")
+        # Without a row, `map` would change the type.
+        kept[column] = names.astype(kept[column].dtype)
+    return kept.reset_index(drop=True)
 
 
 def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
     """Find the characters of every value of the stated rows, and of their phrases."""
-    structured = read["structured_findings"]
-    keys = ["study_id", "section", "ent_idx"]
-    read_at: dict[Any, str] = structured.set_index(keys)["spans"].to_dict()
-    sentences = read["report_sentences"].set_index(_SENTENCE_KEY)[["begin", "end"]]
-    sentence_by_key: dict[Any, Any] = sentences.to_dict("index")
+    findings = concluded["findings"][_SPAN_SOURCE]
+    structured = read["structured_findings"][[*_STRUCTURED_KEY, "spans"]]
+    sentences = read["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
+    read_at = findings.merge(structured, on=_STRUCTURED_KEY).merge(
+        sentences, on=_SENTENCE_KEY
+    )
     texts = _texts(read)
     phrases = _by_id(concluded["hedge_phrases"], "phrases")
     rows: list[tuple[Any, ...]] = []
     row: Any
-    for row in concluded["findings"].itertuples():
+    for row in read_at.itertuples():
         text = texts[row.study_id]
-        spans_by_column = read_spans(read_at[row.study_id, row.section, row.ent_idx])
-        # The structurer says where it read the cells; where a judge's phrase stands,
-        # nobody says, so it is looked for.
-        sentence = sentence_by_key[row.study_id, row.section, row.sent_idx]
-        phrase_spans = _phrase_spans(
-            phrases.get(row.finding_id, ()),
-            text,
-            **sentence,
-            nearest_to=spans_by_column["ent"][0].begin,
-        )
+        spans_by_column = read_spans(row.spans)
         spans = [
             (column, span.begin, span.end)
             for column, spans_of_column in spans_by_column.items()
             for span in spans_of_column
         ]
-        row_cells = (row.study_id, row.finding_id, row.section, row.status)
-        for column, begin, end in (*spans, *phrase_spans):
-            rows.append((*row_cells, column, begin, end, text[begin:end]))
+        # The structurer says where it read the cells; where a judge's phrase stands,
+        # nobody says: it is looked for in the sentence, nearest to the finding.
+        # "Possible pneumonia or possible edema" has one of each.
+        ent = spans_by_column["ent"][0].begin
+        for phrase in phrases.get(row.finding_id, ()):
+            matches = words_of(phrase).finditer(text, row.begin, row.end)
+            by_distance = [
+                (abs(match.start() - ent), match.span()) for match in matches
+            ]
+            if by_distance:
+                spans.append(("phrase", *min(by_distance)[1]))
+        cells = (row.study_id, row.finding_id, row.section, row.status)
+        rows += [(*cells, *span, text[span[1] : span[2]]) for span in spans]
     return _frame_of_characters(rows, _SPAN_COLUMNS)
-
-
-def _phrase_spans(
-    phrases: Sequence[str], text: str, begin: int, end: int, *, nearest_to: int
-) -> Iterator[tuple[str, int, int]]:
-    """Find each phrase in a sentence, where it stands nearest to the finding.
-
-    "Possible pneumonia or possible edema" has one of each.
-    """
-    for phrase in phrases:
-        matches = list(words_of(phrase).finditer(text, begin, end))
-        if matches:
-            nearest = min(matches, key=lambda match: abs(match.start() - nearest_to))
-            yield "phrase", nearest.start(), nearest.end()
 
 
 def cues_frame(read: Frames, concluded: Frames) -> pd.DataFrame:

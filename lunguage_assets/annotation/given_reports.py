@@ -67,6 +67,12 @@ class Origin(NamedTuple):
         )
 
 
+def _or_nothing(cell: Any) -> Any:
+    """Take None, NA and NaN of a frame for an empty text."""
+    is_missing = pd.isna(cell) is True
+    return cell if not is_missing else ""
+
+
 def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenReport:
     """Check and decode one report.
 
@@ -79,7 +85,7 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
     Raises:
         InputError: the content is no text or too long, or the words name no view.
     """
-    words = "" if pd.isna(views) is True else str(views).strip()
+    words = str(_or_nothing(views)).strip()
     written_views = written(study_views(words))
     if words and not written_views:
         raise origin.error(
@@ -93,11 +99,12 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
         type_name = f"the type {type(content).__name__}"
         remedy = _AS_TEXT if origin.row is None else "Give each text as str."
         raise origin.error(column, type_name, _ONE_REPORT, remedy)
-    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    if len(data) > LARGEST:
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
+    if len(content) > LARGEST:
         remedy = "Give each report by itself."
         raise origin.error(column, "more than a million bytes", _ONE_REPORT, remedy)
-    text = decoded(data)
+    text = decoded(content)
     if text.refusal == NOT_TEXT:
         remedy = "Give the report as plain text."
         raise origin.error(column, "bytes that are no text", _ONE_REPORT, remedy)
@@ -119,11 +126,11 @@ def reports_of_frame(
         InputError: a column, an id or a text is wrong; rows count from 0.
     """
     table = _as_frame(frame, text)
-    required = [text, study_id, *filter(None, [views])]
-    has_ids = study_id in table.columns or study_id != "study_id"
+    is_numbered = study_id == "study_id" and study_id not in table.columns
+    required = [text, *[study_id] * (not is_numbered), *filter(None, [views])]
     for column in required:
         present = [name for name in table.columns if name == column]
-        if len(present) == 1 or (column == study_id and not has_ids):
+        if len(present) == 1:
             continue
         # No other name is told: a header may be a row with a patient in it.
         names = shown_names(
@@ -137,13 +144,13 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    rows = zip(
-        range(len(table)),
-        table[study_id] if has_ids else table.index,
-        table[text],
-        table[views] if views else [""] * len(table),
-        strict=True,
-    )
+    if is_numbered:
+        table = table.assign(study_id=table.index)
+    given_views = pd.Series("", table.index)
+    if views:
+        given_views = table[views]
+    cells = (table[study_id], table[text], given_views)
+    rows = zip(range(len(table)), *cells, strict=True)
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 
@@ -163,8 +170,9 @@ def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
             "Give one report per row, or texts alone; use `read` for one report.",
         )
     # A series keeps its index, which may hold the ids.
-    texts = frame if isinstance(frame, pd.Series) else list(frame)
-    return pd.Series(texts, dtype=object).to_frame(text)
+    if not isinstance(frame, pd.Series):
+        frame = pd.Series(list(frame), dtype=object)
+    return frame.to_frame(text)
 
 
 def reports_of_delivery(
@@ -195,12 +203,16 @@ def reports_of_delivery(
     for row in raw_reports(source).itertuples():
         # Where nothing names a report, its number does.
         is_unnamed = not has_ids and row.broken.startswith(NO_STUDY)
-        if row.broken and not is_unnamed:
-            broken.append(str(row.line) if row.file == path.name else row.file)
+        if is_unnamed:
+            row = row._replace(study=row.line)
+        elif row.broken:
+            position = {path.name: str(row.line)}.get(row.file, row.file)
+            broken.append(position)
             continue
-        name = row.line if is_unnamed else row.study
-        codes = row.views if views else views_of(row.views, row.procedure).codes
-        rows.append((row.line, name, row.content, codes))
+        codes = row.views
+        if not views:
+            codes = views_of(row.views, row.procedure).codes
+        rows.append((row.line, row.study, row.content, codes))
     origin = Origin(path.name, text or "report", views)
     return _reports_of_rows(rows, study_id or "study_id", origin), broken
 
@@ -218,7 +230,7 @@ def _source(
             folded_name(text or "report"),
             folded_name(study_id or "study_id"),
             folded_name(views or "no view"),
-            known_by=(*names, *(() if text else ("report",))),
+            known_by=tuple(dict.fromkeys((*names, folded_name(text or "report")))),
         )
         source: TextSource | None = TextSource(layout, (path,))
     else:
@@ -248,8 +260,10 @@ def _reports_of_rows(
     reports = []
     for row, given_name, given_text, views in rows:
         origin = origin._replace(row=row)
-        name = "" if pd.isna(given_name) is True else str(given_name).strip()
-        problem = "" if name else "nothing"
+        name = str(_or_nothing(given_name)).strip()
+        problem = ""
+        if not name:
+            problem = "nothing"
         if name in row_by_name:
             problem = f"the id of row {row_by_name[name]}"
         if storable(name) != name:
@@ -258,7 +272,7 @@ def _reports_of_rows(
             remedy = "Give each report an id of its own, of whole characters."
             raise origin.error(id_column, problem, "every id once", remedy)
         row_by_name[name] = row
-        text = "" if pd.isna(given_text) is True else given_text
+        text = _or_nothing(given_text)
         reports.append(given_report(name, text, views, origin))
     return reports
 

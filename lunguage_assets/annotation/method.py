@@ -64,6 +64,8 @@ from lunguage_assets.tables.implicit import RESOLUTION_LOG
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
 
+_VIEW_SOURCES = ("unknown", "metadata")
+"""Without views of a report, and with them."""
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together.
 
@@ -225,19 +227,17 @@ class Method:
         Raises:
             InvalidTable: one still breaks a rule when it is left out.
         """
-        invalid: set[InvalidStudy] = set()
-        while True:
-            left_out = studies_of(invalid)
-            tables = self._tables(read, left_out)
-            broken = broken_studies("read", tables, read["reports"]["study_id"])
-            if not broken:
-                columns = list(InvalidStudy._fields)
-                set_aside = pd.DataFrame(sorted(invalid), columns=columns)
-                return {**tables, "set_aside": set_aside}
-            if studies_of(broken) <= left_out:
-                require_few(broken, broken, len(read["reports"]), strict=True)
+        delivered = read["reports"]["study_id"]
+        tables = self._tables(read, frozenset())
+        invalid = broken_studies("read", tables, delivered)
+        if invalid:
             # Without a study the others may come out differently: all is done again.
-            invalid |= set(broken)
+            tables = self._tables(read, studies_of(invalid))
+            broken = broken_studies("read", tables, delivered)
+            if broken:
+                require_few(broken, broken, len(delivered), strict=True)
+        set_aside = pd.DataFrame(invalid, columns=list(InvalidStudy._fields))
+        return {**tables, "set_aside": set_aside}
 
     def _tables(self, read: Frames, left_out: frozenset[str]) -> Frames:
         """Make the tables of a run without some studies."""
@@ -303,7 +303,7 @@ def _report_text(study: str, report: GivenReport) -> dict[str, object]:
         "taken_at": "",
         "sequence": 0,
         "view_information": report.views,
-        "view_source": "metadata" if report.views else "unknown",
+        "view_source": _VIEW_SOURCES[bool(report.views)],
         "report": report.text,
     }
 

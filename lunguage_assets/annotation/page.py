@@ -123,7 +123,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return None if pd.isna(value) else value
+    if pd.isna(value):
+        return None
+    return value
 
 
 def print_report(report: ShownReport, console: Console) -> None:
@@ -157,7 +159,13 @@ def print_report(report: ShownReport, console: Console) -> None:
 
 
 def print_list(heading: str, lines: Sequence[str], console: Console) -> None:
-    """Print lines below a heading; without words nothing."""
+    """Print lines below a heading; without words nothing.
+
+    Args:
+        heading: of the list.
+        lines: may hold anything: control characters become blanks.
+        console: to print on.
+    """
     if any(lines):
         console.print(Padding(Text(heading, style="bold cyan"), (1, 0, 0, 0)))
         console.print(Padding(Text("\n".join(map(printable, lines))), (0, 2)))

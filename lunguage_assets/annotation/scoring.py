@@ -161,8 +161,10 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 
 def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
     """Check the texts of a list; of one text alone every letter would be a report."""
-    numbered = texts.tolist() if isinstance(texts, pd.Series) else texts
-    return reports_of_frame(numbered, name, "study_id", "")
+    if isinstance(texts, pd.Series):
+        # Its index may repeat an id.
+        texts = texts.tolist()
+    return reports_of_frame(texts, name, "study_id", "")
 
 
 def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
@@ -224,49 +226,52 @@ def _compare(
         paired = weight * (1.0 - pair.loss)
         lost["certainty"] += paired * pair.distance**2
         kept += paired * (1.0 - pair.distance**2)
-    for claim in omitted:
-        _lose(claim, "omission", generated, lost)
-    for claim in invented:
-        _lose(claim, "invention", reference, lost)
+    _lose(omitted, "omission", generated, lost)
+    _lose(invented, "invention", reference, lost)
     return kept
 
 
 def _lose(
-    claim: Claim, part: str, opposite: Sequence[Claim], lost: dict[str, float]
+    claims: Sequence[Claim],
+    part: str,
+    opposite: Sequence[Claim],
+    lost: dict[str, float],
 ) -> None:
-    """Add what is lost by a claim without partner.
+    """Add what is lost by claims without partner.
 
     Args:
-        claim: of one of the texts.
+        claims: of one of the texts.
         part: in which it is lost where the other text does not deny it.
         opposite: the claims of the other text.
         lost: the weight that is lost, by part.
     """
     significance = packaged_significance()
-    # "No effusion" denies one on the left, "no left effusion" none elsewhere.
-    denials = [
-        denial.p
-        for denial in opposite
-        if not denial.present
-        and denial.concept in steps_up(claim.concept)
-        and is_within(claim, denial)
-    ]
-    if denials:
-        # Wrong presence is an omission and an invention at once.
-        contradicted = abs(claim.p - min(denials))
-        lost["presence"] += significance.denied * claim.weight * contradicted
-        return
-    # A more exact name says it, too, also one that has a partner: a consolidation says
-    # that there is an opacity, and an effusion without a side may be the left one.
-    is_said = any(
-        claim.concept in steps_up(candidate.concept)
-        and (is_within(claim, candidate) or is_within(candidate, claim))
-        for candidate in opposite
-        if candidate.present
-    )
-    # To leave out a doubtful finding loses less than to leave out a sure one.
-    if not is_said:
-        lost[part] += significance.unsaid * claim.weight * claim.p
+    for claim in claims:
+        # "No effusion" denies one on the left, "no left effusion" none elsewhere.
+        denials = [
+            denial.p
+            for denial in opposite
+            if not denial.present
+            and denial.concept in steps_up(claim.concept)
+            and is_within(claim, denial)
+        ]
+        if denials:
+            # Wrong presence is an omission and an invention at once.
+            contradicted = abs(claim.p - min(denials))
+            lost["presence"] += significance.denied * claim.weight * contradicted
+        # To leave out a doubtful finding loses less than to leave out a sure one.
+        elif not any(_says(candidate, claim) for candidate in opposite):
+            lost[part] += significance.unsaid * claim.weight * claim.p
+
+
+def _says(candidate: Claim, claim: Claim) -> bool:
+    """Whether a claim says another one, too, be it of a more exact name.
+
+    A consolidation says that there is an opacity, and an effusion without a side may be
+    the left one.
+    """
+    is_named = candidate.present and claim.concept in steps_up(candidate.concept)
+    return is_named and (is_within(claim, candidate) or is_within(candidate, claim))
 
 
 def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:

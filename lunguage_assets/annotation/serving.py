@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -24,9 +24,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import Annotation, read
-from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.page import ReportForm, json_document, read_page
-from lunguage_assets.annotation.shown import shown_reports
+from lunguage_assets.annotation.shown import ShownReport, shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
@@ -143,7 +142,9 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
 
     An unexpected error tells its type alone, as its message may quote the report.
     """
-    report = EXAMPLE if "example" in posted else posted.get("report", "")
+    report = posted.get("report", "")
+    if "example" in posted:
+        report = EXAMPLE
     form = ReportForm(report, posted.get("views", ""))
     if not report.strip():
         return _page(form._replace(problem="Paste a report first."), 422)
@@ -168,13 +169,15 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
     if name in DOWNLOADS:
         attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(DOWNLOADS[name](annotation), headers=HEADERS | attachment)
-    return _page(form._replace(downloads=list(DOWNLOADS)), frames=annotation.frames)
+    return _page(
+        form._replace(downloads=list(DOWNLOADS)),
+        reports=shown_reports(annotation.frames),
+    )
 
 
 def _page(
-    form: ReportForm, status: int = 200, frames: Frames | None = None
+    form: ReportForm, status: int = 200, reports: Sequence[ShownReport] = ()
 ) -> Response:
-    reports = [] if frames is None else shown_reports(frames)
     page = read_page(reports, form, POLICY)
     return HTMLResponse(page, status_code=status, headers=HEADERS)
 

@@ -41,6 +41,7 @@ NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, "
     'cardiomegaly). Say which they are, such as "PA and lateral".'
 )
+_TONES = {"dp": "present", "dn": "absent", "tp": "open", "tn": "open"}
 _KIND_BY_COLUMN = {"ent": "finding", "phrase": "hedge", "cue": "cue"}
 """Of the columns that were read there; all others are details."""
 _KINDS = ("finding", "hedge", "detail", "cue")
@@ -250,21 +251,22 @@ def pieces(
         edges |= {stretch["begin"], stretch["end"]}
     result = []
     for begin, end in pairwise(sorted(edges)):
-        covering = [span for span in by_kind if _covers(span, begin)]
-        around = [sentence for sentence in cited if _covers(sentence, begin)]
-        kind = "silent"
+        covering = _covering(begin, by_kind)
+        accounts = [sentence["account"] for sentence in _covering(begin, cited)]
+        # A sentence that states no finding is silent.
+        colour = "silent"
         if covering:
-            kind = _kind(covering[0])
-        elif any(sentence["account"] == "findings" for sentence in around):
-            kind = "plain"
+            colour = _kind(covering[0])
+        elif "findings" in accounts:
+            colour = "plain"
         rows = dict.fromkeys(span["finding_id"] for span in covering)
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kind, tuple(rows), number))
+        result.append(Piece(text[begin:end], colour, tuple(rows), number))
     return result
 
 
-def _covers(stretch: Record, position: int) -> bool:
-    return bool(stretch["begin"] <= position < stretch["end"])
+def _covering(position: int, stretches: Sequence[Record]) -> list[Record]:
+    return [row for row in stretches if row["begin"] <= position < row["end"]]
 
 
 def _kind(span: Record) -> str:
@@ -302,7 +304,10 @@ class _Rows:
             self._notes[note["finding_id"]].append(note["words"])
         self._children: defaultdict[str, list[Record]] = defaultdict(list)
         for row in parts["findings"]:
-            parent = "" if row["source"] == "original" else row["parent_id"]
+            # A stated row has no parent.
+            parent = row["parent_id"]
+            if row["source"] == "original":
+                parent = ""
             self._children[parent].append(row)
         self._order = list(self._walk("", 0))
         self._numbers: dict[str, int] = {}
@@ -320,13 +325,10 @@ class _Rows:
         for row, depth in self._order:
             number = self._numbers[row["finding_id"]]
             lines = [*self._reasons(row), *attribute_words(row)]
-            shown = self._shown(row, number, tone_of(row), lines)
-            interval = "bounds" if row["prob_is_bound"] else "95% interval"
-            if row["p_low"] == row["p_high"]:
-                interval = ""
-            yield shown._replace(
+            worded = self._shown(row, number, tone_of(row), lines)
+            yield worded._replace(
                 believed=_believed(row),
-                interval=interval,
+                interval=_interval(row),
                 p=row["prob"],
                 low=row["p_low"],
                 high=row["p_high"],
@@ -339,7 +341,7 @@ class _Rows:
             # What was implied and left out was never said; only a run tells of it.
             if row["source"] != "original" and row["finding_id"] not in self._notes:
                 continue
-            event = "not a finding" if row["event"] == "excluded" else row["event"]
+            event = row["event"].replace("excluded", "not a finding")
             because = RULE_WORDS[row["rule"]]
             if row["conflict_type"] != "none":
                 because = f"{CONFLICT_WORDS[row['conflict_type']]}; {because}"
@@ -389,19 +391,21 @@ class _Rows:
         return Contradiction(title, f"{against}. {'; '.join(rules) or 'both stay'}")
 
     def _side(self, row: Record) -> str:
-        where = f"in {_where(row)}" if row["source"] == "original" else "implied"
         fate = f"kept, see {self._numbers.get(row['finding_id'])}"
         if "rule" in row:  # of the log: the row did not stay
             fate = row["event"] + self._see_survivor(row)
+        where = "implied"
+        if row["source"] == "original":
+            where = f"in {_where(row)}"
         return f"{status_of(row)} {where} ({fate})"
 
     def _reasons(self, row: Record) -> Iterator[str]:
         """Say why a finding has its p, and what else stands for it."""
-        phrases = "; ".join(row["phrases"])
-        yield P_SOURCE_WORDS[row["p_source"]].format(
-            phrases=f"“{phrases}”" if phrases else "no known phrase",
-            pathway=row["parent_pathway_id"],
-        )
+        phrases = "no known phrase"
+        if row["phrases"]:
+            phrases = f"“{'; '.join(row['phrases'])}”"
+        source = P_SOURCE_WORDS[row["p_source"]]
+        yield source.format(phrases=phrases, pathway=row["parent_pathway_id"])
         if row["p_source"] in ("fitted", "phrase"):
             # The interval of p is how well we know it; another reader may mean another
             # p by the same words (explicit.md section 6).
@@ -414,26 +418,27 @@ class _Rows:
         for left_out in self._left_out:
             parent_id = left_out["finding_id"].rpartition("/")[0]
             if left_out["event"] == "already stated" and parent_id == row["finding_id"]:
-                survivor = self._see_survivor(left_out)
+                by = f"is stated{self._see_survivor(left_out)}"
                 # What only the history tells is among the rows that are left out.
-                by = f"is stated{survivor}" if survivor else "the history tells"
+                if left_out["survivor_id"] not in self._numbers:
+                    by = "the history tells"
                 yield f"implies {finding_and_location(left_out)}, which {by}"
 
     def _see_survivor(self, row: Record) -> str:
         """Name the row that stands for it: `, see 3`."""
-        number = self._numbers.get(row["survivor_id"])
-        return "" if number is None else f", see {number}"
+        if row["survivor_id"] not in self._numbers:
+            return ""
+        return f", see {self._numbers[row['survivor_id']]}"
 
 
 def _claim(row: Record, tone: str) -> str:
     """Say the status of a row in a word or two: `present?`, `absent, past`."""
-    status = status_of(row)
-    certainty, _, claim = status.partition(" ")
-    if certainty == "tentatively":
-        claim += "?"
-    elif certainty != "certainly":
-        return status
-    return f"{claim}, past" if tone == "past" else claim
+    claim = status_of(row).removeprefix("certainly ")
+    if claim.startswith("tentatively "):
+        claim = claim.removeprefix("tentatively ") + "?"
+    if tone == "past":
+        claim += ", past"
+    return claim
 
 
 def tone_of(row: Record) -> str:
@@ -445,10 +450,7 @@ def tone_of(row: Record) -> str:
         return "past"
     if row.get("p_source") == QUALIFIER:
         return "part"
-    certainty, polarity = row["status"]
-    if certainty == "t":
-        return "open"
-    return "present" if polarity == "p" else "absent"
+    return _TONES[row["status"]]
 
 
 def _where(row: Record) -> str:
@@ -472,7 +474,18 @@ def _believed(row: Record) -> str:
         return f"{p} ({ends})"
     if row["p_low"] == 0.0:
         return f"≤ {row['p_high']:.2f}"
-    return ends if row["prob"] > _NEARLY_ONE else f"≥ {p} ({ends})"
+    if row["prob"] > _NEARLY_ONE:
+        return ends
+    return f"≥ {p} ({ends})"
+
+
+def _interval(row: Record) -> str:
+    """Name the two ends that `_believed` writes."""
+    if row["p_low"] == row["p_high"]:
+        return ""
+    if row["prob_is_bound"]:
+        return "bounds"
+    return "95% interval"
 
 
 def _label(row: Record) -> ShownLabel:

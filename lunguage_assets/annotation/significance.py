@@ -161,8 +161,8 @@ def steps_up(concept: str) -> dict[str, int]:
     steps_by_name = {concept: 0}
     for parent in packaged_significance().finding(concept).kind_of:
         for general, steps in steps_up(parent).items():
-            known = steps_by_name.get(general, steps + 1)
-            steps_by_name[general] = min(steps + 1, known)
+            fewest = steps_by_name.get(general, steps + 1)
+            steps_by_name[general] = min(steps + 1, fewest)
     return steps_by_name
 
 

@@ -101,10 +101,9 @@ def explain_study(
         if len(_rows_of_study("accounting", of_batch["accounting"], study))
     ]
     if not delivering:
-        waiting = f"; without a result yet: {unprocessed}" if unprocessed else ""
         raise ConfigurationError(
             f"no batch delivered study {study_id!r}. Batches of ranker {ranker!r}: "
-            f"{', '.join(paths)}{waiting}."
+            f"{', '.join(paths)}. Without a result yet: {unprocessed or 'none'}."
         )
     *older, newest = delivering
     remarks = [f"batch {newest}, ranker {ranker}"]
@@ -229,13 +228,13 @@ def _notes(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     matches = _by_finding_id(tables["pathway_matches"])
     notes: list[tuple[str, str]] = []
     for finding_id, row in rows.items():
-        number = f"idx {row['idx']} " if finding_id in result else ""
-        words = [f"{number}({finding_id})"]
+        words = [f"({finding_id})"]
         if row.get("sent"):
             words.append(f'"{row["sent"]}"')
         if pd.notna(row.get("merge_similarity")):
             words.append(f"cosine {row['merge_similarity']:.3f}")
         if finding_id in result:
+            words[0] = f"idx {row['idx']} ({finding_id})"
             words += _place_in_ranking(fits.get(finding_id))
             words += _pathway(matches.get(finding_id))
             words += _references(row, rows)

@@ -62,7 +62,7 @@ def _text(message: Any) -> Any:
     """
     # Of a conversation the last message is the report.
     if isinstance(message, list | tuple):
-        message = message[-1] if message else ""
+        message = ["", *message][-1]
     if isinstance(message, Mapping):
         message = message.get("content", message)
     # Models that take pictures write their content in parts.
