@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def always(
 
 def recorded(file: Path) -> str:
     """All calls in a ledger's file."""
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         return str(connection.execute("SELECT * FROM judge_calls_made").fetchall())
 
 

@@ -7,11 +7,12 @@ the two labels in one forward pass. Prompts are padded on the left and masked.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
@@ -24,13 +25,8 @@ LINGER_S = 0.01
 _UNREAD_FILES = ("*/*", "consolidated*")
 """Copies of weights in their authors' own layout: fetched for nothing."""
 
-
-class _Waiting(NamedTuple):
-    """A rendered prompt, the labels of its answer, and where its reply is awaited."""
-
-    text: str
-    labels: tuple[str, ...]
-    reply: asyncio.Future[Reply]
+_Waiting: TypeAlias = "tuple[str, asyncio.Future[Reply]]"
+"""A rendered prompt, and where its reply is awaited."""
 
 
 class LocalProvider:
@@ -60,7 +56,9 @@ class LocalProvider:
             )
         self._config = config
         self._parameters = GenerationParameters.model_validate(config.params)
-        self._waiting: list[_Waiting] = []
+        # One forward pass answers labels; free answers take one for each token.
+        self._waiting_by_labels: defaultdict[tuple[str, ...], list[_Waiting]]
+        self._waiting_by_labels = defaultdict(list)
         self._one_batch_at_a_time = asyncio.Lock()
 
     async def answer(self, request: Request) -> Reply:
@@ -78,27 +76,27 @@ class LocalProvider:
             raise ProviderFailure("rejected", about="the prompt is too long")
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         labels = request.labels if request.is_choice else ()
-        self._waiting.append(_Waiting(text, labels, reply))
+        waiting = self._waiting_by_labels[labels]
+        waiting.append((text, reply))
         async with self._one_batch_at_a_time:
             # Whoever comes first answers for others, too.
             while not reply.done():
-                if len(self._waiting) < self._config.batch_size:
+                if len(waiting) < self._config.batch_size:
                     await asyncio.sleep(LINGER_S)
-                await self._answer_batch(model)
+                batch = waiting[: self._config.batch_size]
+                del waiting[: len(batch)]
+                await self._answer_batch(model, labels, batch)
         return reply.result()
 
     def _model(self) -> LocalModel:
         config = self._config
         return loaded_model(config.model, config.revision, config.dtype, config.device)
 
-    async def _answer_batch(self, model: LocalModel) -> None:
-        """Answer the first that waits, and others with it: freely, or by labels."""
-        # One forward pass answers labels; free answers take one for each token.
-        labels = self._waiting[0].labels
-        alike = [waiting for waiting in self._waiting if waiting.labels == labels]
-        batch = alike[: self._config.batch_size]
-        self._waiting = [it for it in self._waiting if it not in batch]
-        texts = [waiting.text for waiting in batch]
+    async def _answer_batch(
+        self, model: LocalModel, labels: tuple[str, ...], batch: Sequence[_Waiting]
+    ) -> None:
+        """Answer prompts in a thread: by one of the labels, or freely without any."""
+        texts = [text for text, _ in batch]
         try:
             if labels:
                 replies = await asyncio.to_thread(model.choose, texts, labels)
@@ -107,11 +105,11 @@ class LocalProvider:
                     model.generate, texts, self._parameters
                 )
         except Exception as error:
-            for waiting in batch:
-                waiting.reply.set_exception(error)
+            for _, awaited in batch:
+                awaited.set_exception(error)
             return
-        for waiting, reply in zip(batch, replies, strict=True):
-            waiting.reply.set_result(reply)
+        for (_, awaited), reply in zip(batch, replies, strict=True):
+            awaited.set_result(reply)
 
 
 class LocalModel:
