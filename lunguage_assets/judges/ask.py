@@ -242,7 +242,8 @@ class Asker:
             Answers, in the order of the requests.
 
         Raises:
-            NothingReadable: of forty answers fewer than half.
+            NothingReadable: of forty answers fewer than half can be read, or of fewer
+                none, and none ever could.
             LunguageError: see `ask`.
         """
         next_look = FIRST_LOOK
@@ -450,8 +451,12 @@ class Asker:
 
     def _require_readable(self) -> None:
         """Stop where too few of all answers can be read."""
-        is_seldom = self._readable_count < self._answer_count / 2
-        if self._answer_count < FIRST_LOOK or not is_seldom:
+        if self._readable_count >= self._answer_count / 2:
+            return
+        # Of few answers some may be unreadable, but not all that there ever were.
+        if self._answer_count < FIRST_LOOK and (
+            self._readable_count or self._ledger.has_valid(self.key)
+        ):
             return
         raise NothingReadable(
             f"judge {self.key!r}: of {self._answer_count} answers "

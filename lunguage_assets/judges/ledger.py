@@ -245,6 +245,11 @@ class Ledger:
         # Read back: another process may have been first.
         return self.settled([attempt.key]).get(attempt.key)
 
+    def has_valid(self, judge: str) -> bool:
+        """Whether a judge has ever given an answer that could be read."""
+        counts = self.statistics()
+        return bool(counts.loc[counts["judge"] == judge, "valid"].any())
+
     def spent_today(self) -> float:
         """Sum up the US dollars of the last 24 hours, of all who share the ledger."""
         yesterday = moment(datetime.now(UTC) - timedelta(days=1))
