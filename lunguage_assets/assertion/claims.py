@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Category, Meant
+from lunguage_assets.assertion.categories import Category, Kind, Meant
 from lunguage_assets.assertion.compositions import compose
 from lunguage_assets.assertion.lists import (
     JUDGED,
@@ -57,6 +57,7 @@ _ORDER: Mapping[Says, int] = {
 """Nothing is denied in what is set aside. A hedge inside a denial changes nothing, and
 what an earlier film left open was open then.
 """
+_BETWEEN_STATEMENTS: tuple[Kind, ...] = ("break", "comma", "and", "negated", "with")
 _ENDS_ALTERNATIVES = ("break", "comma", "and", "copula", "negated", "hedged")
 _ENDS_ATTRIBUTE = ("", "break", "comma", "preposition")
 
@@ -227,10 +228,13 @@ def _with_sign(
     first = units.index(reached[-1])
     near = units[max(0, first - NEAR) : first]
     between = list(takewhile(lambda unit: unit.kind != "finding", reversed(near)))
+    # "The opacity that was concerning for edema" goes on at "that".
+    between = [unit for unit in between if unit.form != "that"]
     is_explained = has_kind(between, "hedged", "link")
-    if not is_explained or has_kind(between, "comma", "and", "negated", "with"):
+    if not is_explained or has_kind(between, *_BETWEEN_STATEMENTS):
         return reached
-    return [*reached, *near[: len(near) - len(between)][-1:]]
+    signs = [unit for unit in near if unit.kind == "finding"]
+    return [*reached, *signs[-1:]]
 
 
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
