@@ -41,7 +41,7 @@ from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.labels.evidence import EvidenceByLabel
 from lunguage_assets.labels.row_claims import LABEL_COLUMNS
-from lunguage_assets.labels.study_labels import label_evidence, study_labels
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
@@ -260,13 +260,11 @@ class Method:
             str(self.ranking["ranking_version"].iloc[0]),
             self._labels,
         )
-        labels = study_labels(
-            resolution.rows,
-            expansion.matches,
-            _without(read["reports"], left_out),
-            self._labels,
-            resolution.log,
+        evidence = label_evidence(
+            resolution.rows, expansion.matches, self._labels, resolution.log
         )
+        read_reports = _without(read["reports"], left_out)
+        labels = label_frame(evidence, read_reports, self._labels)
         tables = {
             "findings": findings,
             "hedge_phrases": hedges,

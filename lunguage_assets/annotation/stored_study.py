@@ -27,7 +27,7 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.labels.study_labels import study_labels
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.release.code_words import (
     FIT_END_WORDS,
     NO_PATHWAY_WORDS,
@@ -174,13 +174,11 @@ def explanation_of(
     reports = tables["reports"]
     result = tables["lunguage_plus_plus"]
     no_rows = reports[["study_id"]].head(0)
-    labels = study_labels(
-        result,
-        tables["pathway_matches"],
-        reports,
-        load_label_list(),
-        tables["resolution_log"],
+    listed = load_label_list()
+    evidence = label_evidence(
+        result, tables["pathway_matches"], listed, tables["resolution_log"]
     )
+    labels = label_frame(evidence, reports, listed)
     frames = {
         "reports": reports.assign(notes=[""] * len(reports)),
         "sentences": no_rows,

@@ -28,30 +28,6 @@ _UNMENTIONED = {
 """Cells of a label that the study does not mention: that is not absence."""
 
 
-def study_labels(
-    rows: pd.DataFrame,
-    matches: pd.DataFrame,
-    reports: pd.DataFrame,
-    listed: LabelList,
-    log: pd.DataFrame,
-) -> pd.DataFrame:
-    """Label studies.
-
-    Args:
-        rows: LUNGUAGE_PLUS_PLUS.
-        matches: PATHWAY_MATCHES of the same studies.
-        reports: REPORTS of the same studies.
-        listed: the labels, and what means them.
-        log: RESOLUTION_LOG of the same studies.
-
-    Returns:
-        LABELS, one row per study and label, sorted. A study without any row has all its
-        labels unmentioned.
-    """
-    evidence = label_evidence(rows, matches, listed, log)
-    return label_frame(evidence, reports, listed)
-
-
 def label_evidence(
     rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> EvidenceByLabel:
@@ -82,6 +58,10 @@ def label_frame(
         evidence: of the studies (`label_evidence`).
         reports: REPORTS of the studies.
         listed: the labels.
+
+    Returns:
+        LABELS, one row per study and label, sorted. A study without any row has all its
+        labels unmentioned.
     """
     columns = [reports[name].tolist() for name in _STUDY_COLUMNS]
     rows = []

@@ -70,6 +70,10 @@ class HasLabels(Protocol):
         """A frame of LABELS."""
 
 
+Release = str | PathLike[str] | pd.DataFrame | HasLabels
+"""Where labels are: a folder, a frame of LABELS, or what holds one."""
+
+
 @dataclass(frozen=True)
 class Targets:
     """Labels of n studies or images as targets.
@@ -120,7 +124,7 @@ class Targets:
 
 
 def targets(
-    release: str | PathLike[str] | pd.DataFrame | HasLabels,
+    release: Release,
     order: str | Sequence[str] = "chexpert",
     policy: str = "soft",
     implied: bool = False,
@@ -146,8 +150,8 @@ def targets(
 
     Raises:
         ConfigurationError: there is no release, or `order` or `policy` is unknown.
-        InputError: `release` is none of these, its labels lack a column or hold a p
-            that is no probability; the table of images has other columns, or no image
+        InputError: `release` is none of these, its labels lack a column or hold a
+            label twice; the table of images has other columns, or no image
             of a study of the release.
     """
     if policy not in POLICIES:
@@ -198,7 +202,7 @@ def targets(
 
 
 def _labels_of(
-    release: str | PathLike[str] | pd.DataFrame | HasLabels,
+    release: Release,
 ) -> pd.DataFrame:
     """Read LABELS of a release, or check those that are in memory."""
     if isinstance(release, str | PathLike):
@@ -215,30 +219,12 @@ def _labels_of(
     # Of two reports of one id the last would win unseen.
     key = [name for name in ("study_id", "source_id", "label") if name in labels]
     is_repeated = labels.duplicated(key).to_numpy()
-    expected = "each label of a report once"
-    _refuse(is_repeated, "a label of one report twice", expected, "label")
-    for column in ("p", "p_low", "p_high"):
-        p = pd.to_numeric(labels[column], errors="coerce")
-        is_wrong = (labels[column].notna() & ~p.between(0.0, 1.0)).to_numpy()
-        _refuse(is_wrong, "no probability", "0 to 1, or nothing", column)
+    if is_repeated.any():
+        found = "a label of one report twice"
+        expected = "each label of a report once"
+        row = int(is_repeated.argmax())
+        raise InputError("labels", found, expected, remedy, row=row, column="label")
     return labels
-
-
-def _refuse(
-    is_wrong: NDArray[np.bool_], entry: str, expected: str, column: str
-) -> None:
-    """Refuse labels in memory by the first wrong row.
-
-    Args:
-        is_wrong: of each row.
-        entry: what is there.
-        expected: what should be.
-        column: where it stands.
-    """
-    if is_wrong.any():
-        row = int(is_wrong.argmax())
-        remedy = "Give the frame `labels` as `annotate` returns it."
-        raise InputError("labels", entry, expected, remedy, row=row, column=column)
 
 
 def _targets_under(policy: str, labels: pd.DataFrame) -> pd.Series:

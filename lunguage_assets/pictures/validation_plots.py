@@ -174,13 +174,29 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     Args:
         agreement: `JUDGE_AGREEMENT` frame; for fewer than two judges axes stay empty.
     """
-    square = _square(agreement[agreement["measure"] == "pairwise agreement"], "value")
+    pairs = agreement[agreement["measure"] == "pairwise agreement"]
+    return _heat_map_of_pairs(pairs, "value", "share of equal answers")
+
+
+def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
+    """Draw the mean Spearman correlation of the judges' rankings over orders of play.
+
+    On the diagonal is that of a judge's own orders.
+
+    Args:
+        correlations: `RANKING_CORRELATIONS` frame.
+    """
+    return _heat_map_of_pairs(correlations, "spearman", "Spearman correlation of mu")
+
+
+def _heat_map_of_pairs(pairs: pd.DataFrame, value: str, title: str) -> bytes:
+    square = _square(pairs, value)
     size = 2.5 + 0.8 * max(len(square), 2)
     figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()
     if len(square):
         image = _draw_shares(axes, square, decimals=3)
-        figure.colorbar(image, ax=axes, label="share of equal answers", shrink=0.8)
+        figure.colorbar(image, ax=axes, label=title, shrink=0.8)
     return png(figure)
 
 
@@ -234,24 +250,6 @@ def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
             fontsize=SMALL,
         )
     return image
-
-
-def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
-    """Draw the mean Spearman correlation of the judges' rankings over orders of play.
-
-    On the diagonal is that of a judge's own orders.
-
-    Args:
-        correlations: `RANKING_CORRELATIONS` frame.
-    """
-    square = _square(correlations, "spearman")
-    size = 2.5 + 0.8 * max(len(square), 2)
-    figure = bare_figure(size + 1.0, size)
-    axes = figure.subplots()
-    if len(square):
-        image = _draw_shares(axes, square, decimals=3)
-        figure.colorbar(image, ax=axes, label="Spearman correlation of mu", shrink=0.8)
-    return png(figure)
 
 
 def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
 )
-from lunguage_assets.labels.study_labels import label_evidence, study_labels
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,
@@ -43,7 +43,7 @@ def both(rows: Sequence[StatedFinding]) -> tuple[pd.DataFrame, pd.DataFrame]:
     log = outcome.resolution.log
     evidence = label_evidence(*read, listed(), log)
     labels = chexpert_labels(evidence, delivered, listed())
-    p = chexpert_probabilities(study_labels(*read, delivered, listed(), log))
+    p = chexpert_probabilities(label_frame(evidence, delivered, listed()))
     CHEXPERT_LABELS.to_arrow(labels)
     CHEXPERT_PROBABILITIES.to_arrow(p)
     return labels, p

@@ -18,7 +18,7 @@ from invented_reports import StatedFinding, dictionary, frames, in_mode, run, st
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.labels.study_labels import study_labels
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.labels.targets import targets
 from lunguage_assets.tables.released import LABELS
 
@@ -36,7 +36,8 @@ def labelled(outcome: Any, delivered: pd.DataFrame, **changed: Any) -> pd.DataFr
         "log": outcome.resolution.log,
         "listed": listed(),
     }
-    return study_labels(reports=delivered, **{**frames_of_outcome, **changed})
+    evidence = label_evidence(**{**frames_of_outcome, **changed})
+    return label_frame(evidence, delivered, changed.get("listed", listed()))
 
 
 def labels(

@@ -171,18 +171,10 @@ def test_a_folder_without_labels_is_refused(tmp_path: Path) -> None:
         lunguage_assets.targets(tmp_path)
 
 
-def with_p(labels: pd.DataFrame, p: float) -> pd.DataFrame:
-    wrong = labels["p"].astype("float64")
-    wrong.iloc[3] = p
-    return labels.assign(p=wrong)
-
-
 @pytest.mark.parametrize(("wrong", "message"), [
     (lambda _: {}, "release: found a dict; expected the folder"),
     (lambda labels: labels.drop(columns="p_low"), "column 'p_low': found no column"),
     (lambda labels: pd.concat([labels, labels]), "column 'label': found a label of"),
-    (lambda labels: with_p(labels, 7.0), "row 3, column 'p': found no probability"),
-    (lambda labels: with_p(labels, -0.1), "row 3, column 'p': found no probability"),
 ])  # fmt: skip
 def test_labels_that_are_none_are_refused_by_row_and_column(
     labels: pd.DataFrame, wrong: Callable[[pd.DataFrame], Any], message: str
