@@ -205,11 +205,11 @@ def _rows_of_mentions(
         spans_by_column = {"ent": (mention.ent,), "location": mention.location}
         spans_by_column |= mention.attributes
         ranges: list[str] = []
-        cells: dict[str, str] = {}
-        for column in ("ent", "location", *ATTRIBUTES):
+        cells = dict.fromkeys(("ent", "location", *ATTRIBUTES), "")
+        for column in cells:
             spans = spans_by_column.get(column, ())
-            cells[column] = _cell(report.text, spans)
             if spans:
+                cells[column] = _cell(report.text, spans)
                 ranges.append(" ".join([column, *map(_written, spans)]))
         cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
         yield _key_of(report, sentence) | {

@@ -103,12 +103,8 @@ def announce(home: Home, batch: str) -> None:
     """Register a batch as `Home.register` does, without files."""
     folder = home.batches / batch
     folder.mkdir(parents=True)
-    values = {
-        "key": batch,
-        "number": len(home.registered()),
-        "sha256": batch,
-        "files": [],
-    }
+    number = len(home.registered())
+    values = {"key": batch, "number": number, "sha256": batch}
     (folder / "batch.json").write_text(json.dumps(values))
 
 
