@@ -117,6 +117,8 @@ STAND_INS = "import sys; from unittest import mock; " + "; ".join(
 def test_what_a_process_makes_is_its_own_whatever_the_umask(
     tmp_path: Path, start: str
 ) -> None:
-    script = f"import os; os.umask(0); {start}; open('made', 'w').close()"
+    # The command does not come back: what it registers runs at its end.
+    at_exit = "atexit.register(lambda: open('made', 'w').close())"
+    script = f"import atexit, os; os.umask(0); {at_exit}; {start}"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o600
