@@ -6,17 +6,20 @@ SELECT {columns} FROM lunguage_plus_plus ORDER BY subject_id, sequence, study_id
 
 -- name: published
 -- Lunguage++ in the published columns. References go by name and number, bare names ("~haze") stand behind them: before a pair one would
--- read as the beginning of the pair's name.
-WITH tokens AS (
+-- read as the beginning of the pair's name. Of some patients at a time: every row has the text of its report beside it.
+WITH stored AS (
+    SELECT * FROM lunguage_plus_plus WHERE {patients}
+),
+tokens AS (
     SELECT finding_id, 'evidence' AS kind, unnest(evidence) AS token, generate_subscripts(evidence, 1) AS position
-    FROM lunguage_plus_plus
+    FROM stored
     UNION ALL
-    SELECT finding_id, 'associate', unnest(associate), generate_subscripts(associate, 1) FROM lunguage_plus_plus
+    SELECT finding_id, 'associate', unnest(associate), generate_subscripts(associate, 1) FROM stored
 ),
 named AS (
     SELECT tokens.finding_id, kind, position, starts_with(token, '~') AS is_bare,
         CASE WHEN starts_with(token, '~') THEN substr(token, 2) ELSE referred.ent || ', idx' || referred.idx END AS name
-    FROM tokens LEFT JOIN lunguage_plus_plus AS referred ON token = referred.finding_id
+    FROM tokens LEFT JOIN stored AS referred ON token = referred.finding_id
 ),
 reference AS (
     SELECT finding_id,
@@ -25,8 +28,8 @@ reference AS (
     FROM named GROUP BY finding_id
 )
 SELECT {columns}
-FROM lunguage_plus_plus AS stored
-JOIN reports ON reports.study_id = stored.study_id
+FROM stored
+JOIN (SELECT study_id, report FROM reports WHERE {patients}) AS reports ON reports.study_id = stored.study_id
 LEFT JOIN reference ON reference.finding_id = stored.finding_id
 ORDER BY stored.subject_id, stored.sequence, stored.study_id, stored.idx
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -43,6 +44,8 @@ TABLES_PER_BATCH = {
 STUDIES_AT_ONCE = 2_000
 ROWS_AT_ONCE = 20_000
 """Rows of a table that are taken from its stream at once."""
+STUDIES_JOINED_AT_ONCE = 20_000
+"""Studies whose rows are joined to the text of their report and sorted at once."""
 
 # A study that came again has the rows of its last batch. A delivered row without a
 # readable study cannot be of a newer delivery: it is kept from every batch.
@@ -62,6 +65,16 @@ _CREATE_PARTS = """
 CREATE OR REPLACE TABLE parts AS
 SELECT *, (row_number() OVER (ORDER BY study_id, batch_number) - 1) // {studies} AS part
 FROM newest
+"""
+
+
+_RANGES_OF_PATIENTS = """
+WITH patients AS (
+    SELECT subject_id, sum(count(*)) OVER (ORDER BY subject_id) AS studies_so_far
+    FROM reports GROUP BY subject_id
+)
+SELECT min(subject_id), max(subject_id) FROM patients
+GROUP BY (studies_so_far - 1) // {studies} ORDER BY 1
 """
 
 
@@ -156,6 +169,30 @@ class NewestStudies:
         self._connection.execute(f"COPY ({sql}) TO {quoted(str(path))} ({options})")
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
+
+    def copy_by_patients(self, sql: str, path: Path) -> None:
+        """Write the rows of a query into a CSV file, some patients at a time.
+
+        Args:
+            sql: with `{patients}` for a condition on `subject_id`, sorted by patient.
+            path: of the file.
+        """
+        ranges = _RANGES_OF_PATIENTS.format(studies=STUDIES_JOINED_AT_ONCE)
+        part = path.with_name(f"{path.name}.part")
+        with path.open("wb") as stream:
+            # Of no patient the header is written all the same.
+            for first, last in self.query(ranges) or [("", "")]:
+                patients = f"subject_id BETWEEN {quoted(first)} AND {quoted(last)}"
+                header = stream.tell() == 0
+                self._connection.execute(
+                    f"COPY ({sql.format(patients=patients)}) TO {quoted(str(part))} "
+                    f"(FORMAT csv, HEADER {header})"
+                )
+                with part.open("rb") as rows:
+                    shutil.copyfileobj(rows, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.unlink()
 
     def parts(self, names: Sequence[str]) -> Iterator[Mapping[str, pd.DataFrame]]:
         """Read tables some studies at a time; at least once, and perhaps no row.

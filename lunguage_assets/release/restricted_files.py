@@ -79,7 +79,7 @@ def write_restricted(release: Release, folder: Path) -> None:
         queries["rows"].format(columns=", ".join(columns)),
         folder / "Lunguage_plus_plus.parquet",
     )
-    studies.copy(published_query(), folder / "Lunguage_plus_plus.csv")
+    studies.copy_by_patients(published_query(), folder / "Lunguage_plus_plus.csv")
     studies.query(queries["studies"])
     studies.copy("SELECT * FROM studies", folder / "studies.parquet")
     columns = [_csv_cell(column) for column in STUDIES.columns]
@@ -88,7 +88,11 @@ def write_restricted(release: Release, folder: Path) -> None:
 
 
 def published_query() -> str:
-    """Select rows in the published columns (implicit.md, section 6)."""
+    """Select rows in the published columns (implicit.md, section 6).
+
+    Returns:
+        SQL with `{patients}` for a condition on `subject_id`, sorted by patient.
+    """
     internal = {public: name for name, public in ATTRIBUTES.items()}
     internal["DxTP"] = "currency"
     stored = {column.name: column for column in LUNGUAGE_PLUS_PLUS.columns}
@@ -99,7 +103,7 @@ def published_query() -> str:
             cell = _cell(stored[internal.get(name, name)], "stored.")
         columns.append(f'{cell} AS "{name}"')
     query = named_queries("release_files.sql")["published"]
-    return query.format(columns=", ".join(columns))
+    return query.format(columns=", ".join(columns), patients="{patients}")
 
 
 def _csv_cell(column: Column) -> str:

@@ -61,7 +61,9 @@ def test_every_published_number_has_a_row(
     resolved = bundled_method().conclude(vars(intake))["lunguage_plus_plus"]
     resolved = resolved.sort_values(["subject_id", "sequence", "study_id", "idx"])
     tables = {"lunguage_plus_plus": resolved, "reports": intake.reports}
-    published = InMemory(tables).frame(published_query()).fillna("")
+    published = (
+        InMemory(tables).frame(published_query().format(patients=True)).fillna("")
+    )
     numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
     for column in ("evidence", "associate"):
         cells = zip(

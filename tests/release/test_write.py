@@ -146,6 +146,7 @@ def test_read_by_five_studies_in_two_processes_the_release_is_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
+    monkeypatch.setattr(newest, "STUDIES_JOINED_AT_ONCE", 5)
     monkeypatch.setattr(parallel, "MIN_STUDIES_FOR_POOL", 8)
 
     def data_of(folder: Path) -> dict[str, object]:
