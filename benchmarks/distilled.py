@@ -81,7 +81,7 @@ def simulated_panel_scores(home: Path, batch: str, judges: int) -> pd.DataFrame:
     )
     examples = vocabulary["example_sentences"].explode()
     sentences = sorted({*examples, *findings["masked_sentence"].dropna()})
-    score = LexiconJudge.bundled("lexicon").score
+    score = LexiconJudge("lexicon").score
     scores = [score(sentence) for sentence in sentences]
     truth = {
         sentence: 25.0 if mu is None else mu

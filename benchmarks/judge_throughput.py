@@ -137,8 +137,8 @@ def judge_of(
         # The server always names the first sentence.
         let_in="to measure how fast it is",
     )
-    asker = Asker(provider, slot, provider_of(provider, slot, KEYS), ledger)
-    return ModelJudge(asker, load_prompts())
+    asker = Asker(provider, slot, lambda: provider_of(provider, slot, KEYS), ledger)
+    return ModelJudge(asker)
 
 
 def together(judges: list[ModelJudge], comparisons: list[ComparisonQuestion]) -> None:

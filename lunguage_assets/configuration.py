@@ -2,7 +2,7 @@
 
 What a caller gives, as the command line does with its options, goes before
 `$LUNGUAGE_...` of the environment (`docs/dagster.md` lists them). It says which
-settings, judges, prompts and ledger hold. The options of
+settings, judges and ledger hold. The options of
 the method are in `settings`, the judges file in `judges.configuration`, and Dagster's
 wrapping in `orchestration.resources`.
 """
@@ -53,7 +53,6 @@ class Configuration(BaseSettings):
         judges_file: the user's own judges file; None: the bundled one.
         preset: of the judges file; None: the home's, else the file's own.
         structurer: who reads raw reports; None: the preset's.
-        prompts: folder of the user's own prompt templates; None: the bundled ones.
         ledger: file or PostgreSQL URL of the paid answers; None: in the home.
         budget: US dollars that this process may spend.
         daily_budget: US dollars within 24 hours, for all who share the ledger.
@@ -75,7 +74,6 @@ class Configuration(BaseSettings):
     judges_file: Path | None = Field(default=None, validation_alias="LUNGUAGE_JUDGES")
     preset: str | None = None
     structurer: str | None = None
-    prompts: Path | None = None
     # Its URL may hold a password.
     ledger: str | None = Field(default=None, repr=False)
     budget: NonNegativeFloat | None = None
@@ -175,7 +173,6 @@ class Configuration(BaseSettings):
             data_class=self.data_class,
             open_ledger=lambda: _shared_ledger(self.ledger_location),
             budget=_shared_budget(self.budget, self.daily_budget),
-            prompts=self.prompts,
             progress=progress,
             is_position_drawn=self.settings.explicit.position == "coin",
         )

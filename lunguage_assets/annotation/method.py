@@ -124,8 +124,8 @@ class Method:
         )
         self._structurer = RuleStructurer(own_cues=own_cues)
         self._panel: list[Judge] = [
-            LexiconJudge.bundled("lexicon"),
-            CuesJudge.bundled("cues"),
+            LexiconJudge("lexicon"),
+            CuesJudge("cues"),
         ]
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), self._explicit)
         # Without matches: the published scale is used as it is (explicit.md section 3).

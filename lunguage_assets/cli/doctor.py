@@ -1,14 +1,12 @@
 """`lunguage doctor`: what would refuse a run, before anything is sent or spent.
 
-Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
-looked at of a judge is `judges.examination.examine_judges`.
+Looks at judges, keys, data policy, storage and edited files. What is looked at of a
+judge is `judges.examination.examine_judge`.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -24,11 +22,11 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.data_policy import Diagnosis
+    from lunguage_assets.judges.examination import Diagnosis
     from lunguage_assets.settings import DataClass
 
 
-@click.command(short_help="Check keys, policy, retirement dates and storage.")
+@click.command(short_help="Check keys, policy and storage.")
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
@@ -41,11 +39,11 @@ if TYPE_CHECKING:
 def doctor(configuration: Configuration, ask: bool) -> None:
     """Check everything that could refuse a run, before anything is sent or spent.
 
-    Judges, keys, retirement dates, data policy and storage. A home without a corpus is
-    examined for synthetic text.
+    Judges, keys, data policy and storage. A home without a corpus is examined for
+    synthetic text.
     """
     from lunguage_assets.edited_files import broken_files
-    from lunguage_assets.judges.data_policy import Diagnosis
+    from lunguage_assets.judges.examination import Diagnosis
 
     home = configuration.home
     judges = configuration.judges
@@ -72,21 +70,20 @@ def _examined_judges(
 ) -> list[Diagnosis]:
     """Examine every judge, and put on trial who is to be asked."""
     from lunguage_assets.judges.examination import (
-        examine_judges,
+        examine_judge,
         price_of_trial,
         try_judge,
     )
 
     judges = configuration.judges
-    today = datetime.now(UTC).date()
     examined: list[Diagnosis] = []
     for key in judges.active_judges:
-        of_judge = examine_judges(judges, data_class, today, os.environ, only={key})
+        of_judge = examine_judge(key, judges, data_class)
         is_refused = any(diagnosis.severity == "refusal" for diagnosis in of_judge)
         # To ask a judge that is refused would only repeat it.
         if ask and key in judges.models and not is_refused:
             click.echo(price_of_trial(key, judges.models[key]), err=True)
             context = replace(configuration.judge_context(), data_class=data_class)
-            of_judge += try_judge(key, judges, context)
+            of_judge += try_judge(key, judges.models[key], context)
         examined += of_judge
     return examined

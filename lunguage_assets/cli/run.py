@@ -6,7 +6,6 @@ asked for, refused, and printed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -157,12 +156,10 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     """Refuse stages that would ask a judge who cannot be asked.
 
     Raises:
-        ConfigurationError: one line with everything that is wrong: policy, retirement,
-            keys, SDKs.
+        ConfigurationError: one line with everything that is wrong: policy, keys,
+            SDKs.
     """
-    from datetime import UTC, datetime
-
-    from lunguage_assets.judges.examination import examine_judges
+    from lunguage_assets.judges.examination import examine_judge
     from lunguage_assets.orchestration.jobs import JOBS
 
     judges = configuration.judges
@@ -171,20 +168,15 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
         if JOBS[stage.job].asks_judges:
             key = stage.keys[0]
             judges_asked.update(judges.members(key) if key in judges.rankers else [key])
-    # All answers of a model that the ledger knows may be there, so that a model which
-    # retired meanwhile can be replayed.
+    # All answers of a model that the ledger knows may be there, to be replayed.
     ledger = configuration.existing_ledger()
     answered = set() if ledger is None else {*ledger.statistics()["model"]}
     # Rules need no key, no policy and no network.
-    examined = {
-        key
-        for key in judges_asked & judges.models.keys()
-        if judges.models[key].model not in answered
-    }
-    today = datetime.now(UTC).date()
-    data_class = configuration.data_class
-    problems = examine_judges(judges, data_class, today, os.environ, only=examined)
-    refusals = [message for severity, message in problems if severity == "refusal"]
+    refusals: list[str] = []
+    for key in sorted(judges_asked & judges.models.keys()):
+        if judges.models[key].model not in answered:
+            examined = examine_judge(key, judges, configuration.data_class)
+            refusals += [it.message for it in examined if it.severity == "refusal"]
     if refusals:
         raise ConfigurationError(
             f"{' '.join(refusals)} Nothing was asked. `lunguage doctor --preset "

@@ -16,8 +16,8 @@ from lunguage_assets.explicit.distilled.judge import (
 )
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
-from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import JudgeContext, open_model_judge
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.opening import JudgeContext, open_asker
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -34,24 +34,25 @@ def open_judge(
         context: what a language model needs of the run.
 
     Raises:
-        ConfigurationError: no such judge, or unusable prompt templates.
+        ConfigurationError: no such judge.
     """
     slot = configuration.judge_config(key)
     if isinstance(slot, OfflineJudgeConfig):
         return offline_judge(key, slot)
-    compares = key in configuration.rankers
-    return open_model_judge(key, slot, context, compares=compares)
+    return ModelJudge(
+        open_asker(key, slot, context),
+        # Who only extracts has no trial.
+        has_trial=key in configuration.rankers,
+        is_position_drawn=context.is_position_drawn,
+    )
 
 
-def judge_identity(
-    key: str, configuration: JudgesConfiguration, prompts: Path | None = None
-) -> str:
+def judge_identity(key: str, configuration: JudgesConfiguration) -> str:
     """Name the judge that `open_judge` would open; no ledger and no model is opened.
 
     Args:
         key: of the slot.
         configuration: the judges file.
-        prompts: the user's own prompt templates, or None for the bundled ones.
 
     Raises:
         ConfigurationError: as `open_judge`.
@@ -60,7 +61,7 @@ def judge_identity(
     # Whether a table is stale is asked often: no ledger is opened for it, and of a
     # distilled model only the name of its file is read.
     if not isinstance(slot, OfflineJudgeConfig):
-        return ModelJudge.identity_of(slot, load_prompts(prompts))
+        return ModelJudge.identity_of(slot)
     if slot.provider == "distilled":
         return scorer_identity(scorer_file(Path(slot.folder).expanduser()))
     return offline_judge(key, slot).identity
@@ -75,5 +76,5 @@ def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
     if slot.provider == "distilled":
         return DistilledJudge(key, Path(slot.folder).expanduser())
     if slot.provider == "cues":
-        return CuesJudge.bundled(key)
-    return LexiconJudge.bundled(key)
+        return CuesJudge(key)
+    return LexiconJudge(key)

@@ -2,87 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import date
+import os
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.budget import shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.data_policy import Diagnosis, preflight
+from lunguage_assets.judges.data_policy import PolicyRefused, require_permission
 from lunguage_assets.judges.estimate import price_of
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.opening import (
-    JudgeContext,
-    open_model_judge,
-    provider_of,
-)
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.opening import JudgeContext, open_asker, provider_of
 from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.settings import DataClass
 
 
-def examine_judges(
-    configuration: JudgesConfiguration,
-    data_class: DataClass,
-    today: date,
-    environ: Mapping[str, str],
-    only: Collection[str] | None = None,
-) -> list[Diagnosis]:
-    """Examine the judges of the active preset, one after the other; nothing is sent.
+class Diagnosis(NamedTuple):
+    """What `lunguage doctor` found about a judge or a home.
 
-    Looks at policy, retirement dates, prices, environment variables and installed SDKs.
+    Attributes:
+        severity: a `refusal` stops a run, a `warning` is shown.
+        message: for people.
+    """
+
+    severity: Literal["ok", "warning", "refusal"]
+    message: str
+
+
+def examine_judge(
+    key: str, configuration: JudgesConfiguration, data_class: DataClass
+) -> list[Diagnosis]:
+    """Look at a judge's policy, price, key and installed SDK; nothing is sent.
 
     Args:
+        key: of the judge.
         configuration: the judges file.
         data_class: of the corpus.
-        today: date by which models retire and attestations hold.
-        environ: variables that keys and endpoints are read from.
-        only: keys of the judges to examine; None: all.
     """
+    config = configuration.judges[key]
+    if not isinstance(config, LLMJudgeConfig):
+        message = f"({config.provider}) is asked in this process: no network, no key"
+        return [Diagnosis("ok", f"judge {key!r} {message}, no cost")]
     diagnoses: list[Diagnosis] = []
-    for key in configuration.active_judges:
-        if only is not None and key not in only:
-            continue
-        config = configuration.judges[key]
-        if isinstance(config, LLMJudgeConfig):
-            diagnoses += _examine_model(key, config, data_class, today, environ)
-        else:
-            message = (
-                f"judge {key!r} ({config.provider}) is asked in this process: no "
-                "network, no key, no cost"
-            )
-            diagnoses.append(Diagnosis("ok", message))
-    return diagnoses
-
-
-def _examine_model(
-    key: str,
-    config: LLMJudgeConfig,
-    data_class: DataClass,
-    today: date,
-    environ: Mapping[str, str],
-) -> list[Diagnosis]:
-    """Say what is wrong with a language model, or that nothing is."""
-    diagnoses = preflight(key, config, environ, data_class, today)
-    # Made for its errors alone: a variable that is not set, a missing package.
     try:
-        provider_of(key, config, environ)
-    except ConfigurationError as error:
+        require_permission(key, config, data_class, datetime.now(UTC).date())
+        # Made for its errors alone: a variable that is not set, a missing package.
+        provider_of(key, config, os.environ)
+    except (PolicyRefused, ConfigurationError) as error:
         diagnoses.append(Diagnosis("refusal", str(error)))
     if config.price is None:
-        message = (
-            f"judge {key!r} has no price: its cost is not known and no budget can be "
-            "kept with it"
-        )
-        diagnoses.append(Diagnosis("warning", message))
-    if diagnoses:
-        return diagnoses
-    message = (
+        message = "has no price: its cost is not known and no budget can be kept with"
+        diagnoses.append(Diagnosis("warning", f"judge {key!r} {message} it"))
+    is_fine = Diagnosis(
+        "ok",
         f"judge {key!r}: {config.provider}, model {config.model!r}, may receive "
-        f"{data_class} text"
+        f"{data_class} text",
     )
-    return [Diagnosis("ok", message)]
+    return diagnoses or [is_fine]
 
 
 def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
@@ -97,7 +76,7 @@ def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
 
 
 def try_judge(
-    key: str, configuration: JudgesConfiguration, context: JudgeContext
+    key: str, config: LLMJudgeConfig, context: JudgeContext
 ) -> list[Diagnosis]:
     """Put a language model on trial, and show what it answered wrongly.
 
@@ -106,12 +85,11 @@ def try_judge(
 
     Args:
         key: of the judge.
-        configuration: the judges file.
+        config: its table.
         context: of a run.
     """
-    config = configuration.models[key]
     try:
-        trial = open_model_judge(key, config, context).trial()
+        trial = ModelJudge(open_asker(key, config, context)).trial()
     except LunguageError as error:
         return [Diagnosis("refusal", str(error))]
     verdict = Diagnosis("ok", f"judge {key!r}: {trial.verdict}")

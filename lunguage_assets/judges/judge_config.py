@@ -11,18 +11,11 @@ import hashlib
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from lunguage_assets.judges.requests import Mode, Order, Request
 from lunguage_assets.settings import DataClass
@@ -35,7 +28,6 @@ ModelProvider = Literal[
     "openai",
     "openai-compatible",
     "transformers",
-    "vertex",
 ]
 
 OWN_CONSTRAINTS = frozenset(
@@ -88,12 +80,10 @@ class OfflineJudgeConfig(TomlTable):
 
     Attributes:
         provider: rules, or a model that was distilled from judges.
-        description: for people.
         folder: of a distilled model.
     """
 
     provider: OfflineProvider
-    description: str = ""
     folder: str = ""
 
     @model_validator(mode="after")
@@ -113,13 +103,13 @@ class GenerationParameters(TomlTable):
     false: always the likeliest token.
     """
 
-    max_new_tokens: int = Field(ge=1, strict=True)
-    do_sample: bool = Field(default=True, strict=True)
-    temperature: float = Field(default=1.0, gt=0, strict=True)
-    top_p: float = Field(default=1.0, gt=0, le=1, strict=True)
-    top_k: int = Field(default=0, ge=0, strict=True)
-    min_p: float = Field(default=0.0, ge=0, lt=1, strict=True)
-    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    max_new_tokens: int
+    do_sample: bool = True
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    chat_template_kwargs: dict[str, Any] = {}
 
 
 def on_this_machine(base_url: str) -> bool:
@@ -155,47 +145,37 @@ def unusable_address(base_url: str) -> str:
     return ""
 
 
-_VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
-
-
 class LLMJudgeConfig(TomlTable):
     """A language model; the comments of `resources/judges.toml` explain each field."""
 
     provider: ModelProvider
     model: str = Field(pattern=r"^\S(.*\S)?$")
-    description: str = ""
-    params: dict[str, JsonValue] = Field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
+    params: dict[str, JsonValue] = {}
     mode: Mode = "text"
     order: Order | None = None
     let_in: str = ""
-    batch_size: int = Field(default=8, ge=1, le=4096)
     base_url: str = ""
-    base_url_env: str = Field(default="", pattern=_VARIABLE)
-    api_key_env: str = Field(default="", pattern=_VARIABLE)
+    api_key_env: str = Field(default="", pattern=r"^([A-Z_][A-Z0-9_]*)?$")
     api_version: str = ""
     price: Price | None = None
     limits: Limits = Limits()
-    retires_on: date | None = None
     allowed_data: tuple[DataClass, ...] = ("synthetic",)
     zero_retention_attested_on: date | None = None
     zero_retention_attested_by: str = ""
-    revision: str = Field(default="main", min_length=1)
-    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
+    revision: str = "main"
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
 
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Give a judge the price and limits of where it runs, unless told otherwise."""
+        is_in_process = values.get("provider") == "transformers"
         defaults: dict[str, Any] = {}
-        if on_this_machine(str(values.get("base_url"))):
-            # A server here has one place unless somebody says otherwise.
+        if is_in_process or on_this_machine(str(values.get("base_url"))):
+            # What runs here has one place unless somebody says otherwise.
             defaults["limits"] = {"in_flight": 1}
-        if values.get("provider") == "transformers":
+        if is_in_process:
             defaults["price"] = {"input": 0.0, "output": 0.0, "as_of": "2026-11-20"}
-            # Two batches: one is answered while the next one gathers.
-            defaults["limits"] = {"in_flight": 2 * values.get("batch_size", 8)}
         return defaults | values
 
     @property
@@ -203,17 +183,16 @@ class LLMJudgeConfig(TomlTable):
         """How it draws its answers; needs no key, no endpoint and no SDK."""
         if self.provider != "transformers":
             return self.params
-        # Other weights, or coarser ones, answer otherwise; another device or batch size
-        # does not.
+        # Other weights, or coarser ones, answer otherwise.
         return {**self.params, "revision": self.revision, "dtype": self.dtype}
 
     def key_of(self, request: Request) -> str:
         """Compute the ledger's key of a question: 64 hexadecimal digits.
 
         It is the SHA-256 of the canonical JSON of everything that decides an answer.
-        Not in it are aliases, names of judges and panels, addresses, keys, limits,
-        prices and policy, because they decide whether and when, not what; nor results,
-        such as the returned model. Every change of it would pay for all answers anew.
+        Not in it are names of judges and panels, addresses, keys, limits, prices and
+        policy, because they decide whether and when, not what; nor results, such as the
+        returned model. Every change of it would pay for all answers anew.
         """
         content = {
             "provider": self.provider,
@@ -256,47 +235,27 @@ class LLMJudgeConfig(TomlTable):
         """
         if self.order is not None:
             return self.order
-        # A gateway named by a variable may be anywhere: it counts as elsewhere.
-        if self.provider == "transformers" or on_this_machine(self.base_url):
-            return "both"
-        return "one"
+        is_here = self.provider == "transformers" or on_this_machine(self.base_url)
+        return "both" if is_here else "one"
 
     @property
-    def answers_each(self) -> int:
-        """How many answers a comparison takes."""
-        return 2 if self.asked_order == "both" else 1
-
-    def leaves_machine(self, environ: Mapping[str, str]) -> bool:
-        """Whether what is sent goes to somebody else.
-
-        Args:
-            environ: holds the address where a variable is named. One that is not set
-                leads anywhere.
-        """
-        if self.provider == "transformers":
-            return False
+    def leaves_machine(self) -> bool:
+        """Whether what is sent goes to somebody else."""
         # Behind an address here a gateway may stand that leads to a public service:
         # only a server of one's own, which speaks the compatible protocol, stays.
-        if self.provider != "openai-compatible":
-            return True
-        if self.base_url_env:
-            return not on_this_machine(environ.get(self.base_url_env, "").strip())
-        return not on_this_machine(self.base_url)
+        is_own_server = self.provider == "openai-compatible"
+        stays = is_own_server and on_this_machine(self.base_url)
+        return not (stays or self.provider == "transformers")
 
     @model_validator(mode="after")
     def _check(self) -> LLMJudgeConfig:
         problem = unusable_address(self.base_url)
         if self.base_url and problem:
             raise ValueError(f"base_url {problem}")
-        if self.base_url and self.base_url_env:
-            raise ValueError(
-                "base_url and base_url_env are both given; expected one of them"
-            )
-        has_address = self.base_url or self.base_url_env
-        if self.provider == "openai-compatible" and not has_address:
-            raise ValueError(
-                "base_url is missing; expected the server's address, or base_url_env"
-            )
+        if self.provider in ("openai-compatible", "azure-openai") and not self.base_url:
+            raise ValueError("base_url is missing; expected the server's address")
+        if self.provider == "azure-openai" and not self.api_version:
+            raise ValueError("api_version is missing; expected such as '2024-10-21'")
         if self.provider == "anthropic" and "max_tokens" not in self.params:
             raise ValueError(
                 "params.max_tokens is missing; anthropic expects a whole number of at "
@@ -315,13 +274,3 @@ JudgeConfig = Annotated[
 def _number(text: str) -> float | int:
     number = float(text)
     return int(number) if number.is_integer() else number
-
-
-def bound_to(config: JudgeConfig) -> dict[str, Any]:
-    """Describe what answers under a judge's key, for a person who compares releases."""
-    described: dict[str, Any] = {"provider": config.provider}
-    if isinstance(config, LLMJudgeConfig):
-        described |= config.model_dump(include={"model", "mode", "let_in"})
-        described["order"] = config.asked_order
-        described["parameters"] = config.deciding_parameters
-    return {name: value for name, value in described.items() if value}

@@ -28,7 +28,7 @@ TRIES = 5
 is invalid for good (explicit.md section 2).
 """
 
-Flaw = Literal["unreadable", "refused", "wrong_model"]
+Flaw = Literal["unreadable", "refused"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
 _BUSY_TIMEOUT_S = 60
@@ -36,7 +36,7 @@ _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
 
 # The first valid reply settles a question, and so does the last unreadable one of all
-# tries. Failures without a reply and replies of other models settle nothing. The newest
+# tries. Failures without a reply settle nothing. The newest
 # comes first, so that of several that settle a question the oldest is read last: what
 # another process records later changes no answer.
 _SETTLED = sa.text("""
@@ -57,8 +57,7 @@ _STATISTICS = sa.text("""
     WITH told AS (
         SELECT *,
             failure IS NULL AS valid,
-            coalesce(failure IN ('unreadable', 'refused', 'wrong_model'), FALSE)
-                AS flawed
+            coalesce(failure IN ('unreadable', 'refused'), FALSE) AS flawed
         FROM judge_calls_made WHERE time >= :since
     )
     SELECT judge, stage, model,

@@ -1,13 +1,8 @@
 """A language model as a judge: questions become prompts, and answers are read strictly.
 
 What is not exactly an answer is none, and nothing is ever evaluated (explicit.md
-sections 1 and 2). An asker gets the answers (`ask.py`).
-
-Prompts are templates that a person may replace. Their folder has `extraction/` and
-`comparison/`, each with `system.txt` and `user.txt`. Placeholders for the question are
-`$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar
-sign is written `$$`. The content of all four files gives the version, which is part of
-every ledger key.
+sections 1 and 2). An asker gets the answers (`ask.py`). The content of the templates in
+`resources/prompts` gives their version, which is part of every ledger key.
 """
 
 from __future__ import annotations
@@ -16,15 +11,14 @@ import hashlib
 import json
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import cast
 
 from pydantic import TypeAdapter
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ask import Answered, Asker
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.progress import Progress
@@ -48,16 +42,6 @@ from lunguage_assets.packaged_data import resource
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
 
-Placeholders = Mapping[tuple[str, str], frozenset[str]]
-"""Task and role of the template `TASK/ROLE.txt` -> what it has to be filled with."""
-
-_PLACEHOLDERS: Placeholders = {
-    ("extraction", "system"): frozenset(),
-    ("extraction", "user"): frozenset({"finding", "sentence"}),
-    ("comparison", "system"): frozenset(),
-    ("comparison", "user"): frozenset({"sentence_1", "sentence_2"}),
-}
-
 _LABEL = r"(?:[A-Za-z][\w /-]*:\s*)?"
 # A label may stand before the fence or inside it.
 _PHRASE_LIST = re.compile(
@@ -72,12 +56,12 @@ class Prompts:
     """Templates, ready to be filled.
 
     Attributes:
-        version: of their content.
+        version: 12 hexadecimal digits of a hash of their content.
         templates: by task and role.
     """
 
     version: str
-    templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
+    templates: dict[tuple[str, str], string.Template] = field(repr=False)
 
     def filled(self, task: str, **texts: str) -> Prompt:
         """Fill the templates of a task."""
@@ -111,57 +95,19 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def load_prompts(
-    folder: Path | None = None, placeholders: Placeholders = _PLACEHOLDERS
-) -> Prompts:
-    """Read the files `TASK/ROLE.txt` in a folder, each with exactly its placeholders.
-
-    Args:
-        folder: that replaces all of them; None: the bundled ones.
-        placeholders: of every template. Their order decides the version.
-
-    Returns:
-        The templates; their version is 12 hexadecimal digits of a hash of them.
-
-    Raises:
-        ConfigurationError: a file is missing, is not UTF-8, or lacks a placeholder;
-            names the file.
-    """
-    root = folder or resource("prompts")
-    if not root.is_dir():
-        # Not what was found: the variable may hold a key by mistake, and messages go
-        # into logs.
-        raise ConfigurationError(
-            "the folder of your prompts ($LUNGUAGE_PROMPTS) is not there; expected a "
-            "folder such as resources/prompts. Fix or unset it."
-        )
+@cache
+def load_prompts(*tasks: str) -> Prompts:
+    """Read the packaged templates of tasks; without any, those of a judge."""
     digest = hashlib.sha256()
     templates: dict[tuple[str, str], string.Template] = {}
-    for (task, role), expected in placeholders.items():
-        file = root / task / f"{role}.txt"
-        try:
-            lines = file.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(
-                f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a "
-                "prompt template there."
-            ) from None
-        text = "\n".join(lines).strip()
-        template = string.Template(text)
-        names = set(template.get_identifiers())
-        if not text or not template.is_valid() or names != expected:
-            raise ConfigurationError(
-                f"{file}: found {_listed(names)}; expected a prompt with "
-                f"{_listed(expected)}. Write a dollar sign as $$."
-            )
-        templates[task, role] = template
-        # With names and lengths: a sentence in another template is another version.
-        digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
+    for task in tasks or ("extraction", "comparison"):
+        for role in ("system", "user"):
+            file = resource("prompts") / task / f"{role}.txt"
+            text = file.read_text(encoding="utf-8").strip()
+            templates[task, role] = string.Template(text)
+            # With names and lengths: a sentence in another template is another version.
+            digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
     return Prompts(digest.hexdigest()[:12], templates)
-
-
-def _listed(names: set[str] | frozenset[str]) -> str:
-    return ", ".join(f"${name}" for name in sorted(names)) or "no places to fill"
 
 
 class ModelJudge:
@@ -172,7 +118,6 @@ class ModelJudge:
 
     Args:
         asker: asks the model.
-        prompts: the templates.
         has_trial: whether it answers the thirty pairs before it is first paid; not
             who only extracts.
         is_position_drawn: whether questions show their sentences in a random order:
@@ -180,38 +125,28 @@ class ModelJudge:
     """
 
     def __init__(
-        self,
-        asker: Asker,
-        prompts: Prompts,
-        *,
-        has_trial: bool = False,
-        is_position_drawn: bool = True,
+        self, asker: Asker, *, has_trial: bool = False, is_position_drawn: bool = True
     ) -> None:
         self.key = asker.key
-        self.identity = self.identity_of(asker.config, prompts)
+        self.identity = self.identity_of(asker.config)
         self.interrupt = asker.interrupt
         self._asker = asker
-        self._prompts = prompts
-        self._mode = asker.config.mode
-        self._order = asker.config.asked_order
-        self._is_let_in = bool(asker.config.let_in)
+        self._config = asker.config
         self._needs_trial = has_trial
-        self._shows_position = is_position_drawn or self._order == "both"
+        is_turned = asker.config.asked_order == "both"
+        self._shows_position = is_position_drawn or is_turned
         self._answers = Progress(asker.key)
 
     @staticmethod
-    def identity_of(config: LLMJudgeConfig, prompts: Prompts) -> str:
+    def identity_of(config: LLMJudgeConfig) -> str:
         """Name what changes the answers of a judge, without opening it.
 
         It is everything in a ledger key but the question.
-
-        Args:
-            config: its table.
-            prompts: the templates.
         """
+        version = load_prompts().version
         # Once for each question: results are bound to this form.
-        versions = json.dumps([prompts.version, prompts.version])
-        blank = Request("compare", Prompt("", "", versions), config.mode, LABELS)
+        prompt = Prompt("", "", json.dumps([version, version]))
+        blank = Request("compare", prompt, config.mode, LABELS)
         identity = config.identity(config.key_of(blank))
         return identity if config.asked_order == "one" else f"{identity}/both"
 
@@ -225,7 +160,7 @@ class ModelJudge:
         """
         if questions:
             self._pass_trial()
-        requests = [self._prompts.extraction(question) for question in questions]
+        requests = list(map(load_prompts().extraction, questions))
         looks = self._asker.ask_in_looks(requests, parse_phrase_list)
         return [
             ExtractionAnswer(tuple(answer.value or ()), answer.value is not None)
@@ -240,15 +175,19 @@ class ModelJudge:
         """
         if questions:
             self._pass_trial()
-        comparisons = in_order(questions, self._order)
-        requests = [self._prompts.comparison(it, self._mode) for it in comparisons]
+        order = self._config.asked_order
+        comparisons = in_order(questions, order)
         answers: list[Answered[Choice]] = []
         looks: Iterator[list[Answered[Choice]]]
-        looks = self._asker.ask_in_looks(requests, choice_of)
+        looks = self._asker.ask_in_looks(self._requests(comparisons), choice_of)
         for newest in looks:
             self._count(comparisons[len(answers) :], newest)
             answers += newest
-        return [pair.choice for pair in answered_pairs(answers, self._order)]
+        return [pair.choice for pair in answered_pairs(answers, order)]
+
+    def _requests(self, comparisons: Sequence[ComparisonQuestion]) -> list[Request]:
+        mode = self._config.mode
+        return [load_prompts().comparison(it, mode) for it in comparisons]
 
     def _pass_trial(self) -> None:
         """Answer the trial before the first question of a step.
@@ -259,13 +198,12 @@ class ModelJudge:
         if self._needs_trial:
             trial = self.trial()
             self._needs_trial = False
-            if not self._is_let_in:
+            if not self._config.let_in:
                 trial.require_passed()
 
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
-        comparisons = in_order(trial_questions(), "both")
-        requests = [self._prompts.comparison(it, self._mode) for it in comparisons]
+        requests = self._requests(in_order(trial_questions(), "both"))
         answers: list[Answered[Choice]] = self._asker.ask(requests, choice_of)
         return Trial(self.key, answered_pairs(answers, "both"))
 
@@ -280,7 +218,7 @@ class ModelJudge:
             comparisons: the first of them were answered now.
             answers: about these.
         """
-        pairs = answered_pairs(answers, self._order)
+        pairs = answered_pairs(answers, self._config.asked_order)
         # In both orders every second comparison turns the one before.
         questions = comparisons[:: len(answers) // len(pairs)]
         # Where margins are averaged, a position that is preferred cancels out.
@@ -293,7 +231,7 @@ class ModelJudge:
         newest = counted(self.key, telling)
         self._answers += newest
         self._asker.report(newest)
-        if self._shows_position and not self._is_let_in:
+        if self._shows_position and not self._config.let_in:
             require_fit(self.key, self._answers)
 
 

@@ -22,8 +22,8 @@ Order = Literal["one", "both"]
 """Whether a pair of sentences is asked about once, or in both orders."""
 
 FailureKind = Literal[
-    "rate_limited", "overloaded", "timeout", "connection", "server", "rejected",
-    "authentication", "malformed",
+    "rate_limited", "timeout", "connection", "server", "rejected", "authentication",
+    "malformed",
 ]  # fmt: skip
 
 

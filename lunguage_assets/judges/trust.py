@@ -38,7 +38,7 @@ LEAST_RIGHT = 21
 """Of the thirty pairs of the trial: the fewest whose 95% interval lies above a half."""
 
 _REMEDY = (
-    "Choose another model, mode or prompts, let it be asked in both orders (order = "
+    "Choose another model or mode, let it be asked in both orders (order = "
     '"both" in its table), or leave it out of the preset. A line let_in = "REASON" in '
     "its table of the judges file lets it in all the same; every release then says so."
 )
@@ -112,40 +112,31 @@ def swapped(question: ComparisonQuestion) -> ComparisonQuestion:
 
 def counted(judge: str, pairs: Iterable[AnsweredPair]) -> Progress:
     """Count a judge's answers by position, and those that agree in both orders."""
-    answers = Progress(judge)
-    for pair in pairs:
-        choices = [choice for choice in pair.choices if choice != "invalid"]
-        is_pair = len(choices) == 2
-        answers += Progress(
-            judge,
-            decided=len(choices),
-            first=choices.count("sentence_1"),
-            pairs=int(is_pair),
-            agreed=int(is_pair and choices[0] != choices[1]),
-        )
-    return answers
+    choices_by_pair = [pair.choices for pair in pairs]
+    choices = list(chain.from_iterable(choices_by_pair))
+    turned = [
+        answered
+        for answered in choices_by_pair
+        if len(answered) == 2 and "invalid" not in answered
+    ]
+    return Progress(
+        judge,
+        decided=len(choices) - choices.count("invalid"),
+        first=choices.count("sentence_1"),
+        pairs=len(turned),
+        agreed=sum(first != second for first, second in turned),
+    )
 
 
-class Share(NamedTuple):
-    """A share with its exact 95% interval."""
-
-    share: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.share:.2f} [{self.low:.2f} to {self.high:.2f}]"
-
-
-def share_of(hits: int, total: int) -> Share:
-    """Compute a share with its Clopper-Pearson interval; of nothing, anything."""
+def share_of(hits: int, total: int) -> tuple[float, float, str]:
+    """Compute the exact 95% interval of a share, and write the share with it."""
     if not total:
-        return Share(0.5, 0.0, 1.0)
+        return 0.0, 1.0, "of none"
     # scipy is slow to import, and rules are never looked at.
     from scipy.stats import binomtest
 
-    interval = binomtest(hits, total).proportion_ci()
-    return Share(hits / total, float(interval.low), float(interval.high))
+    low, high = binomtest(hits, total).proportion_ci()
+    return low, high, f"{hits / total:.2f} [{low:.2f} to {high:.2f}]"
 
 
 def unfitness(
@@ -170,11 +161,11 @@ def unfitness(
             f"asked in both orders about {answers.pairs:,} pairs it agreed with itself "
             f"in {agreement:.2f}; expected {least_agreement:.2f} or more"
         )
-    first = share_of(answers.first, answers.decided)
-    if first.low > most_one_sided or first.high < 1.0 - most_one_sided:
+    low, high, shown = share_of(answers.first, answers.decided)
+    if low > most_one_sided or high < 1.0 - most_one_sided:
         faults.append(
             f"of {answers.decided:,} answers {answers.first:,} chose the sentence "
-            f"shown first, {first}; expected about a half"
+            f"shown first, {shown}; expected about a half"
         )
     return "; ".join(faults)
 
@@ -236,10 +227,10 @@ class Trial(NamedTuple):
         """Say what was seen, in a line."""
         answers = counted(self.judge, self.pairs)
         pairs = len(self.pairs)
+        *_, shown = share_of(answers.first, answers.decided)
         return (
             f"{pairs - len(self.wrong)} of {pairs} pairs right (expected {LEAST_RIGHT} "
-            f"or more), share of first-shown answers "
-            f"{share_of(answers.first, answers.decided)}, agreed with itself in "
+            f"or more), share of first-shown answers {shown}, agreed with itself in "
             f"{answers.agreed} of {answers.pairs} pairs, "
             f"{2 * pairs - answers.decided} of {2 * pairs} answers unreadable"
         )

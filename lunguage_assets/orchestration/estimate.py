@@ -191,7 +191,8 @@ def _questions(
         if judge not in judges.models:
             continue
         # Twice where both orders are asked, as in the trial before the first match.
-        answers_each = judges.models[judge].answers_each
+        is_turned = judges.models[judge].asked_order == "both"
+        answers_each = 2 if is_turned else 1
         played = answers_each * matches + 2 * len(trial_questions())
         is_played = ("compare", judge) in stages or bool(batches["is_new"].all())
         scale = np.array([is_played * played, played])

@@ -91,9 +91,7 @@ def _versions(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
         },
         "structurers": _usable(
             judges.structurers,
-            lambda key: structurer_identity(
-                key, judges, configuration.prompts, home.assertion_file
-            ),
+            lambda key: structurer_identity(key, judges, home.assertion_file),
         ),
         "judges": version_by_judge,
         "panels": version_by_panel,
@@ -106,7 +104,7 @@ def version_of_judge(configuration: Configuration, key: str) -> str:
     Raises:
         ConfigurationError: it cannot be opened.
     """
-    return judge_identity(key, configuration.judges, configuration.prompts)
+    return judge_identity(key, configuration.judges)
 
 
 def _usable(keys: Collection[str], identify: Callable[[str], str]) -> dict[str, str]:

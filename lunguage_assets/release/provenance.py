@@ -27,7 +27,7 @@ from lunguage_assets.implicit.pathways.pathways import (
     load_dictionary,
 )
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.judge_config import LLMJudgeConfig, bound_to
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import Settings, departures
@@ -50,6 +50,8 @@ _NOT_DECIDING = {
     "implicit": {"encoder_device", "encoder_batch_size"},
 }
 """Options that change how long a run takes or what it logs, and no row."""
+_BINDING = {"provider", "model", "params", "mode", "order", "let_in"}
+"""Fields of a judge's table that tell what answered under its key."""
 _OF_RANKING = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
 _PATH_OF_A_PERSON = re.compile(r'"(?:/|\.{1,2}/|~)[^"]*?([^"/]+)/?"')
 
@@ -65,7 +67,6 @@ class Origin:
         files: by name, whether a file is the home's or packaged, and where it is.
         batches: all that are registered, oldest first.
         anchors: those in use.
-        prompts: folder of the user's own templates; None: the packaged ones.
     """
 
     corpus: Corpus
@@ -74,7 +75,6 @@ class Origin:
     files: Mapping[str, tuple[str, Path]]
     batches: Sequence[Batch]
     anchors: AnchorSet
-    prompts: Path | None = None
 
     @property
     def is_synthetic(self) -> bool:
@@ -88,10 +88,7 @@ class Origin:
 
 
 def read_origin(
-    home: Home,
-    settings: Settings,
-    configuration: JudgesConfiguration,
-    prompts: Path | None = None,
+    home: Home, settings: Settings, configuration: JudgesConfiguration
 ) -> Origin:
     """Read what a home's releases are made with.
 
@@ -100,7 +97,6 @@ def read_origin(
             credentialed: nothing of it may be taken for open by mistake.
         settings: of the run.
         configuration: the judges file.
-        prompts: folder of the user's own templates.
     """
     # A file of the home takes the place of the packaged one of its name.
     anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings)
@@ -123,7 +119,6 @@ def read_origin(
         files=files,
         batches=home.registered(),
         anchors=anchors,
-        prompts=prompts,
     )
 
 
@@ -149,7 +144,7 @@ def provenance(
     judges = list(dict.fromkeys([*members, configuration.extractor]))
     prompts_version = None
     if language_models(configuration, judges):
-        prompts_version = load_prompts(origin.prompts).version
+        prompts_version = load_prompts().version
     batches = {
         batch.key: {**asdict(batch), "included": batch.key in included}
         for batch in origin.batches
@@ -220,8 +215,9 @@ def _binding(configuration: JudgesConfiguration, key: str) -> dict[str, Any] | N
         return None
     if judge.provider == "distilled":
         # Of another model in that folder every result would be stale.
-        return {**bound_to(judge), "model": judge_identity(key, configuration)}
-    return bound_to(judge)
+        identity = judge_identity(key, configuration)
+        return {"provider": judge.provider, "model": identity}
+    return judge.model_dump(mode="json", exclude_defaults=True, include=_BINDING)
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
@@ -236,8 +232,6 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
     _, own_cues = origin.files.get("assertion", ("", None))
     return {
         "key": key,
-        "identity": structurer_identity(
-            key, origin.configuration, origin.prompts, own_cues
-        ),
+        "identity": structurer_identity(key, origin.configuration, own_cues),
         "model": _binding(origin.configuration, key),
     }

@@ -51,7 +51,7 @@ from lunguage_assets.tables.explicit import FIT_LOG
 
 PUBLISHED = ExplicitSettings(reference_scale="published")
 Stick = tuple[pd.DataFrame, pd.DataFrame]
-PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
+PANEL: tuple[Judge, ...] = (LexiconJudge("lexicon"), CuesJudge("cues"))
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge, reference_sentenc
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 
-LEXICON = LexiconJudge.bundled("lexicon")
+LEXICON = LexiconJudge("lexicon")
 
 
 def saying(*phrases: str, valid: bool = True) -> ScriptedJudge:

@@ -28,9 +28,7 @@ SETTINGS = ExplicitSettings()
 @pytest.fixture(scope="module")
 def corpus_vocabulary() -> pd.DataFrame:
     findings = invented_findings(600)
-    return hedge_vocabulary(
-        hedge_phrases(findings, LexiconJudge.bundled("lexicon")), SETTINGS
-    )
+    return hedge_vocabulary(hedge_phrases(findings, LexiconJudge("lexicon")), SETTINGS)
 
 
 def test_42_phrases_make_8610_matches_of_every_unordered_pair(
@@ -56,7 +54,7 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
 def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
     first_questions, second_questions = (
         comparison_matches(SMALL, judge, SETTINGS).drop(columns=["answer", "winner"])
-        for judge in (LexiconJudge.bundled("a"), ScriptedJudge())
+        for judge in (LexiconJudge("a"), ScriptedJudge())
     )
     pd.testing.assert_frame_equal(first_questions, second_questions)
 
@@ -93,7 +91,7 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
     all_phrases, some_phrases = (
         comparison_matches(
-            rows.reset_index(drop=True), LexiconJudge.bundled("a"), SETTINGS
+            rows.reset_index(drop=True), LexiconJudge("a"), SETTINGS
         ).set_index("match_id")
         for rows in (SMALL, SMALL.iloc[[2, 0]])
     )

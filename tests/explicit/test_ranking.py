@@ -69,7 +69,7 @@ def test_the_ranking_follows_the_judges() -> None:
 
 def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
     settings = SETTINGS.model_copy(update={"orders": 3})
-    matches = played(("one", noisy(0.8)), ("two", LexiconJudge.bundled("two")))
+    matches = played(("one", noisy(0.8)), ("two", LexiconJudge("two")))
     frame = ranked(matches, settings).set_index("phrase")
     answers = collect_answers(sorted(ORDER), matches)
     packaged = [
@@ -81,7 +81,7 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
 
 
 def test_the_ranking_does_not_depend_on_row_order() -> None:
-    matches = played(("one", noisy(0.8)), ("two", CuesJudge.bundled("two")))
+    matches = played(("one", noisy(0.8)), ("two", CuesJudge("two")))
     shuffled = {
         key: frame.sample(frac=1.0, random_state=3) for key, frame in matches.items()
     }

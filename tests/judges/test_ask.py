@@ -25,8 +25,7 @@ from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.judges.ask import (
     Asker,
     JudgeIncomplete,
-    Limiter,
-    WrongModel,
+    Pace,
 )
 from lunguage_assets.judges.budget import (
     Budget,
@@ -56,10 +55,9 @@ def asked(
 ) -> list[str | None]:
     limits = {"in_flight": 16, "backoff_s": 0.001, **options.pop("limits", {})}
     changes = {"price": options.pop("price", PRICE), "limits": Limits(**limits)}
-    changes["aliases"] = options.pop("aliases", ())
     config = CONFIG.model_copy(update=changes)
     parse = options.pop("parse", read_label)
-    asker = Asker("one", config, model, ledger, **options)
+    asker = Asker("one", config, lambda: model, ledger, **options)
     return [answer.value for answer in asker.ask(requests, parse)]
 
 
@@ -142,43 +140,28 @@ def test_only_requests_that_failed_for_good_are_asked_again(ledger: Ledger) -> N
 
 @pytest.mark.parametrize(
     ("failure", "most"),
-    [("authentication", 16), ("overloaded", 128), ("rejected", 40), ("connection", 48)],
+    [("authentication", 16), ("server", 64), ("rejected", 40), ("connection", 64)],
 )
 def test_a_judge_that_fails_altogether_is_stopped_soon(
     ledger: Ledger, failure: FailureKind, most: int
 ) -> None:
     model = FakeModel(answer=always(ProviderFailure(failure)))
-    limits = {"failures_per_request": 3 if failure == "overloaded" else 10}
-    with pytest.raises(JudgeIncomplete, match=rf"200 of 200.*{failure}.*its service"):
+    limits = {"failures_per_request": 3 if failure == "server" else 10}
+    with pytest.raises(JudgeIncomplete, match=rf"200 of 200.*its service.*{failure}"):
         asked(questions(200), model, ledger, limits=limits)
     assert 0 < model.calls <= most
 
 
-def test_another_models_answer_is_recorded_unused_and_stops_the_judge(
-    ledger: Ledger,
-) -> None:
-    model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
-    with pytest.raises(
-        WrongModel, match="'fake-1' was requested and 'fake-2' answered"
-    ):
-        asked(questions(100), model, ledger)
-    assert model.calls <= 16
-    assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
-    assert None not in asked(questions(100), FakeModel(), ledger)
-    alias = FakeModel(answer=always(reply("sentence_1", returned_model="fake-1-2026")))
-    options = {"aliases": ("fake-1-2026",)}
-    assert asked([question(999)], alias, ledger, **options) == ["sentence_1"]
-
-
 @pytest.mark.parametrize("name", [f"You asked: {SECRET}", "x\x1b[31m", "x" * 200])
-def test_the_name_of_a_broken_service_is_neither_shown_nor_stored(
+def test_a_name_that_is_none_is_not_stored(
     ledger: Ledger, name: str, tmp_path: Path
 ) -> None:
-    model = FakeModel(answer=always(reply("sentence_1", returned_model=name)))
-    with pytest.raises(WrongModel) as caught:
-        asked(questions(1), model, ledger)
+    for shown in (name, "fake-1-2026"):
+        model = FakeModel(answer=always(reply("sentence_1", returned_model=shown)))
+        asked([question(len(shown))], model, ledger)
     stored = recorded(tmp_path / "ledger.sqlite")
-    assert name not in str(caught.value) + stored
+    assert "fake-1-2026" in stored
+    assert name not in stored
 
 
 def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
@@ -233,11 +216,12 @@ def test_what_others_have_spent_today_counts(ledger: Ledger) -> None:
 
 def test_a_call_of_unknown_cost_counts_at_its_worst(ledger: Ledger) -> None:
     silent = reply("sentence_1", input_tokens=0, output_tokens=0)
+    limits = {"in_flight": 1, "failures_per_request": 20}
     for result in (silent, ProviderFailure("malformed")):
         budget = Budget(WORST * 10.5)
         model = FakeModel(answer=always(result))
         with pytest.raises(BudgetExceeded):
-            asked(questions(100), model, ledger, budget=budget, limits={"in_flight": 1})
+            asked(questions(100), model, ledger, budget=budget, limits=limits)
         assert model.calls == 10
         assert budget.spent_usd == pytest.approx(10 * WORST)
 
@@ -284,17 +268,17 @@ def test_calls_are_spaced_by_the_rate_and_a_pause_holds_for_all_in_flight(
     monkeypatch.setattr(time, "monotonic", lambda: clock.seconds)
     monkeypatch.setattr(asyncio, "sleep", clock.sleep)
 
-    async def turns(limiter: Limiter, count: int) -> list[float]:
+    async def turns(pace: Pace, count: int) -> list[float]:
         async def turn() -> float:
-            async with limiter.turn():
-                return clock.seconds
+            await pace.turn()
+            return clock.seconds
 
         return [await turn() for _ in range(count)]
 
-    limiter = Limiter(Limits(requests_per_minute=60))
-    assert asyncio.run(turns(limiter, 3)) == [0, 1, 2]
-    limiter.pause(10.0)
-    assert asyncio.run(turns(limiter, 2)) == [12, 13]
+    pace = Pace(requests_per_minute=60)
+    assert asyncio.run(turns(pace, 3)) == [0, 1, 2]
+    pace.pause(10.0)
+    assert asyncio.run(turns(pace, 2)) == [12, 13]
 
 
 class Clock:
@@ -321,7 +305,7 @@ def test_concurrency_falls_where_answers_time_out_before_questions_fail(
             return await super().answer(request)
 
     model = OnePlace(latency=0.01)
-    limits = {"in_flight": 8, "failures_per_request": 2}
+    limits = {"in_flight": 8, "failures_per_request": 4}
     assert None not in asked(questions(30), model, ledger, limits=limits)
     assert model.sent["timed out"] < 60
 
@@ -333,7 +317,7 @@ def _ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
     model = FakeModel(0.1, latency=0.02, log=log)
     limits = Limits(in_flight=in_flight, backoff_s=0.001)
     config = CONFIG.model_copy(update={"limits": limits})
-    asker = Asker("one", config, model, Ledger.open(ledger_file))
+    asker = Asker("one", config, lambda: model, Ledger.open(ledger_file))
     asker.ask(questions(count), read_label)
 
 

@@ -45,13 +45,6 @@ members = ["one", "two"]
 panel = "both"
 extractor = "one"
 """
-PROMPTS = {
-    "comparison/system.txt": "You weigh two sentences of a zebra keeper.",
-    "comparison/user.txt": "Which is surer?\nsentence_1: $sentence_1\n"
-    "sentence_2: $sentence_2",
-    "extraction/system.txt": "You underline doubts of a zebra keeper.",
-    "extraction/user.txt": "It costs $$1.\nfinding: $finding\nsentence: $sentence",
-}
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +117,10 @@ def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
     )
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
-    # The server is gone, and the models retired: what follows can only come from the
-    # ledger.
+    # The server is gone: what follows can only come from the ledger.
     before = tables(home)
     shutil.rmtree(home / "tables")
     shutil.rmtree(home / "release")
-    text = (home / "judges.toml").read_text()
-    retired = text.replace("price = ", "retires_on = 2020-01-01\nprice = ")
-    (home / "judges.toml").write_text(retired)
     assert run(home, delivery, "--rebuild-ranking").returncode == 0
     assert tables(home) == before
 
@@ -143,10 +132,6 @@ def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
     def one_sided(call: object) -> str:
         return "[]" if "finding:" in call.user.lower() else "sentence_1"  # type: ignore[attr-defined]
 
-    prompts = tmp_path / "prompts"
-    for name, text in PROMPTS.items():
-        (prompts / name).parent.mkdir(parents=True, exist_ok=True)
-        (prompts / name).write_text(text)
     with LoopbackServer(answer=one_sided) as server:
         home = home_for(tmp_path, server)
         text = (home / "judges.toml").read_text()
@@ -162,14 +147,12 @@ def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
         assert len(server.calls) == 2 * 60
         let_in = rules.replace("order =", 'let_in = "to see"\norder =')
         (home / "judges.toml").write_text(let_in)
-        done = run(home, delivery, LUNGUAGE_PROMPTS=str(prompts))
+        done = run(home, delivery)
         assert done.returncode == 0, done.stderr
-        own = {call.system for call in server.calls[2 * 60 :]}
-        assert own == {PROMPTS["comparison/system.txt"]}
     release = home / "release/panel/v1/open"
     provenance = json.loads((release / "provenance.json").read_text())
     assert provenance["judges"]["one"]["let_in"] == "to see"
-    assert provenance["prompts"] == load_prompts(prompts).version
+    assert provenance["prompts"] == load_prompts().version
     assert "Judge one was let in" in (release / "report.html").read_text()
 
 

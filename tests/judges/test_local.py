@@ -1,4 +1,4 @@
-"""Models in this process answer as the library alone would, whatever their batch; a
+"""Models in this process answer as the library alone would; a
 prompt that does not fit is refused, and what cannot be loaded is named.
 """
 
@@ -35,7 +35,7 @@ def test_the_likelier_label_is_chosen_and_by_how_much_is_told(
 ) -> None:
     folder = folders[family]
     questions = [question(number, "enum") for number in range(12)]
-    replies = answers(made(folder, batch_size=5), *questions)
+    replies = answers(made(folder), *questions)
     first, second = (
         tiny_model.tokenizer(folder)(label)["input_ids"] for label in LABELS
     )
@@ -52,7 +52,7 @@ def test_the_likelier_label_is_chosen_and_by_how_much_is_told(
 def test_a_greedy_answer_is_the_librarys_own(folders: dict[str, Path]) -> None:
     folder = folders["llama"]
     requests = [question(number) for number in range(5)]
-    replies = answers(made(folder, {"do_sample": False}, batch_size=3), *requests)
+    replies = answers(made(folder, {"do_sample": False}), *requests)
     model = tiny_model.plain_model(folder)
     for request, reply in zip(requests, replies, strict=True):
         import torch
@@ -72,7 +72,7 @@ def test_a_template_without_a_system_role_gets_its_text_as_the_users(
     tmp_path: Path, template: str
 ) -> None:
     folder = tiny_model.save(tmp_path / "model", template=template)
-    model = local.loaded_model(str(folder), "main", "auto", "cpu")
+    model = local.loaded_model(str(folder), "main", "auto")
     text = model.rendered(Prompt("You judge.", "Which?"), {})
     assert "<user>You judge.\n\nWhich?<end>" in text
 
@@ -82,7 +82,7 @@ def test_a_prompt_that_is_too_long_is_refused_and_its_neighbours_answered(
 ) -> None:
     folder = tiny_model.save(tmp_path / "model", positions=120)
     long = question(1, "enum", prompt=Prompt("", "larger " * 400))
-    judge = made(folder, batch_size=2)
+    judge = made(folder)
 
     async def ask() -> list[Any]:
         import asyncio

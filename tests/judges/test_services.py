@@ -5,18 +5,15 @@ answer, and what every kind of trouble becomes.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
 import pickle
 import sys
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Act, Arrival, LoopbackServer, Outcome
+from loopback import Act, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -31,48 +28,14 @@ PROVIDERS = (
     "openai-compatible",
     "anthropic",
     "gemini",
-    "vertex",
 )
-CLIENTS = ("openai", "anthropic", "gemini", "vertex")
-"""One provider per SDK and way of signing in; the others differ from `openai` only in
-what they send.
-"""
+CLIENTS = ("openai", "anthropic", "gemini")
+"""One provider per SDK; the others differ from `openai` only in what they send."""
 MARKER = "zanzibar quartz lantern"
 KEYS = {
-    "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z", "OPENAI_API_VERSION": "2024-10-21",
-    "ANTHROPIC_API_KEY": "key-a",
-    "GEMINI_API_KEY": "key-g", "GOOGLE_CLOUD_PROJECT": "project-x", "GOOGLE_CLOUD_LOCATION": "europe-west9",
+    "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z",
+    "ANTHROPIC_API_KEY": "key-a", "GEMINI_API_KEY": "key-g",
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def google_account(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Path:
-    """Google's application default credentials: a service account whose tokens a
-    loopback server gives.
-    """
-    from cryptography.hazmat.primitives import serialization as pem
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
-    file = tmp_path_factory.getbasetemp() / "google_account.json"
-    if not file.exists():
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        private = key.private_bytes(
-            pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
-        ).decode()
-        account = {
-            "type": "service_account",
-            "project_id": "project-x",
-            "private_key_id": "1",
-        }
-        file.write_text(
-            json.dumps(
-                account | {"client_email": "a@project-x.iam", "private_key": private}
-            )
-        )
-    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-    return file
 
 
 @pytest.fixture
@@ -83,32 +46,16 @@ def server() -> Iterator[LoopbackServer]:
 
 def slot_of(provider: str, **fields: Any) -> LLMJudgeConfig:
     params = {"max_tokens": 50} if provider == "anthropic" else {}
-    return LLMJudgeConfig.model_validate(
-        {"provider": provider, "model": "model-1", "params": params} | fields
-    )
+    table = {"provider": provider, "model": "model-1", "params": params}
+    table["api_version"] = "2024-10-21"
+    return LLMJudgeConfig.model_validate(table | fields)
 
 
 def made(provider: str, server: LoopbackServer, **fields: Any) -> Provider:
-    if provider == "vertex":
-        _answer_token_requests(server)
     address = (
         server.openai_url if provider in ("openai", "openai-compatible") else server.url
     )
     return provider_of("judge-1", slot_of(provider, base_url=address, **fields), KEYS)
-
-
-def _answer_token_requests(server: LoopbackServer) -> None:
-    async def token(arrival: Arrival) -> Outcome:
-        body = json.dumps(
-            {"access_token": "token-v", "expires_in": 3600, "token_type": "Bearer"}
-        ).encode()
-        return Outcome(200, body)
-
-    server.route("POST", "/token", token)
-    file = Path(os.environ["GOOGLE_APPLICATION_CREDENTIALS"])
-    file.write_text(
-        json.dumps(json.loads(file.read_text()) | {"token_uri": f"{server.url}/token"})
-    )
 
 
 def comparison(mode: str = "text", marker: str = "the base") -> Request:
@@ -134,7 +81,7 @@ def trouble(provider: Provider, request: Request | None = None) -> ProviderFailu
 
 SENT_KEYS = {
     "openai": "key-o", "azure-openai": "key-z", "openai-compatible": "Bearer none",
-    "anthropic": "key-a", "gemini": "key-g", "vertex": "Bearer token-v",
+    "anthropic": "key-a", "gemini": "key-g",
 }  # fmt: skip
 
 
@@ -155,8 +102,6 @@ def test_the_prompt_goes_out_whole_and_the_bare_label_comes_back(
     assert call.labels == (LABELS if mode == "enum" else ())
     named = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
     assert SENT_KEYS[provider] in " ".join(str(call.headers.get(it)) for it in named)
-    is_in_project = "projects/project-x/locations/europe-west9" in call.path
-    assert is_in_project == (provider == "vertex")
 
 
 def test_an_openai_compatible_server_never_sees_the_openai_key(
@@ -183,7 +128,6 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
     {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}}),
     ("gemini", {"max_output_tokens": 1100, "top_p": 1.0, "thinking_config": {"thinking_budget": 0}},
     {"maxOutputTokens": 1100, "topP": 1.0, "thinkingConfig": {"thinking_budget": 0}}),
-    ("vertex", {"seed": 3}, {"seed": 3}),
 ])  # fmt: skip
 def test_a_judges_parameters_go_into_the_request_as_they_are(
     provider: str,
@@ -201,8 +145,8 @@ def test_a_judges_parameters_go_into_the_request_as_they_are(
 TROUBLES: dict[Any, tuple[str, int | None]] = {
     "rate_limited": ("rate_limited", 429),
     "server_error": ("server", 500),
-    "unavailable": ("overloaded", 503),
-    "overloaded": ("overloaded", 529),
+    "unavailable": ("server", 503),
+    "overloaded": ("server", 529),
     "unauthorized": ("authentication", 401),
     "forbidden": ("authentication", 403),
     "bad_request": ("rejected", 400),
@@ -226,8 +170,8 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
     for failure, (_, status) in zip(failures, TROUBLES.values(), strict=True):
         assert server.url in str(failure)
         assert status is None or f"HTTP {status}" in str(failure)
-        names_key = "the key is read from $" in str(failure) or provider == "vertex"
-        assert names_key or failure.kind != "authentication"
+        names_key = "the key is read from $" in str(failure)
+        assert names_key == (failure.kind == "authentication")
     assert {failure.retry_after for failure in failures} == {0.0}
     assert {failure.kind for failure in failures if not failure.retryable} == {
         "authentication",
@@ -249,9 +193,7 @@ def test_a_slow_answer_ends_at_the_overall_timeout(
 def test_the_seconds_that_a_server_asks_for_are_kept(
     provider: str, server: LoopbackServer
 ) -> None:
-    in_body = (
-        [Act("rate_limited", text="13s")] if provider in ("gemini", "vertex") else []
-    )
+    in_body = [Act("rate_limited", text="13s")] if provider == "gemini" else []
     server.plan(
         Act("rate_limited", retry_after="2.5"),
         Act("rate_limited", retry_after="soon"),
@@ -338,16 +280,13 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
 
 @pytest.mark.parametrize(("provider", "variable"), [
     ("openai", "OPENAI_API_KEY"), ("azure-openai", "AZURE_OPENAI_API_KEY"),
-    ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
-    ("azure-openai", "OPENAI_API_VERSION"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY"),
-    ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
+    ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY"),
 ])  # fmt: skip
 def test_a_variable_that_is_not_set_is_named(provider: str, variable: str) -> None:
-    environ = (
-        KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"} | {variable: "  "}
-    )
+    environ = KEYS | {variable: "  "}
+    slot = slot_of(provider, base_url="https://example.invalid")
     with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
-        provider_of("judge-1", slot_of(provider), environ)
+        provider_of("judge-1", slot, environ)
 
 
 @pytest.mark.parametrize(("provider", "module"), [
@@ -367,13 +306,6 @@ def test_a_missing_sdk_gives_the_line_that_installs_it(
 def test_a_parameter_that_gemini_does_not_have_is_named(server: LoopbackServer) -> None:
     with pytest.raises(ConfigurationError, match=r"params\.max_tokens"):
         made("gemini", server, params={"max_tokens": 100})
-
-
-def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> None:
-    slot = slot_of("openai-compatible", base_url_env="MY_SERVER")
-    with pytest.raises(ConfigurationError, match="MY_SERVER") as caught:
-        provider_of("j", slot, {"MY_SERVER": "http://me:hunter2@host/v1"})
-    assert "hunter2" not in str(caught.value)
 
 
 def test_an_account_without_money_is_not_asked_again_and_a_server_that_is_down_is_named(

@@ -14,7 +14,7 @@ from fake_model import CONFIG, FakeModel, draw, reply
 from lunguage_assets.judges.ask import Asker, NothingReadable
 from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -24,7 +24,6 @@ from lunguage_assets.judges.protocol import (
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.trust import UnfitJudge, doubt, trial_questions, unfitness
 
-PROMPTS = load_prompts()
 TRIAL_CALLS = 60
 WORDS = {question.sentence_1: 1 for question in trial_questions()} | {
     question.sentence_2: 0 for question in trial_questions()
@@ -70,8 +69,8 @@ def judge_of(ledger: Ledger, model: FakeModel, **options: Any) -> ModelJudge:
     changes: dict[str, Any] = {"limits": Limits(in_flight=8, backoff_s=0.001)}
     for name, default in {"order": "one", "let_in": ""}.items():
         changes[name] = options.pop(name, default)
-    asker = Asker("one", CONFIG.model_copy(update=changes), model, ledger)
-    return ModelJudge(asker, PROMPTS, **options)
+    config = CONFIG.model_copy(update=changes)
+    return ModelJudge(Asker("one", config, lambda: model, ledger), **options)
 
 
 @pytest.mark.parametrize("answer", [first, coin])

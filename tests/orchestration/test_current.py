@@ -175,9 +175,7 @@ def judges_with(file: Path, panel: str, candidates: str = "") -> Path:
         '[presets.offline]\npanel = "offline"\n',
         f'[presets.offline]\npanel = "offline"\n{candidates}',
     )
-    file.write_text(
-        text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
-    )
+    file.write_text(text + '\n[judges.new]\nprovider = "cues"\n')
     return file
 
 

@@ -115,9 +115,7 @@ def test_a_run_for_a_new_judge_changes_no_byte_of_others(
         .replace(preset, f'{preset}candidates = ["new"]\n')
     )
     judges = tmp_path / "judges.toml"
-    judges.write_text(
-        text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
-    )
+    judges.write_text(text + '\n[judges.new]\nprovider = "cues"\n')
     before = contents(small.home.root)
     root, events = small.home.root, finished.events
     with SmallHome.opened(root, events, judges_file=judges) as ours:

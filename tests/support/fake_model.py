@@ -20,7 +20,6 @@ CONFIG = LLMJudgeConfig(
 LABELS = ("sentence_1", "sentence_2")
 FAILURES = (
     "rate_limited",
-    "overloaded",
     "timeout",
     "connection",
     "server",

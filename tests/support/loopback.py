@@ -149,13 +149,13 @@ def failing_share(
 
 _COMPARE = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
 _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNORECASE)
-_CUES = CuesJudge.bundled("loopback")
+_CUES = CuesJudge("loopback")
 _TRIAL = {
     (shown.sentence_1, shown.sentence_2): label
     for question in trial_questions()
     for shown, label in ((question, "sentence_1"), (swapped(question), "sentence_2"))
 }
-_LEXICON = LexiconJudge.bundled("loopback")
+_LEXICON = LexiconJudge("loopback")
 
 
 def judge_like(call: Call) -> str:

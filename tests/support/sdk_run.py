@@ -2,5 +2,4 @@
 
 KEYS = {
     "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k",
-    "OPENAI_API_VERSION": "2024-10-21",
 }  # fmt: skip

@@ -153,7 +153,6 @@ def slot(
     local = {
         "provider": "transformers",
         "model": str(folder),
-        "device": "cpu",
         "params": parameters,
     }
     return LLMJudgeConfig.model_validate(local | fields)

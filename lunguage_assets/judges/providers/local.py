@@ -1,32 +1,24 @@
-"""A language model in this process: questions asked at the same time become batches.
+"""A language model in this process: one question at a time.
 
 Mode `text` generates, as in the paper; mode `enum` compares the log-probabilities of
-the two labels in one forward pass. Prompts are padded on the left and masked.
+the two labels in one forward pass. A server, such as vLLM, answers many at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.judge_config import GenerationParameters, LLMJudgeConfig
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
-LINGER_S = 0.01
-"""So long a batch that is not full waits for more questions."""
-
 _UNREAD_FILES = ("*/*", "consolidated*")
 """Copies of weights in their authors' own layout: fetched for nothing."""
-
-_Waiting: TypeAlias = "tuple[str, asyncio.Future[Reply]]"
-"""A rendered prompt, and where its reply is awaited."""
 
 
 class LocalProvider:
@@ -56,60 +48,27 @@ class LocalProvider:
             )
         self._config = config
         self._parameters = GenerationParameters.model_validate(config.params)
-        # One forward pass answers labels; free answers take one for each token.
-        self._waiting_by_labels: defaultdict[tuple[str, ...], list[_Waiting]]
-        self._waiting_by_labels = defaultdict(list)
-        self._one_batch_at_a_time = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
 
     async def answer(self, request: Request) -> Reply:
         """Ask once; nothing is tried again.
 
         Raises:
             ProviderFailure: `rejected` where the prompt is too long for the model.
-            ConfigurationError: the model cannot be loaded, or cannot be asked so.
+            ConfigurationError: the model cannot be loaded.
         """
-        async with self._one_batch_at_a_time:
-            model = await asyncio.to_thread(self._model)
-        options = self._parameters.chat_template_kwargs
-        text = model.rendered(request.prompt, options)
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._answer, request)
+
+    def _answer(self, request: Request) -> Reply:
+        config = self._config
+        model = loaded_model(config.model, config.revision, config.dtype)
+        text = model.rendered(request.prompt, self._parameters.chat_template_kwargs)
         if len(model.tokens(text)) > model.longest - self._parameters.max_new_tokens:
             raise ProviderFailure("rejected", about="the prompt is too long")
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        labels = request.labels if request.is_choice else ()
-        waiting = self._waiting_by_labels[labels]
-        waiting.append((text, reply))
-        async with self._one_batch_at_a_time:
-            # Whoever comes first answers for others, too.
-            while not reply.done():
-                if len(waiting) < self._config.batch_size:
-                    await asyncio.sleep(LINGER_S)
-                batch = waiting[: self._config.batch_size]
-                del waiting[: len(batch)]
-                await self._answer_batch(model, labels, batch)
-        return reply.result()
-
-    def _model(self) -> LocalModel:
-        config = self._config
-        return loaded_model(config.model, config.revision, config.dtype, config.device)
-
-    async def _answer_batch(
-        self, model: LocalModel, labels: tuple[str, ...], batch: Sequence[_Waiting]
-    ) -> None:
-        """Answer prompts in a thread: by one of the labels, or freely without any."""
-        texts = [text for text, _ in batch]
-        try:
-            if labels:
-                replies = await asyncio.to_thread(model.choose, texts, labels)
-            else:
-                replies = await asyncio.to_thread(
-                    model.generate, texts, self._parameters
-                )
-        except Exception as error:
-            for _, awaited in batch:
-                awaited.set_exception(error)
-            return
-        for (_, awaited), reply in zip(batch, replies, strict=True):
-            awaited.set_result(reply)
+        if request.is_choice:
+            return model.choose(text, request.labels)
+        return model.generate(text, self._parameters)
 
 
 class LocalModel:
@@ -133,10 +92,6 @@ class LocalModel:
         self._ends = tokenizer.eos_token_id if ends is None else ends
         # Its authors' sampling habits would silently complete a judge's parameters.
         model.generation_config = transformers.GenerationConfig()
-        tokenizer.padding_side = "left"
-        if tokenizer.pad_token_id is None:
-            # Any token will do: what is padded is masked.
-            tokenizer.pad_token = tokenizer.eos_token
         text_config = model.config.get_text_config()
         longest = getattr(text_config, "max_position_embeddings", None)
         self.longest = longest or float("inf")
@@ -165,11 +120,11 @@ class LocalModel:
         tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
-    def choose(self, texts: Sequence[str], labels: tuple[str, ...]) -> list[Reply]:
-        """Choose the likelier of two labels for each prompt, after one forward pass.
+    def choose(self, text: str, labels: tuple[str, ...]) -> Reply:
+        """Choose the likelier of two labels, after one forward pass.
 
         Args:
-            texts: of the prompts.
+            text: of the prompt.
             labels: of which one answers.
         """
         import torch
@@ -178,64 +133,49 @@ class LocalModel:
         # One token is looked at: where the labels part.
         pairs = enumerate(zip(first, second, strict=False))
         parting = next(at for at, tokens in pairs if len(set(tokens)) == 2)
-        begun = [text + self._tokenizer.decode(first[:parting]) for text in texts]
-        encoded = self._encoded(begun)
+        begun = self.tokens(text + self._tokenizer.decode(first[:parting]))
         with torch.inference_mode():
-            logits = self._model(**encoded, logits_to_keep=1).logits[:, -1]
-        margins = (logits[:, first[parting]] - logits[:, second[parting]]).tolist()
-        lengths = encoded["attention_mask"].sum(dim=1).tolist()
-        return [
-            Reply(labels[int(margin < 0)], self._name, length, 1, margin=margin)
-            for margin, length in zip(margins, lengths, strict=True)
-        ]
+            logits = self._model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
+        margin = float(logits[first[parting]] - logits[second[parting]])
+        return Reply(labels[margin < 0], self._name, len(begun), 1, margin=margin)
 
-    def generate(
-        self, texts: Sequence[str], parameters: GenerationParameters
-    ) -> list[Reply]:
-        """Write an answer to each prompt.
+    def generate(self, text: str, parameters: GenerationParameters) -> Reply:
+        """Write an answer.
 
         Args:
-            texts: of the prompts.
+            text: of the prompt.
             parameters: of generation.
         """
         import torch
 
-        encoded = self._encoded(texts)
+        tokens = self.tokens(text)
         left_out = {"chat_template_kwargs"}
         if not parameters.do_sample:
             left_out |= {"temperature", "top_p", "top_k", "min_p"}
         with torch.inference_mode():
             sequences = self._model.generate(
-                **encoded,
+                self._tensor(tokens),
                 **parameters.model_dump(exclude=left_out),
                 eos_token_id=self._ends,
-                pad_token_id=self._tokenizer.pad_token_id,
             )
-        answers = sequences[:, encoded["input_ids"].shape[1] :]
-        decoded = self._tokenizer.batch_decode(answers, skip_special_tokens=True)
-        lengths = encoded["attention_mask"].sum(dim=1).tolist()
-        return [
-            Reply(text, self._name, length, len(self.tokens(text)) + 1)
-            for text, length in zip(decoded, lengths, strict=True)
-        ]
+        written = sequences[0, len(tokens) :]
+        answer = self._tokenizer.decode(written, skip_special_tokens=True)
+        return Reply(answer, self._name, len(tokens), len(written))
 
-    def _encoded(self, texts: Sequence[str]) -> Any:
-        encoded = self._tokenizer(
-            list(texts), add_special_tokens=False, padding=True, return_tensors="pt"
-        )
-        encoded.pop("token_type_ids", None)
-        return encoded.to(self._model.device)
+    def _tensor(self, tokens: list[int]) -> Any:
+        import torch
+
+        return torch.tensor([tokens], device=self._model.device)
 
 
 @lru_cache(maxsize=2)
-def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalModel:
-    """Load a model; the two that were used last are kept.
+def loaded_model(name: str, revision: str, dtype: str) -> LocalModel:
+    """Load a model, on a GPU where there is one; the last two are kept.
 
     Args:
         name: folder, GGUF file, or name on the hub.
         revision: on the hub.
         dtype: in which numbers are read.
-        device: `auto`: a GPU where there is one.
 
     Raises:
         ConfigurationError: the model cannot be loaded, or is not made for
@@ -245,8 +185,7 @@ def loaded_model(name: str, revision: str, dtype: str, device: str) -> LocalMode
     import transformers
 
     quiet_transformers()
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     problem = ""
     try:
         path = named_path(name) or Path(name)

@@ -1,8 +1,9 @@
 """The services behind official SDKs: one attempt to get a reply.
 
 OpenAI, with Azure and every server that speaks its chat completions, such as vLLM and
-llama.cpp; Anthropic; and Google, with the Gemini API and Vertex AI. The SDKs' loggers
-are silenced, because at level DEBUG they show whole requests.
+llama.cpp; Anthropic; and the Gemini API. Every address is written out: the SDKs read
+variables of their own (such as OPENAI_BASE_URL) that could send report text to a server
+that nobody declared in the judges file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import importlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -23,9 +23,22 @@ from lunguage_assets.judges.judge_config import (
     LLMJudgeConfig,
     on_this_machine,
 )
-from lunguage_assets.judges.providers.endpoints import resolve_endpoint
 from lunguage_assets.judges.providers.failures import failure_of
 from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
+
+_KEY_VARIABLES = {
+    "openai": "OPENAI_API_KEY",
+    "azure-openai": "AZURE_OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+}
+"""Where keys are read from; an OpenAI-compatible server needs none."""
+
+_OFFICIAL_URLS = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
 
 _TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "http")
 
@@ -33,39 +46,15 @@ _FILTERED_CODE = "content_filter"
 """Code of a 400 by which Azure refuses a prompt."""
 
 
-def import_sdk(key: str, module: str) -> ModuleType:
-    """Import an SDK's module.
-
-    Raises:
-        ConfigurationError: it is not installed; the message has the line that installs
-            it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ConfigurationError(
-            f"judge {key!r} needs the package of module {module}, which is not "
-            "installed. Run: pip install 'lunguage-assets[llm]'"
-        ) from None
-
-
 def _silence_loggers() -> None:
-    """Let the SDKs' loggers pass warnings only, whatever their level.
+    """Switch off the SDKs' loggers, which show whole requests at level DEBUG.
 
-    OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that begins meanwhile may set a
-    level anew, so that a filter is needed, too. It does not hold for loggers below its
-    own: each gets it.
+    Their level would not do: OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that
+    begins meanwhile may set it anew.
     """
     for name in (*_TALKATIVE, *logging.root.manager.loggerDict):
         if name.startswith(_TALKATIVE):
-            logger = logging.getLogger(name)
-            logger.setLevel(max(logging.WARNING, logger.level))
-            # Adding a filter that is there does nothing.
-            logger.addFilter(_is_warning)
-
-
-def _is_warning(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING
+            logging.getLogger(name).disabled = True
 
 
 class SdkProvider(ABC):
@@ -74,10 +63,10 @@ class SdkProvider(ABC):
     Args:
         key: of the judge, for messages.
         config: its table.
-        environ: variables that hold its key and address.
+        environ: variables, of which one holds its key.
 
     Raises:
-        ConfigurationError: the SDK or a variable is missing.
+        ConfigurationError: the SDK is not installed, or the variable is not set.
     """
 
     module: ClassVar[str]
@@ -85,24 +74,36 @@ class SdkProvider(ABC):
     def __init__(
         self, key: str, config: LLMJudgeConfig, environ: Mapping[str, str]
     ) -> None:
-        self.sdk = import_sdk(key, self.module)
         self.config = config
-        self.endpoint = resolve_endpoint(key, config, environ)
-        self.parameters: dict[str, Any] = dict(config.params)
+        self.address = config.base_url or _OFFICIAL_URLS[config.provider]
         self.timeout_s = config.limits.timeout_s
+        variable = config.api_key_env or _KEY_VARIABLES.get(config.provider, "")
+        self._key_source = f"the key is read from ${variable}"
+        api_key = environ.get(variable, "").strip()
+        if variable and not api_key:
+            raise ConfigurationError(
+                f"judge {key!r}: environment variable {variable} is not set. Set it, "
+                "or choose another preset."
+            )
+        try:
+            self.sdk = importlib.import_module(self.module)
+        except ImportError:
+            raise ConfigurationError(
+                f"judge {key!r} needs the package of module {self.module}, which is "
+                "not installed. Run: pip install 'lunguage-assets[llm]'"
+            ) from None
         # The SDKs bring it.
         http = importlib.import_module("httpx2")
-        self._client = self._make_client(
-            key,
-            http.AsyncClient(
-                timeout=self.timeout_s,
-                # A redirect would carry the prompt to a server that the judges file
-                # does not name, and a proxy is not needed to reach this machine.
-                follow_redirects=False,
-                trust_env=not on_this_machine(self.endpoint.base_url),
-                limits=http.Limits(max_connections=config.limits.in_flight + 100),
-            ),
+        http_client = http.AsyncClient(
+            timeout=self.timeout_s,
+            # A redirect would carry the prompt to a server that the judges file does
+            # not name, and a proxy is not needed to reach this machine.
+            follow_redirects=False,
+            trust_env=not on_this_machine(self.address),
+            limits=http.Limits(max_connections=config.limits.in_flight + 100),
         )
+        # The clients insist on a key; a server may ignore it.
+        self._client = self._make_client(key, api_key or "none", http_client)
         # The client loads the modules of the connections, with their loggers.
         _silence_loggers()
 
@@ -112,8 +113,7 @@ class SdkProvider(ABC):
         Raises:
             ProviderFailure: no reply, or one that is malformed.
         """
-        address = self.endpoint.base_url
-        failure = ProviderFailure("malformed", about=address)
+        failure = ProviderFailure("malformed", about=self.address)
         try:
             # The SDKs' own time-outs are for one read, this one for all of them.
             async with asyncio.timeout(self.timeout_s):
@@ -125,13 +125,13 @@ class SdkProvider(ABC):
             if getattr(error, "code", None) == _FILTERED_CODE:
                 # Azure may bill a prompt that it filters.
                 return Reply("", self.config.model, 0, 0, refused=True)
-            failure = failure_of(error, address, self.endpoint.key_source)
+            failure = failure_of(error, self.address, self._key_source)
         # Raised outside the handler: neither its cause nor its context is the SDK's
         # exception, with the prompt.
         raise failure
 
     @abstractmethod
-    def _make_client(self, key: str, http: Any) -> Any:
+    def _make_client(self, key: str, api_key: str, http: Any) -> Any:
         """Make a client of the SDK over this HTTP client."""
 
     @abstractmethod
@@ -149,17 +149,11 @@ def _tokens(usage: Any, *names: str) -> int:
 
 
 class OpenAIProvider(SdkProvider):
-    """Chat completions.
-
-    An Azure `model` is a deployment's name; the model that answers under it must be
-    listed among the aliases.
-    """
+    """Chat completions; an Azure `model` is a deployment's name."""
 
     module = "openai"
 
-    def _make_client(self, key: str, http: Any) -> Any:
-        # The client insists on a key; a server may ignore it.
-        api_key = self.endpoint.api_key or "none"
+    def _make_client(self, key: str, api_key: str, http: Any) -> Any:
         shared = {
             "api_key": api_key,
             "timeout": self.timeout_s,
@@ -169,12 +163,12 @@ class OpenAIProvider(SdkProvider):
         }
         if self.config.provider == "azure-openai":
             return self.sdk.AsyncAzureOpenAI(
-                azure_endpoint=self.endpoint.base_url,
-                api_version=self.endpoint.api_version,
+                azure_endpoint=self.address,
+                api_version=self.config.api_version,
                 **shared,
             )
         return self.sdk.AsyncOpenAI(
-            base_url=self.endpoint.base_url,
+            base_url=self.address,
             # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which
             # would go before this one.
             default_headers={"Authorization": f"Bearer {api_key}"},
@@ -186,7 +180,7 @@ class OpenAIProvider(SdkProvider):
             {"role": "system", "content": request.prompt.system},
             {"role": "user", "content": request.prompt.user},
         ]
-        body = dict(self.parameters)
+        body: dict[str, Any] = dict(self.config.params)
         schema = request.answer_schema
         # A server's own field, such as `grammar`, takes the place of the schema.
         if schema is not None and OWN_CONSTRAINTS.isdisjoint(body):
@@ -245,10 +239,10 @@ class AnthropicProvider(SdkProvider):
 
     module = "anthropic"
 
-    def _make_client(self, key: str, http: Any) -> Any:
+    def _make_client(self, key: str, api_key: str, http: Any) -> Any:
         return self.sdk.AsyncAnthropic(
-            base_url=self.endpoint.base_url,
-            api_key=self.endpoint.api_key,
+            base_url=self.address,
+            api_key=api_key,
             timeout=self.timeout_s,
             max_retries=0,
             http_client=http,
@@ -257,7 +251,7 @@ class AnthropicProvider(SdkProvider):
         )
 
     async def _send(self, request: Request) -> Any:
-        body = dict(self.parameters)
+        body: dict[str, Any] = dict(self.config.params)
         # The SDK insists on it as an argument of its own.
         max_tokens = body.pop("max_tokens")
         schema = request.answer_schema
@@ -301,7 +295,7 @@ RECITATION, ...) is.
 
 
 class GeminiProvider(SdkProvider):
-    """`generateContent`, of the Gemini API and of Vertex AI.
+    """`generateContent` of the Gemini API.
 
     Parameters are fields of `GenerateContentConfig`, in the SDK's own names.
 
@@ -311,30 +305,22 @@ class GeminiProvider(SdkProvider):
 
     module = "google.genai"
 
-    def _make_client(self, key: str, http: Any) -> Any:
-        types = import_sdk(key, "google.genai.types")
+    def _make_client(self, key: str, api_key: str, http: Any) -> Any:
+        parameters: dict[str, Any] = dict(self.config.params)
         try:
-            self._config = types.GenerateContentConfig(**self.parameters)
+            self._config = self.sdk.types.GenerateContentConfig(**parameters)
         except ValidationError as error:
             name = error.errors()[0]["loc"][0]
             raise ConfigurationError(
                 f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
                 "GenerateContentConfig, or not of its type. Fix the judges file."
             ) from None
-        access = {"api_key": self.endpoint.api_key}
-        is_vertex = self.config.provider == "vertex"
-        if is_vertex:
-            # It finds Google's application default credentials itself.
-            access = {
-                "project": self.endpoint.project,
-                "location": self.endpoint.location,
-            }
-        options = types.HttpOptions(
-            base_url=self.endpoint.base_url,
+        options = self.sdk.types.HttpOptions(
+            base_url=self.address,
             timeout=max(1, round(self.timeout_s * 1000)),  # milliseconds
             httpx_async_client=http,
         )
-        return self.sdk.Client(http_options=options, vertexai=is_vertex, **access)
+        return self.sdk.Client(http_options=options, api_key=api_key, vertexai=False)
 
     async def _send(self, request: Request) -> Any:
         fields: dict[str, Any] = {"system_instruction": request.prompt.system}
@@ -372,6 +358,5 @@ SDKS: Mapping[str, type[SdkProvider]] = {
     "openai-compatible": OpenAIProvider,
     "anthropic": AnthropicProvider,
     "gemini": GeminiProvider,
-    "vertex": GeminiProvider,
 }
 """Provider of a judge -> what asks it."""

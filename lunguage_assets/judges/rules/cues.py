@@ -11,20 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
-from typing import Self
+from itertools import chain, pairwise
 
 from pydantic import BaseModel
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.judges.rules.phrases import PhraseTable
-from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
-from lunguage_assets.judges.rules.rule_judge import RuleJudge
+from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
 from lunguage_assets.packaged_data import read_as, resource
-
-VERSION = "6"
-"""Part of the judge's identity: raise it with every change that changes an answer."""
 
 _PREFERRED = 0.8
 _DISMISSED = -4.0
@@ -70,45 +64,30 @@ def bundled_weights() -> WordWeights:
 
 
 class CuesJudge(RuleJudge):
-    """Answers from the sum of cues.
+    """Answers from the sum of cues."""
 
-    Args:
-        key: of the judge.
-        weights: of its words.
-    """
-
-    def __init__(self, key: str, weights: WordWeights) -> None:
+    def __init__(self, key: str) -> None:
+        weights = bundled_weights()
         self._weights = weights
         super().__init__(
             key,
             method="cues",
-            version=VERSION,
             entries=[
                 sorted(weights.cues.items()),
                 sorted(weights.negations.items()),
                 sorted(weights.context.items()),
                 sorted(weights.phrases),
             ],
-            table=PhraseTable(
-                wording
-                for phrase in weights.phrases
-                for wording in alternatives(phrase)
-            ),
+            phrases=chain.from_iterable(map(alternatives, weights.phrases)),
         )
 
-    @classmethod
-    def bundled(cls, key: str) -> Self:
-        """Make the judge of the bundled words."""
-        return cls(key, bundled_weights())
-
-    def score(self, masked_sentence: str) -> float | None:
-        """Score how certain the finding is.
+    def score_of(self, scope: Scope) -> float | None:
+        """Score how certain a finding is.
 
         Returns:
             None: no word of belief governs it, and no other finding is dismissed for
             it.
         """
-        scope = scope_of(masked_sentence, self._table)
         is_known = any(
             hedge.is_doubt or not self._weights.cues.keys().isdisjoint(hedge.words)
             for hedge in (*scope.hedges, *scope.joints)

@@ -12,20 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Self
 
 from lunguage_assets.assertion.hedges import (
-    Lexicon,
     bundled_lexicon,
     csv_rows,
     published_ranking,
 )
-from lunguage_assets.judges.rules.phrases import PhraseTable
-from lunguage_assets.judges.rules.reading import Hedging, Scope, scope_of
-from lunguage_assets.judges.rules.rule_judge import RuleJudge
-
-VERSION = "6"
-"""Part of the judge's identity: raise it with every change that changes an answer."""
+from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
 
 _MAX_SHIFT = 5.0
 _SHARE_OF_ALTERNATIVES = 0.25
@@ -45,14 +38,10 @@ def reference_sentences() -> dict[str, tuple[str, ...]]:
 
 
 class LexiconJudge(RuleJudge):
-    """Answers from the governing hedge.
+    """Answers from the governing hedge."""
 
-    Args:
-        key: of the judge.
-        lexicon: phrases and cues with their scores.
-    """
-
-    def __init__(self, key: str, lexicon: Lexicon) -> None:
+    def __init__(self, key: str) -> None:
+        lexicon = bundled_lexicon()
         hedges = [(hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges]
         self._shifts = lexicon.shifts
         self._score_by_cue = lexicon.places_by_cue
@@ -60,23 +49,16 @@ class LexiconJudge(RuleJudge):
         super().__init__(
             key,
             method="lexicon",
-            version=VERSION,
             entries=[
                 sorted(hedges),
                 sorted(lexicon.places_by_cue.items()),
                 sorted(lexicon.shifts.items()),
             ],
-            table=PhraseTable(self._score_by_phrase),
+            phrases=self._score_by_phrase,
         )
 
-    @classmethod
-    def bundled(cls, key: str) -> Self:
-        """Make the judge of the bundled lexicon."""
-        return cls(key, bundled_lexicon())
-
-    def score(self, masked_sentence: str) -> float | None:
-        """Score how certain the finding is; None: no hedge that the judge knows."""
-        scope = scope_of(masked_sentence, self._table)
+    def score_of(self, scope: Scope) -> float | None:
+        """Score how certain a finding is; None: no hedge that the judge knows."""
         score = self._score_of_hedges(scope)
         if score is None:
             return None

@@ -1,23 +1,38 @@
-"""The hedges of a masked finding, as the rule-based judges read them.
+"""What the rule-based judges share: the hedges of a masked finding, and what they give.
 
 Which cues govern the finding, the engine of `assertion/` says; a judge brings phrases
-of its own, from which it knows how sure a cue is.
+of its own, from which it knows how sure a cue is, and scores.
 """
 
 from __future__ import annotations
 
+import hashlib
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from lunguage_assets.assertion.named import PREFERRED, GoverningCue, governing_cues
+import numpy as np
+
+from lunguage_assets.assertion.named import (
+    PREFERRED,
+    NamedFinding,
+    governing_cues,
+    hedges_in,
+)
 from lunguage_assets.caches import remembered
+from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.rules.phrases import (
     Phrase,
     PhraseTable,
     within,
     words_of,
 )
+from lunguage_assets.judges.scoring import ScorerJudge
+from lunguage_assets.randomness import Floats
+
+VERSION = "6"
+"""Part of a judge's identity: raise it with every change that changes an answer."""
 
 DOUBTING = ("doubted", "mimic", "reservation")
 """Categories of cues that speak against a finding without excluding it: "a small one
@@ -42,17 +57,16 @@ class Hedging(NamedTuple):
     Attributes:
         cue: id.
         category: of the cue.
-        begin, end: its characters.
+        span: its characters, as one phrase.
         words: its words.
         phrases: those of the judge in it.
     """
 
     cue: str
     category: str
-    begin: int
-    end: int
-    words: tuple[str, ...]
-    phrases: tuple[Phrase, ...]
+    span: Phrase
+    words: Sequence[str]
+    phrases: Sequence[Phrase]
 
     @property
     def is_doubt(self) -> bool:
@@ -86,17 +100,24 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     phrases = table.find_in(words)
     cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
     for cue in finding.cues:
-        role = _ROLES.get(cue.category, "")
-        cues_by_role[role].append(_hedging(cue, phrases, words))
+        in_cue = within(words, cue.begin, cue.end)
+        texts = [word.text for word in in_cue]
+        known = within(phrases, cue.begin, cue.end)
+        if cue.category in DOUBTING:
+            # Of "felt to be less likely" the last phrase is the doubt.
+            known = known[-1:]
+        span = Phrase(" ".join(texts), cue.begin, cue.end)
+        hedging = Hedging(cue.cue, cue.category, span, texts, known)
+        cues_by_role[_ROLES.get(cue.category, "")].append(hedging)
     # "Maybe edema in the right setting": the setting hedges what nothing else does.
     hedges = cues_by_role["hedge"] or cues_by_role["setting"]
     joints = cues_by_role["joint"]
-    denials = cues_by_role["negated"] + cues_by_role["ended"]
+    negated = cues_by_role["negated"]
     is_preferred = bool(cues_by_role["preferred"])
-    if not (hedges or joints or is_preferred or cues_by_role["negated"]):
+    if not (hedges or joints or is_preferred or negated):
+        # Whoever asks knows that it is doubted: "<finding> appears improved".
         hedges = [
-            # Whoever asks knows that it is doubted: "<finding> appears improved".
-            _hedging(GoverningCue("", *phrase[1:], "hedged", 1), [phrase], words)
+            Hedging("", "hedged", phrase, phrase.text.split(), [phrase])
             for clause in finding.clauses
             for phrase in within(phrases, *clause)
         ]
@@ -104,55 +125,85 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
         # "The possibility of <finding> should be considered": the nearest, and those on
         # its side ("could possibly represent").
         mention = finding.mentions[0][0]
-        is_before = hedges[0].begin < mention
-        hedges = [hedge for hedge in hedges if (hedge.begin < mention) == is_before]
-        hedges.sort(key=lambda hedge: hedge.begin)
-    context = _words_outside([*hedges, *joints], finding.clauses, words)
+        is_before = hedges[0].span.begin < mention
+        hedges = [it for it in hedges if (it.span.begin < mention) == is_before]
+        hedges.sort(key=lambda hedge: hedge.span.begin)
+    context = _context([*hedges, *joints], finding, words)
+    denials = negated + cues_by_role["ended"]
     return Scope(hedges, joints, denials, is_preferred, context)
 
 
-def _words_outside(
-    hedges: Sequence[Hedging],
-    clauses: Sequence[tuple[int, int]],
-    words: Sequence[Phrase],
+def _context(
+    hedges: Sequence[Hedging], finding: NamedFinding, words: Sequence[Phrase]
 ) -> list[str]:
-    """List the words of clauses that belong to no hedge."""
+    """List the words of the finding's clauses that belong to no hedge."""
     inside: set[Phrase] = set()
     for hedge in hedges:
-        inside.update(within(words, hedge.begin, hedge.end))
-    outside: list[str] = []
-    for clause in clauses:
-        in_clause = within(words, *clause)
-        outside += [word.text for word in in_clause if word not in inside]
-    return outside
+        inside.update(within(words, hedge.span.begin, hedge.span.end))
+    return [
+        word.text
+        for clause in finding.clauses
+        for word in within(words, *clause)
+        if word not in inside
+    ]
 
 
-def hedge_phrases(masked_sentence: str, table: PhraseTable) -> tuple[str, ...]:
-    """Name the hedges of the masked finding, and what joins it to alternatives.
+class RuleJudge(ScorerJudge, ABC):
+    """A judge without chance or cost: the sentence with the higher score is surer.
 
-    Where no phrase of the judge is among them, the words of the cues themselves.
+    Args:
+        key: of the judge.
+        method: name of the rules; coins of different methods fall independently.
+        entries: all words with what they say: other words are another judge.
+        phrases: those that the judge knows.
     """
-    scope = scope_of(masked_sentence, table)
-    hedges = (*scope.hedges, *scope.joints)
-    phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
-    cues = [Phrase(" ".join(it.words), it.begin, it.end) for it in hedges]
-    return distinct_texts(phrases or cues)
 
+    def __init__(
+        self,
+        key: str,
+        method: str,
+        entries: Sequence[object],
+        phrases: Iterable[str],
+    ) -> None:
+        digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
+        identity = f"{method}/{VERSION}/{digest.hexdigest()}"
+        super().__init__(key, identity, self._score_all, method)
+        self._table = PhraseTable(phrases)
 
-def distinct_texts(phrases: Iterable[Phrase]) -> tuple[str, ...]:
-    """Give texts once, in the order in which they stand in the sentence."""
-    in_order = sorted(phrases, key=lambda phrase: phrase.begin)
-    return tuple(dict.fromkeys(phrase.text for phrase in in_order))
+    def score(self, masked_sentence: str) -> float | None:
+        """Score how certain the finding is; None: no hedge that the judge knows."""
+        return self.score_of(scope_of(masked_sentence, self._table))
 
+    @abstractmethod
+    def score_of(self, scope: Scope) -> float | None:
+        """Score how certain a finding is; None: no hedge that the judge knows."""
 
-def _hedging(
-    cue: GoverningCue, phrases: Sequence[Phrase], words: Sequence[Phrase]
-) -> Hedging:
-    words_of_cue = tuple(word.text for word in within(words, cue.begin, cue.end))
-    inside = within(phrases, cue.begin, cue.end)
-    if cue.category in DOUBTING:
-        # Of "felt to be less likely" the last phrase is the doubt.
-        inside = inside[-1:]
-    return Hedging(
-        cue.cue, cue.category, cue.begin, cue.end, words_of_cue, tuple(inside)
-    )
+    def _score_all(self, masked_sentences: Sequence[str]) -> Floats:
+        # numpy reads None as NaN where it is told to make numbers.
+        return np.array(list(map(self.score, masked_sentences)), dtype=np.float64)
+
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
+        """Name the phrases of each question, in the questions' order.
+
+        These are the nearest hedge, those that it is chained to, and what joins the
+        finding to alternatives; where no phrase of the judge is among them, the words
+        of the cues themselves. Without a masked sentence nobody knows where the finding
+        is, and every hedge of the sentence is given: such pairs are reviewed by a
+        person.
+        """
+        return [ExtractionAnswer(self._phrases_of(question)) for question in questions]
+
+    def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
+        if question.masked_sentence is None:
+            known = self._table.find_in(words_of(question.sentence))
+            spans = hedges_in(question.sentence)
+            phrases = [phrase for span in spans for phrase in within(known, *span)]
+        else:
+            scope = scope_of(question.masked_sentence, self._table)
+            hedges = (*scope.hedges, *scope.joints)
+            phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
+            phrases = phrases or [hedge.span for hedge in hedges]
+        phrases.sort(key=lambda phrase: phrase.begin)
+        return tuple(dict.fromkeys(phrase.text for phrase in phrases))

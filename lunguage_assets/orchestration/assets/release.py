@@ -184,7 +184,7 @@ def _write_release(configuration: Configuration, ranker: str, folder: Path) -> W
                 configuration.processes,
             ),
             folder,
-            read_origin(home, configuration.settings, judges, configuration.prompts),
+            read_origin(home, configuration.settings, judges),
             {name: frame for name, frame in analyses.items() if frame is not None},
             vocabulary.set_index("phrase")["n_examples"],
         )

@@ -2,9 +2,6 @@
 
 `open_structurer` opens any structurer by its key, the offline one too (method.md
 section 8).
-
-A person may replace the templates: `structuring/` beside those of the other questions
-has `system.txt` and `user.txt`. A folder without `structuring/` takes the bundled ones.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from lunguage_assets.judges.configuration import (
     JudgesConfiguration,
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import Prompts, load_prompts
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import JudgeContext, open_asker
 from lunguage_assets.judges.requests import Mode, Prompt, Request
 from lunguage_assets.structuring.contract import (
@@ -46,11 +43,6 @@ A longer report is not of one film, and is not sent.
 """
 
 _TASK = "structuring"
-_PLACEHOLDERS = {
-    (_TASK, "system"): frozenset[str](),
-    (_TASK, "user"): frozenset({"sentences"}),
-}
-"""What each template has to be filled with."""
 
 
 # --- structurers by key
@@ -75,7 +67,7 @@ def open_structurer(
         own_cues: the home's cue file, which does as `terms` do.
 
     Raises:
-        ConfigurationError: no such structurer, or unusable prompt templates or cues.
+        ConfigurationError: no such structurer, or unusable cues.
     """
     if key == RULES:
         rules = RuleStructurer(terms, own_cues)
@@ -85,24 +77,17 @@ def open_structurer(
         model = open_structurer(second, configuration, terms, open_context)
         return SecondReader(rules, model)
     judge_config = _judge_config(key, configuration)
-    context = open_context()
-    prompts = load_structuring_prompts(context.prompts)
-    asker = open_asker(key, judge_config, context)
-    return ModelStructurer(asker, prompts)
+    return ModelStructurer(open_asker(key, judge_config, open_context()))
 
 
 def structurer_identity(
-    key: str,
-    configuration: JudgesConfiguration,
-    prompts: Path | None = None,
-    own_cues: Path | None = None,
+    key: str, configuration: JudgesConfiguration, own_cues: Path | None = None
 ) -> str:
     """Name everything that changes the answers of the structurer of a key.
 
     Args:
         key: of the structurer.
         configuration: the judges file.
-        prompts: folder of templates of a language model; None: the bundled ones.
         own_cues: a home's cue file, for `rules`.
 
     Raises:
@@ -112,10 +97,9 @@ def structurer_identity(
         identity = identity_of(content_hash(own_cues=own_cues))
         if configuration.second_reader:
             second = configuration.second_reader
-            identity += "/" + structurer_identity(second, configuration, prompts)
+            identity += "/" + structurer_identity(second, configuration)
         return identity
-    judge_config = _judge_config(key, configuration)
-    return ModelStructurer.identity_of(judge_config, load_structuring_prompts(prompts))
+    return ModelStructurer.identity_of(_judge_config(key, configuration))
 
 
 def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
@@ -131,16 +115,6 @@ def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfi
 # --- questions
 
 
-def load_structuring_prompts(folder: Path | None = None) -> Prompts:
-    """Read the templates in a folder, or the bundled ones.
-
-    Raises:
-        ConfigurationError: as of `judges.model_judge.load_prompts`.
-    """
-    has_own = folder is not None and (folder / _TASK).is_dir()
-    return load_prompts(folder if has_own else None, _PLACEHOLDERS)
-
-
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:
     """Make a request of a question.
 
@@ -150,7 +124,7 @@ def structuring_request(prompt: Prompt, mode: Mode) -> Request:
     return Request("structure", prompt, mode, schema=schema)
 
 
-def question_about(sentences: Sequence[Sentence], prompts: Prompts) -> Prompt:
+def question_about(sentences: Sequence[Sentence]) -> Prompt:
     """Ask what these sentences state.
 
     A sentence is a line of JSON: no report can end its own quotation.
@@ -159,7 +133,7 @@ def question_about(sentences: Sequence[Sentence], prompts: Prompts) -> Prompt:
     for sentence in sentences:
         content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
         lines.append(json.dumps(content, ensure_ascii=False))
-    return prompts.filled(_TASK, sentences="\n".join(lines))
+    return load_prompts(_TASK).filled(_TASK, sentences="\n".join(lines))
 
 
 # --- answers
@@ -170,27 +144,21 @@ class ModelStructurer:
 
     Args:
         asker: that asks the model.
-        prompts: the templates.
     """
 
-    def __init__(self, asker: Asker, prompts: Prompts) -> None:
+    def __init__(self, asker: Asker) -> None:
         self.key = asker.key
-        self.identity = self.identity_of(asker.config, prompts)
+        self.identity = self.identity_of(asker.config)
         self._asker = asker
-        self._prompts = prompts
         self._mode = asker.config.mode
 
     @staticmethod
-    def identity_of(config: LLMJudgeConfig, prompts: Prompts) -> str:
-        """Name all in a ledger key but the report, and the rules of grounding.
-
-        Args:
-            config: table of the model.
-            prompts: the templates.
-        """
+    def identity_of(config: LLMJudgeConfig) -> str:
+        """Name all in a ledger key but the report, and the rules of grounding."""
         # An empty question stands for any: its key has the model, the templates and the
         # mode. The rest is what turns an answer into rows.
-        blank = structuring_request(Prompt("", "", prompts.version), config.mode)
+        prompt = Prompt("", "", load_prompts(_TASK).version)
+        blank = structuring_request(prompt, config.mode)
         rules = [config.key_of(blank), grounding.VERSION, LONGEST_REPORT]
         return config.identity(json.dumps(rules))
 
@@ -205,7 +173,7 @@ class ModelStructurer:
             sentences = [it for it in report.sentences if it.section != "other"]
             # A report without a sentence to ask about is not sent either.
             if 0 < sum(len(it.text) for it in sentences) <= LONGEST_REPORT:
-                prompt = question_about(sentences, self._prompts)
+                prompt = question_about(sentences)
                 requests[number] = structuring_request(prompt, self._mode)
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
         answers = [answer.value for answer in chain.from_iterable(looks)]

@@ -35,8 +35,8 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge, reference_sentenc
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
-LEXICON = LexiconJudge.bundled("lexicon")
-CUES = CuesJudge.bundled("cues")
+LEXICON = LexiconJudge("lexicon")
+CUES = CuesJudge("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
 PUBLISHED = ExplicitSettings(reference_scale="published")
@@ -224,7 +224,7 @@ def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge) ->
 
 def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
     published = published_ranking()
-    score = CuesJudge.bundled("cues").score
+    score = CuesJudge("cues").score
     scores = [
         np.mean(
             [score(sentence) or 0.0 for sentence in reference_sentences()[entry.phrase]]

@@ -81,7 +81,9 @@ def test_only_mode_enum_gives_the_schema_in_the_way_of_the_provider(
     answers = {}
     for mode in ("enum", "text"):
         with LoopbackServer(answer=model_like) as server:
-            configuration = configured(provider, server.url, mode=mode)
+            configuration = configured(
+                provider, server.url, mode=mode, api_version="2024-10-21"
+            )
             with opened(configuration, tmp_path / f"{mode}.sqlite") as structurer:
                 answers[mode] = structurer.structure(reports(1))
         (call,) = server.calls
