@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from itertools import chain
+from dataclasses import MISSING, dataclass, fields
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -139,9 +139,6 @@ class Row:
         return self.support if self.policy.departs else rounded(self.prob)
 
 
-_FIELD_NAMES = [field.name for field in fields(Row)]
-
-
 class Content(NamedTuple):
     """What of a row decides which labels it means: equal contents are read once."""
 
@@ -159,9 +156,14 @@ content_of = attrgetter(*Content._fields)
 
 def read_rows(frame: pd.DataFrame) -> list[Row]:
     """Read the rows of a frame; what is no column of it keeps its default."""
-    names = [name for name in _FIELD_NAMES if name in frame]
-    cells_of_rows = values_of(frame, *names)
-    return [Row(**dict(zip(names, cells, strict=True))) for cells in cells_of_rows]
+    # By position, which takes half the time that names do.
+    columns = [
+        repeat(field.default, len(frame))
+        if field.default is not MISSING and field.name not in frame
+        else column_values(frame, field.name)
+        for field in fields(Row)
+    ]
+    return list(map(Row, *columns))
 
 
 def column_values(frame: pd.DataFrame, name: str) -> list[Any]:

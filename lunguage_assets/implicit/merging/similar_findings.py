@@ -60,10 +60,12 @@ def similar_groups(
         for first, second in combinations(range(len(block)), 2):
             if wordings[first].separated(wordings[second]):
                 distances[first, second] = distances[second, first] = _FURTHEST
-        tree = linkage(squareform(distances, checks=False), method="complete")
-        numbers = fcluster(tree, 1.0 - threshold, criterion="distance")
         # No row is its own neighbour.
         np.fill_diagonal(distances, _FURTHEST)
+        if distances.min() > 1.0 - threshold:
+            continue
+        tree = linkage(squareform(distances, checks=False), method="complete")
+        numbers = fcluster(tree, 1.0 - threshold, criterion="distance")
         for number in np.unique(numbers):
             members = np.flatnonzero(numbers == number).tolist()
             if len(members) > 1:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from scipy.special import betaincinv
 
 from lunguage_assets.assertion.named import denials_of
-from lunguage_assets.caches import ENTRIES
+from lunguage_assets.caches import remembered
 from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import (
@@ -75,7 +75,6 @@ def kind_denied(row: Row) -> str:
     return restriction.qualifier.name if restriction else ""
 
 
-@lru_cache(maxsize=ENTRIES)
 def qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
 ) -> QualifierWord | None:
@@ -91,8 +90,15 @@ def qualifying(
         The qualifier with its word; None of a denial that nothing restricts.
     """
     # Reading a sentence costs far more than looking for such a word in it.
-    if not _qualifying_words().search(sentence):
+    if not _has_qualifying_word(sentence):
         return None
+    return _qualifying(name, ent, sentence, cells)
+
+
+@remembered
+def _qualifying(
+    name: str, ent: str, sentence: str, cells: tuple[str, ...]
+) -> QualifierWord | None:
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
         for word, qualifier in product(denial.words, statements_file().qualifiers):
@@ -102,6 +108,11 @@ def qualifying(
             if word in description or (denial.is_behind_denial and qualifier.lists):
                 return QualifierWord(qualifier, word)
     return None
+
+
+@remembered
+def _has_qualifying_word(sentence: str) -> bool:
+    return _qualifying_words().search(sentence) is not None
 
 
 @cache
