@@ -65,7 +65,7 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
     )
     assert answer == answer_by_path
     loaded = loaded_model("invented/judge", "main", "auto")
-    assert loaded._model.config._name_or_path == str(files), (
+    assert loaded.model.config._name_or_path == str(files), (
         "a name would let the library convert its weights"
     )
     assert dict(os.environ) == before

@@ -32,11 +32,8 @@ def open_judge(
         key: of the slot.
         configuration: the judges file.
         context: what a language model needs of the run.
-
-    Raises:
-        ConfigurationError: no such judge.
     """
-    slot = configuration.judge_config(key)
+    slot = configuration.judges[key]
     if isinstance(slot, OfflineJudgeConfig):
         return offline_judge(key, slot)
     return ModelJudge(
@@ -57,7 +54,7 @@ def judge_identity(key: str, configuration: JudgesConfiguration) -> str:
     Raises:
         ConfigurationError: as `open_judge`.
     """
-    slot = configuration.judge_config(key)
+    slot = configuration.judges[key]
     # Whether a table is stale is asked often: no ledger is opened for it, and of a
     # distilled model only the name of its file is read.
     if not isinstance(slot, OfflineJudgeConfig):

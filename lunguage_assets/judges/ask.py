@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Generic, NamedTuple, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, most_usd
@@ -35,9 +34,8 @@ from lunguage_assets.judges.requests import (
     Request,
 )
 
-T = TypeVar("T")
-
-Parse = Callable[[str], T | None]
+Parse = Callable[[str], object | None]
+"""Reads an answer strictly; None: it is not one. Never raises."""
 
 FIRST_LOOK = 40
 """Answers after which a step looks at a judge for the first time: half of them have to
@@ -100,18 +98,6 @@ class Pace:
         self._next_call_at = max(self._next_call_at, time.monotonic() + seconds)
 
 
-class Answered(NamedTuple, Generic[T]):
-    """How a question was answered.
-
-    Attributes:
-        value: as the parser read it; None: it is invalid for good.
-        margin: see `Reply`.
-    """
-
-    value: T | None
-    margin: float | None
-
-
 @dataclass
 class _Batch:
     """Questions to one model.
@@ -125,7 +111,7 @@ class _Batch:
     """
 
     requests: dict[str, Request]
-    parse: Parse[object]
+    parse: Parse
     open_keys: deque[str] = field(default_factory=deque)
     settled: dict[str, Settled] = field(default_factory=dict)
     given_up: Counter[str] = field(default_factory=Counter)
@@ -162,7 +148,6 @@ class Asker:
         self._budget = budget or Budget()
         self._pace = Pace(config.limits.requests_per_minute)
         self._places = config.limits.in_flight
-        self._timeouts_in_a_row = 0
         self._failures_in_a_row = 0
         self._has_replied = False
         # After an error, or an interruption, nothing more is sent.
@@ -174,7 +159,7 @@ class Asker:
     def _provider(self) -> Provider:
         return self._open_provider()
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Answered[T]]:
+    def ask(self, requests: Sequence[Request], parse: Parse) -> list[Settled]:
         """Answer every request, in their order (explicit.md section 5).
 
         Identical requests are asked once, answered ones not at all. An answer that
@@ -183,7 +168,7 @@ class Asker:
 
         Args:
             requests: the questions.
-            parse: reads an answer strictly; None: it is not one. Never raises.
+            parse: says whether an answer can be read.
 
         Raises:
             JudgeIncomplete: questions without answer: given up, or the judge failed.
@@ -204,13 +189,11 @@ class Asker:
             wait([asking], GRACE_S)
             raise
         self._require_complete(batch)
-        settled = [batch.settled[key] for key in keys]
-        # No answer is read as an empty one, which is none either.
-        return [Answered(parse(it.answer or ""), it.margin) for it in settled]
+        return [batch.settled[key] for key in keys]
 
     def ask_in_looks(
-        self, requests: Sequence[Request], parse: Parse[T]
-    ) -> Iterator[list[Answered[T]]]:
+        self, requests: Sequence[Request], parse: Parse
+    ) -> Iterator[list[Settled]]:
         """Ask up to the next look at a judge: after 40 answers, 400, and so on.
 
         Whoever looks may stop, before more is paid.
@@ -235,7 +218,7 @@ class Asker:
             answers = self.ask(requests[:count], parse)
             requests = requests[count:]
             self._answer_count += len(answers)
-            self._readable_count += sum(it.value is not None for it in answers)
+            self._readable_count += sum(it.answer is not None for it in answers)
             self._require_readable()
             yield answers
 
@@ -274,45 +257,36 @@ class Asker:
         """Ask a question once; it stays open unless it is settled or given up."""
         failure = await self._call(batch, key)
         if failure is None:
-            self._timeouts_in_a_row = 0
             self._failures_in_a_row = 0
-        elif failure.kind == "timeout" and self._places > 1:
-            self._take_places()
         else:
             self._failures_in_a_row += 1
-            self._stop_where_others_fare_no_better(failure)
+            self._respond_to(failure)
             if not failure.retryable or failure.retry_after > LONGEST_WAIT_S:
                 batch.given_up[str(failure)] += 1
                 return
-            await self._back_off()
+            # Up to twice as long with every round of failures; more doublings would
+            # overflow, and the bound was met long before.
+            doublings = min(self._failures_in_a_row // self._places, 60)
+            bound_s = self.config.limits.backoff_s * 2.0**doublings
+            await asyncio.sleep(random.uniform(0, min(LONGEST_BACKOFF_S, bound_s)))
         if key not in batch.settled:
             batch.open_keys.append(key)
 
-    def _take_places(self) -> None:
-        """Ask half as many questions at once, where calls time out in a row.
-
-        A server with one place answers in time once it is asked one call at a time.
-        """
-        self._timeouts_in_a_row += 1
-        if self._timeouts_in_a_row == TIMEOUTS_IN_A_ROW:
-            self._timeouts_in_a_row = 0
-            self._places //= 2
-
-    def _stop_where_others_fare_no_better(self, failure: ProviderFailure) -> None:
-        """Stop after as many failures in a row as their kind allows."""
+    def _respond_to(self, failure: ProviderFailure) -> None:
+        """Ask fewer questions at once, or none where others would fare no better."""
+        if failure.kind == "timeout" and self._places > 1:
+            # A server with one place answers in time once it is asked one call at a
+            # time: its time-outs count as failures only then.
+            if self._failures_in_a_row >= TIMEOUTS_IN_A_ROW:
+                self._places //= 2
+                self._failures_in_a_row = 0
+            return
         rounds = self.config.limits.failures_per_request
         if failure.kind == "connection" and not self._has_replied:
             rounds = min(rounds, MOST_UNREACHED)
         most = rounds * self._places if failure.retryable else MOST_REJECTED
         if self._failures_in_a_row >= most or failure.kind == "authentication":
             self._stop(f"its service keeps failing: {failure}")
-
-    async def _back_off(self) -> None:
-        """Wait a random time, up to twice as long with every round of failures."""
-        # More doublings would overflow, and the bound was met long before.
-        doublings = min(self._failures_in_a_row // self._places, 60)
-        bound_s = self.config.limits.backoff_s * 2.0**doublings
-        await asyncio.sleep(random.uniform(0, min(LONGEST_BACKOFF_S, bound_s)))
 
     def _stop(self, reason: str) -> None:
         """Send nothing more; the first error counts."""
@@ -373,7 +347,7 @@ class Asker:
         self,
         attempt: Attempt,
         reply: Reply,
-        parse: Parse[object],
+        parse: Parse,
         worst_usd: float | None,
     ) -> Attempt:
         """Complete a call by its reply.

@@ -47,11 +47,8 @@ def estimated_input_tokens(prompt: Prompt) -> int:
 
 def output_limit(parameters: Mapping[str, Any]) -> int | None:
     """Find how many output tokens a judge's parameters allow; None: they do not say."""
-    for name in _OUTPUT_LIMITS:
-        # `type`, not `isinstance`: `max_tokens = true` is no number.
-        if type(parameters.get(name)) is int:
-            return int(parameters[name])
-    return None
+    limits = (parameters.get(name) for name in _OUTPUT_LIMITS)
+    return next((limit for limit in limits if isinstance(limit, int)), None)
 
 
 def most_usd(config: LLMJudgeConfig, prompt: Prompt) -> float | None:

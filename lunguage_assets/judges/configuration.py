@@ -6,17 +6,17 @@ One judge's table is `judge_config.py`. The environment is not read here, but in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.judges.judge_config import (
     JudgeConfig,
     LLMJudgeConfig,
-    OfflineJudgeConfig,
     TomlTable,
 )
 from lunguage_assets.packaged_data import read_as, resource
@@ -72,81 +72,29 @@ class Preset(TomlTable):
     """The language model that reads what the rules leave unresolved; empty: none."""
 
 
-class JudgesConfiguration(TomlTable):
-    """A valid judges file. `judges`, `panels` and `presets` keep the file's order."""
+@dataclass(frozen=True)
+class JudgesConfiguration:
+    """A valid judges file with one preset active.
 
+    Attributes:
+        judges: all tables of the file, by key, in its order.
+        preset: that is active.
+        panel_ranker: the ranker that pools its panel.
+        panel_members: judges of the panel, in panel order.
+        rankers: the panel, then each of its judges and candidates, in the file's order.
+        extractor: the judge that extracts the hedging phrases.
+        structurer: who reads findings in raw reports.
+        second_reader: who reads what the rules leave unresolved; empty: nobody.
+    """
+
+    judges: dict[str, JudgeConfig]
     preset: str
-    judges: dict[Key, JudgeConfig] = Field(min_length=1)
-    panels: dict[Key, Panel] = Field(min_length=1)
-    presets: dict[Key, Preset] = Field(min_length=1)
-    _panel_ranker: str = PrivateAttr(default=PANEL)
-    _other_structurer: str | None = PrivateAttr(default=None)
-
-    @model_validator(mode="after")
-    def _check_names(self) -> JudgesConfiguration:
-        # A distilled model repeats those whom it learnt from, and names no phrases.
-        judges = [
-            key for key in self.judges if self.judges[key].provider != "distilled"
-        ]
-        _require_known("preset", [self.preset], self.presets)
-        for name, panel in self.panels.items():
-            _require_known(f"panels.{name}.members", panel.members, judges)
-            if len(set(panel.members)) != len(panel.members):
-                raise ValueError(
-                    f"panels.{name}.members names a judge twice; expected every member "
-                    "once"
-                )
-        for name, preset in self.presets.items():
-            field = f"presets.{name}"
-            _require_known(f"{field}.panel", [preset.panel], self.panels)
-            _require_known(f"{field}.extractor", [preset.extractor], judges)
-            _require_known(f"{field}.candidates", preset.candidates, self.judges)
-            structurers = self.known_structurers
-            _require_known(f"{field}.structurer", [preset.structurer], structurers)
-            # The first of them are the rules, which do not read again.
-            readers = ["", *structurers[1:]]
-            _require_known(f"{field}.second_reader", [preset.second_reader], readers)
-        return self
-
-    @property
-    def _active_preset(self) -> Preset:
-        return self.presets[self.preset]
-
-    @property
-    def panel_ranker(self) -> str:
-        """The ranker that pools the active preset's panel."""
-        return self._panel_ranker
-
-    @property
-    def panel_members(self) -> tuple[str, ...]:
-        """Judges of the active preset's panel, in panel order."""
-        return self.panels[self._active_preset.panel].members
-
-    @property
-    def extractor(self) -> str:
-        """Judge of the active preset that extracts the hedging phrases."""
-        return self._active_preset.extractor
-
-    @property
-    def structurer(self) -> str:
-        """Who reads findings in raw reports, of `known_structurers`."""
-        return self._other_structurer or self._active_preset.structurer
-
-    @property
-    def second_reader(self) -> str:
-        """Who reads what the rules leave unresolved; empty: nobody."""
-        is_of_rules = self.structurer == RULES
-        return self._active_preset.second_reader if is_of_rules else ""
-
-    @property
-    def structurers(self) -> tuple[str, ...]:
-        """The rules, then the language models of the active preset."""
-        return (RULES, *self.models)
-
-    @property
-    def known_structurers(self) -> tuple[str, ...]:
-        """The rules, and every language model of the file."""
-        return (RULES, *_models(self.judges))
+    panel_ranker: str
+    panel_members: tuple[str, ...]
+    rankers: tuple[str, ...]
+    extractor: str
+    structurer: str
+    second_reader: str
 
     @property
     def active_judges(self) -> tuple[str, ...]:
@@ -155,28 +103,19 @@ class JudgesConfiguration(TomlTable):
         return tuple(key for key in self.judges if key in active)
 
     @property
-    def rankers(self) -> tuple[str, ...]:
-        """The panel, then each of its judges and candidates, in the file's order."""
-        single = {*self.panel_members, *self._active_preset.candidates}
-        return (self.panel_ranker, *(key for key in self.judges if key in single))
-
-    @property
     def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
-        return _models({key: self.judges[key] for key in self.active_judges})
+        active = {key: self.judges[key] for key in self.active_judges}
+        return {
+            key: config
+            for key, config in active.items()
+            if isinstance(config, LLMJudgeConfig)
+        }
 
-    def judge_config(self, key: str) -> OfflineJudgeConfig | LLMJudgeConfig:
-        """Find the table of a judge.
-
-        Raises:
-            ConfigurationError: no such judge.
-        """
-        if key not in self.judges:
-            raise ConfigurationError(
-                f"judge {key!r} is not known; expected one of "
-                f"{', '.join(self.judges)}. Add [judges.{key}]."
-            )
-        return self.judges[key]
+    @property
+    def structurers(self) -> tuple[str, ...]:
+        """The rules, then the language models of the active preset."""
+        return (RULES, *self.models)
 
     def members(self, ranker: str) -> tuple[str, ...]:
         """List the judges that a ranker pools, in panel order.
@@ -192,6 +131,77 @@ class JudgesConfiguration(TomlTable):
             f"ranker {ranker!r} is not known; expected one of "
             f"{', '.join(self.rankers)}. Choose the preset whose panel it is in, or "
             f"name it in candidates = [...] of [presets.{self.preset}]."
+        )
+
+
+class JudgesFile(TomlTable):
+    """The content of a judges file."""
+
+    preset: str
+    judges: dict[Key, JudgeConfig] = Field(min_length=1)
+    panels: dict[Key, Panel] = Field(min_length=1)
+    presets: dict[Key, Preset] = Field(min_length=1)
+
+    @property
+    def structurers(self) -> list[str]:
+        """The rules, and every language model of the file."""
+        models = [
+            key
+            for key, config in self.judges.items()
+            if isinstance(config, LLMJudgeConfig)
+        ]
+        return [RULES, *models]
+
+    @model_validator(mode="after")
+    def _check_names(self) -> JudgesFile:
+        # A distilled model repeats those whom it learnt from, and names no phrases.
+        judges = [
+            key for key, config in self.judges.items() if config.provider != "distilled"
+        ]
+        _require_known("preset", [self.preset], self.presets)
+        for name, panel in self.panels.items():
+            _require_known(f"panels.{name}.members", panel.members, judges)
+            if len(set(panel.members)) != len(panel.members):
+                raise ValueError(
+                    f"panels.{name}.members names a judge twice; expected every member "
+                    "once"
+                )
+        # The first of the structurers are the rules, which do not read again.
+        readers = ["", *self.structurers[1:]]
+        for name, preset in self.presets.items():
+            for field, keys, known in (
+                ("panel", [preset.panel], self.panels),
+                ("extractor", [preset.extractor], judges),
+                ("candidates", preset.candidates, self.judges),
+                ("structurer", [preset.structurer], self.structurers),
+                ("second_reader", [preset.second_reader], readers),
+            ):
+                _require_known(f"presets.{name}.{field}", keys, known)
+        return self
+
+    def activated(
+        self, name: str = "", structurer: str | None = None, panel_ranker: str = PANEL
+    ) -> JudgesConfiguration:
+        """Activate a preset.
+
+        Args:
+            name: of the preset; empty: the file's own.
+            structurer: stands in for the preset's own.
+            panel_ranker: name of the ranker that pools its panel.
+        """
+        preset = self.presets[name or self.preset]
+        members = self.panels[preset.panel].members
+        ranking = {*members, *preset.candidates}
+        reading = structurer or preset.structurer
+        return JudgesConfiguration(
+            judges=self.judges,
+            preset=name or self.preset,
+            panel_ranker=panel_ranker,
+            panel_members=members,
+            rankers=(panel_ranker, *(key for key in self.judges if key in ranking)),
+            extractor=preset.extractor,
+            structurer=reading,
+            second_reader=preset.second_reader if reading == RULES else "",
         )
 
 
@@ -214,41 +224,25 @@ def load_judges(
     Raises:
         ConfigurationError: names the file and the field.
     """
-    file = path or resource("judges.toml")
-    configuration = read_as(file, JudgesConfiguration, _REMEDY)
-    name = preset or of_home or configuration.preset
+    source = path or resource("judges.toml")
+    file = read_as(source, JudgesFile, _REMEDY)
+    name = preset or of_home or file.preset
     for field, value, choices in (
-        ("preset", name, tuple(configuration.presets)),
-        ("structurer", structurer or RULES, configuration.known_structurers),
+        ("preset", name, list(file.presets)),
+        ("structurer", structurer or RULES, file.structurers),
     ):
         if value not in choices:
             raise ConfigurationError(
-                f"{file} has no {field} {value!r}; expected one of "
+                f"{source} has no {field} {value!r}; expected one of "
                 f"{', '.join(choices)}.{did_you_mean(value, choices)} Name one of them "
                 f"with --{field} or $LUNGUAGE_{field.upper()}."
             )
-    # `model_copy` checks nothing: both names were checked.
-    loaded = configuration.model_copy(update={"preset": name})
-    loaded._other_structurer = structurer
-    if of_home and name != of_home:
-        if name in loaded.judges:
-            raise ConfigurationError(
-                f"{file}: preset {name!r} is named as a judge is, so that the two "
-                "rankers cannot be told apart. Rename the preset."
-            )
-        loaded._panel_ranker = name
-    return loaded
+    is_of_home = name == (of_home or name)
+    return file.activated(name, structurer, PANEL if is_of_home else name)
 
 
-def _models(judges: Mapping[str, JudgeConfig]) -> dict[str, LLMJudgeConfig]:
-    """Take the language models among judges, by key."""
-    return {
-        key: judge for key, judge in judges.items() if isinstance(judge, LLMJudgeConfig)
-    }
-
-
-def _require_known(field: str, names: Sequence[str], expected: Collection[str]) -> None:
-    for name in names:
-        if name not in expected:
-            choices = ", ".join(filter(None, expected))
-            raise ValueError(f"{field} names {name!r}; expected one of {choices}")
+def _require_known(field: str, keys: Sequence[str], known: Collection[str]) -> None:
+    for key in keys:
+        if key not in known:
+            choices = ", ".join(filter(None, known))
+            raise ValueError(f"{field} names {key!r}; expected one of {choices}")

@@ -11,16 +11,16 @@ import hashlib
 import json
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-from typing import cast
 
 from pydantic import TypeAdapter
 
-from lunguage_assets.judges.ask import Answered, Asker
+from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
+from lunguage_assets.judges.ledger import Settled
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -32,6 +32,7 @@ from lunguage_assets.judges.requests import Mode, Prompt, Request
 from lunguage_assets.judges.trust import (
     Trial,
     answered_pairs,
+    choice_of,
     counted,
     in_order,
     require_fit,
@@ -48,7 +49,6 @@ _PHRASE_LIST = re.compile(
     rf"{_LABEL}(?:```[a-zA-Z]*\s*{_LABEL})?(\[.*\])\s*(?:```)?", re.DOTALL
 )
 _PHRASES = TypeAdapter(list[str])
-_CHOICE = re.compile(r"\W*(?:answer\W+)?(sentence_[12])\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +162,9 @@ class ModelJudge:
             self._pass_trial()
         requests = list(map(load_prompts().extraction, questions))
         looks = self._asker.ask_in_looks(requests, parse_phrase_list)
-        return [
-            ExtractionAnswer(tuple(answer.value or ()), answer.value is not None)
-            for answer in chain.from_iterable(looks)
-        ]
+        texts = [settled.answer for settled in chain.from_iterable(looks)]
+        phrases = [parse_phrase_list(text or "") for text in texts]
+        return [ExtractionAnswer(tuple(it or ()), it is not None) for it in phrases]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """Choose a sentence for each question; order and errors as in `extract`.
@@ -177,10 +176,9 @@ class ModelJudge:
             self._pass_trial()
         order = self._config.asked_order
         comparisons = in_order(questions, order)
-        answers: list[Answered[Choice]] = []
-        looks: Iterator[list[Answered[Choice]]]
-        looks = self._asker.ask_in_looks(self._requests(comparisons), choice_of)
-        for newest in looks:
+        answers: list[Settled] = []
+        requests = self._requests(comparisons)
+        for newest in self._asker.ask_in_looks(requests, choice_of):
             self._count(comparisons[len(answers) :], newest)
             answers += newest
         return [pair.choice for pair in answered_pairs(answers, order)]
@@ -204,13 +202,13 @@ class ModelJudge:
     def trial(self) -> Trial:
         """Ask the thirty pairs in both orders; asked before, the ledger answers."""
         requests = self._requests(in_order(trial_questions(), "both"))
-        answers: list[Answered[Choice]] = self._asker.ask(requests, choice_of)
+        answers = self._asker.ask(requests, choice_of)
         return Trial(self.key, answered_pairs(answers, "both"))
 
     def _count(
         self,
         comparisons: Sequence[ComparisonQuestion],
-        answers: Sequence[Answered[Choice]],
+        answers: Sequence[Settled],
     ) -> None:
         """Count what a judge chose by position, and stop one that does not judge.
 
@@ -226,23 +224,13 @@ class ModelJudge:
         telling = [
             pair
             for pair, question in zip(pairs, questions, strict=False)
-            if pair.margin is None and question.sentence_1 != question.sentence_2
+            if not pair.margins and question.sentence_1 != question.sentence_2
         ]
         newest = counted(self.key, telling)
         self._answers += newest
         self._asker.report(newest)
         if self._shows_position and not self._config.let_in:
             require_fit(self.key, self._answers)
-
-
-def choice_of(text: str) -> Choice | None:
-    """Read the sentence that an answer chooses; None: none, and the answer is invalid.
-
-    Signs around it, upper or lower case, a leading "Answer:" and the JSON of a
-    constrained answer are tolerated; a second label, a reason or any other word is not.
-    """
-    answer = _CHOICE.fullmatch(text)
-    return cast(Choice, answer[1].lower()) if answer else None
 
 
 def parse_phrase_list(text: str) -> list[str] | None:

@@ -53,11 +53,6 @@ class Progress:
         sums = {name: getattr(self, name) + getattr(more, name) for name in counts}
         return replace(self, **sums)
 
-    @property
-    def replies(self) -> int:
-        """Replies that came, and were paid."""
-        return self.calls - self.failures
-
     def line(self) -> str:
         """Describe it for a log or a terminal."""
         return (

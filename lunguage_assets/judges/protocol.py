@@ -65,21 +65,17 @@ class ComparisonQuestion:
 
 
 class Judge(Protocol):
-    """Whoever answers, under a key of the judges file."""
+    """Whoever answers, under a key of the judges file.
 
-    @property
-    def key(self) -> str:
-        """Its name in the judges file."""
-        ...
+    Attributes:
+        key: its name in the judges file.
+        identity: names everything that changes its answers, and nothing that does not.
+            Method or model, version, parameters and word lists do; limits, retries and
+            prices do not. Rankings and fits are bound to it.
+    """
 
-    @property
-    def identity(self) -> str:
-        """Names everything that changes its answers, and nothing that does not.
-
-        Method or model, version, parameters and word lists do; limits, retries and
-        prices do not. Rankings and fits are bound to it.
-        """
-        ...
+    key: str
+    identity: str
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -104,12 +100,6 @@ def ask_panel(
     Returns:
         Every judge's answers, in panel order.
     """
-    if sum(map(bool, questions)) < 2:
-        # Most rounds of offline judges ask one: it needs no threads.
-        return [
-            judge.compare(own_questions)
-            for judge, own_questions in zip(panel, questions, strict=True)
-        ]
     with ThreadPoolExecutor(len(panel), thread_name_prefix="panel") as threads:
         futures = [
             threads.submit(judge.compare, own_questions)

@@ -10,13 +10,15 @@ doubts (explicit.md section 2). Nothing is asked here: `model_judge.py` asks.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.ask import FIRST_LOOK, Answered
+from lunguage_assets.judges.ask import FIRST_LOOK
+from lunguage_assets.judges.ledger import Settled
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.requests import Order
@@ -44,53 +46,63 @@ _REMEDY = (
 )
 
 
+_CHOICE = re.compile(r"\W*(?:answer\W+)?(sentence_[12])\W*", re.IGNORECASE)
+
+
 class UnfitJudge(LunguageError):
     """A judge's answers do not depend on what stands in the sentences."""
 
 
+def choice_of(text: str) -> Choice | None:
+    """Read the sentence that an answer chooses; None: none, and the answer is invalid.
+
+    Signs around it, upper or lower case, a leading "Answer:" and the JSON of a
+    constrained answer are tolerated; a second label, a reason or any other word is not.
+    """
+    answer = _CHOICE.fullmatch(text)
+    return cast(Choice, answer[1].lower()) if answer else None
+
+
 class AnsweredPair(NamedTuple):
-    """The answers about two sentences, as they were asked and the other one first.
+    """The answers about two sentences.
 
     Attributes:
-        first: the sentence that a judge chose, as shown.
-        turned: the same with the other sentence first; None: asked once.
+        answers: as asked and, where both orders are, with the other sentence first.
     """
 
-    first: Answered[Choice]
-    turned: Answered[Choice] | None
+    answers: Sequence[Settled]
 
     @property
     def choices(self) -> list[Choice]:
         """What was chosen, as shown: first as asked, then turned."""
-        answers = [answer for answer in self if answer is not None]
-        return [answer.value or "invalid" for answer in answers]
+        return [choice_of(it.answer or "") or "invalid" for it in self.answers]
 
     @property
-    def margin(self) -> float | None:
-        """How much likelier the first sentence is, by both orders; None: unknown."""
-        turned = None if self.turned is None else self.turned.margin
-        if self.first.margin is None or turned is None:
-            return None
-        return (self.first.margin - turned) / 2
+    def margins(self) -> list[float]:
+        """How much likelier the sentence shown first is, where both answers tell."""
+        margins = [it.margin for it in self.answers if it.margin is not None]
+        return margins if len(margins) == 2 else []
 
     @property
     def choice(self) -> Choice:
-        """The sentence chosen, `invalid` where the answers contradict each other."""
+        """The sentence chosen, `invalid` where the answers contradict each other.
+
+        The mean of the margins of both orders decides where there is one.
+        """
         # Equal margins say nothing: then the answers decide, as without margins.
-        if self.margin:
-            return "sentence_1" if self.margin > 0 else "sentence_2"
+        if len(set(self.margins)) == 2:
+            as_asked, turned_margin = self.margins
+            return "sentence_1" if as_asked > turned_margin else "sentence_2"
         first, *turned = self.choices
         # Unequal answers are a draw, and a draw is no match.
         return "invalid" if turned in ([first], ["invalid"]) else first
 
 
-def answered_pairs(
-    answers: Sequence[Answered[Choice]], order: Order
-) -> list[AnsweredPair]:
+def answered_pairs(answers: Sequence[Settled], order: Order) -> list[AnsweredPair]:
     """Put together the answers about the same two sentences, as `in_order` asks."""
-    if order == "one":
-        return [AnsweredPair(answer, None) for answer in answers]
-    return list(map(AnsweredPair, answers[::2], answers[1::2]))
+    size = 2 if order == "both" else 1
+    starts = range(0, len(answers), size)
+    return [AnsweredPair(answers[start : start + size]) for start in starts]
 
 
 def in_order(

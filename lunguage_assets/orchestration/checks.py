@@ -179,7 +179,7 @@ def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
     """Few replies of language models, which are paid, could not be used."""
-    replies = sum(judge.replies for judge in totals)
+    replies = sum(judge.calls - judge.failures for judge in totals)
     unusable = sum(judge.invalid for judge in totals)
     allowed = configuration.settings.checks.unusable_share
     metadata = {"replies": replies, "unusable": unusable, "allowed_share": allowed}

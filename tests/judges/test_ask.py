@@ -58,7 +58,7 @@ def asked(
     config = CONFIG.model_copy(update=changes)
     parse = options.pop("parse", read_label)
     asker = Asker("one", config, lambda: model, ledger, **options)
-    return [answer.value for answer in asker.ask(requests, parse)]
+    return [settled.answer for settled in asker.ask(requests, parse)]
 
 
 def always(

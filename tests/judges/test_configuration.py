@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.data_policy import PolicyRefused, require_permission
 from lunguage_assets.judges.judge_config import (
@@ -65,7 +64,7 @@ def read(
 
 
 def gpt_of(configuration: JudgesConfiguration) -> LLMJudgeConfig:
-    slot = configuration.judge_config("gpt")
+    slot = configuration.judges["gpt"]
     assert isinstance(slot, LLMJudgeConfig)
     return slot
 
@@ -87,8 +86,6 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
     assert offline.members("lexicon") == ("lexicon",)
     with pytest.raises(ConfigurationError, match=r"'gpt'.*panel, lexicon.*preset"):
         offline.members("gpt")
-    with pytest.raises(ConfigurationError, match="'nobody' is not known"):
-        judge_identity("nobody", offline)
 
 
 def test_the_panel_of_another_preset_ranks_under_its_name(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import (
     ModelJudge,
-    choice_of,
     load_prompts,
 )
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
+from lunguage_assets.judges.trust import choice_of
 
 PAIRS = [
     ComparisonQuestion(

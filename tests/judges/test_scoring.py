@@ -12,7 +12,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.scoring import ScorerJudge
+from lunguage_assets.judges.scoring import Scorer
 
 SENTENCES = (
     "Possible <finding>.",
@@ -44,7 +44,7 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
     None
 ):
     scorer = ByLength()
-    judge = ScorerJudge("mine", scorer.identity, scorer.scores)
+    judge = Scorer("mine", scorer.identity, scorer.scores)
     short = SENTENCES[0]
     long = SENTENCES[3]
     green = SENTENCES[2]

@@ -13,10 +13,11 @@ import pytest
 from loopback import Call, LoopbackServer, judge_like
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import choice_of, load_prompts
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.requests import Reply
+from lunguage_assets.judges.trust import choice_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 SECTION = PAGE.read_text().partition("## Which server, which lines")[2]

@@ -17,10 +17,11 @@ from loopback import Act, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.model_judge import LABELS, choice_of, load_prompts
+from lunguage_assets.judges.model_judge import LABELS, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.trust import choice_of
 
 PROVIDERS = (
     "openai",

@@ -67,7 +67,7 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = replace(
         origin,
         settings=origin.settings.model_copy(update={"implicit": implicit}),
-        configuration=origin.configuration.model_copy(update={"judges": judges}),
+        configuration=replace(origin.configuration, judges=judges),
     )
     text = json_text(provenance_of(invented, origin))
     assert "someone" not in text

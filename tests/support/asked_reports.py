@@ -20,7 +20,7 @@ from loopback import Call
 from sdk_run import KEYS
 
 from lunguage_assets.judges.budget import Budget
-from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.configuration import JudgesConfiguration, JudgesFile
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.structuring.contract import (
@@ -148,6 +148,10 @@ PRICE = {"input": 1.0, "output": 2.0, "as_of": "2026-01-01"}
 
 
 def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
+    return judges_file(provider, url, **fields).activated()
+
+
+def judges_file(provider: str, url: str, **fields: Any) -> JudgesFile:
     """A judges file with one language model, `one`, beside the rule-based judges."""
     address = f"{url}/v1" if provider in ("openai", "openai-compatible") else url
     output = {"gemini": "max_output_tokens", "transformers": "max_new_tokens"}.get(
@@ -156,12 +160,14 @@ def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
     slot = {
         "provider": provider, "model": "model-1", "params": {output: 900}, "limits": LIMITS, "price": PRICE,
     } | ({} if provider == "transformers" else {"base_url": address})  # fmt: skip
-    return JudgesConfiguration.model_validate(
+    return JudgesFile.model_validate(
         {
             "preset": "p",
             "judges": {"lexicon": {"provider": "lexicon"}, "one": slot | fields},
             "panels": {"p": {"members": ["lexicon"]}},
-            "presets": {"p": {"panel": "p", "extractor": "lexicon"}},
+            "presets": {
+                "p": {"panel": "p", "extractor": "lexicon", "candidates": ["one"]}
+            },
         }
     )
 

@@ -105,9 +105,7 @@ def make(
     home.settings_file.write_text(SETTINGS)
     settings = load_settings(home.settings_file)
     judges = load_judges()
-    panel = [
-        offline_judge(key, judges.judge_config(key)) for key in judges.members("panel")
-    ]
+    panel = [offline_judge(key, judges.judges[key]) for key in judges.members("panel")]
     intakes = {}
     hedges = {}
     for key, (reports, seed) in batches.items():

@@ -21,7 +21,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_file
 from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.judges.protocol import MASK
-from lunguage_assets.judges.scoring import ScorerJudge
+from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import Floats
 
 Vectors = NDArray[np.float32]
@@ -34,7 +34,7 @@ _ABOUT = "about"
 """Of the file's metadata the only key: the library stores several in any order."""
 
 
-class DistilledJudge(ScorerJudge):
+class DistilledJudge(Scorer):
     """A judge that compares the scores of a distilled model.
 
     A sentence unlike all that the model learnt from has no score: its deviation there

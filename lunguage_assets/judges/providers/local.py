@@ -7,6 +7,7 @@ the two labels in one forward pass. A server, such as vLLM, answers many at once
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,39 +63,35 @@ class LocalProvider:
 
     def _answer(self, request: Request) -> Reply:
         config = self._config
+        parameters = self._parameters
         model = loaded_model(config.model, config.revision, config.dtype)
-        text = model.rendered(request.prompt, self._parameters.chat_template_kwargs)
-        if len(model.tokens(text)) > model.longest - self._parameters.max_new_tokens:
+        text = model.rendered(request.prompt, parameters.chat_template_kwargs)
+        if len(model.tokens(text)) > model.longest - parameters.max_new_tokens:
             raise ProviderFailure("rejected", about="the prompt is too long")
         if request.is_choice:
             return model.choose(text, request.labels)
-        return model.generate(text, self._parameters)
+        return model.generate(text, parameters)
 
 
+@dataclass(frozen=True)
 class LocalModel:
     """A loaded model with its tokenizer.
 
-    Besides GGUF, weights are safetensors only, and no code of the model's own is run.
-
-    Args:
+    Attributes:
         name: of the model.
-        tokenizer: of the model, with a chat template.
+        tokenizer: with a chat template.
         model: a causal language model.
     """
 
-    def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
-        import transformers
+    name: str
+    tokenizer: Any
+    model: Any
 
-        self._name = name
-        self._tokenizer = tokenizer
-        self._model = model
-        ends = getattr(model.generation_config, "eos_token_id", None)
-        self._ends = tokenizer.eos_token_id if ends is None else ends
-        # Its authors' sampling habits would silently complete a judge's parameters.
-        model.generation_config = transformers.GenerationConfig()
-        text_config = model.config.get_text_config()
-        longest = getattr(text_config, "max_position_embeddings", None)
-        self.longest = longest or float("inf")
+    @property
+    def longest(self) -> float:
+        """Tokens that the model reads and writes at most."""
+        config = self.model.config.get_text_config()
+        return getattr(config, "max_position_embeddings", None) or float("inf")
 
     def rendered(self, prompt: Prompt, template: dict[str, Any]) -> str:
         """Write the conversation up to where the model's answer begins.
@@ -102,22 +99,24 @@ class LocalModel:
         A template without a system role gets both texts as the user's: some refuse one
         by an error, some leave it out without a word.
         """
-        user = {"role": "user", "content": prompt.user}
-        system = {"role": "system", "content": prompt.system}
-        options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True}
-        options |= template
+        conversation = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ]
+        options = {"tokenize": False, "add_generation_prompt": True, **template}
         try:
-            text = self._tokenizer.apply_chat_template([system, user], **options)
+            text = self.tokenizer.apply_chat_template(conversation, **options)
         except Exception:
             text = ""
         if prompt.system.strip() not in text:
-            user["content"] = f"{prompt.system}\n\n{prompt.user}"
-            text = self._tokenizer.apply_chat_template([user], **options)
+            both = f"{prompt.system}\n\n{prompt.user}"
+            conversation = [{"role": "user", "content": both}]
+            text = self.tokenizer.apply_chat_template(conversation, **options)
         return str(text)
 
     def tokens(self, text: str) -> list[int]:
         """Cut a text into tokens; the template has the special ones already."""
-        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
     def choose(self, text: str, labels: tuple[str, ...]) -> Reply:
@@ -133,11 +132,11 @@ class LocalModel:
         # One token is looked at: where the labels part.
         pairs = enumerate(zip(first, second, strict=False))
         parting = next(at for at, tokens in pairs if len(set(tokens)) == 2)
-        begun = self.tokens(text + self._tokenizer.decode(first[:parting]))
+        begun = self.tokens(text + self.tokenizer.decode(first[:parting]))
         with torch.inference_mode():
-            logits = self._model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
+            logits = self.model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
         margin = float(logits[first[parting]] - logits[second[parting]])
-        return Reply(labels[margin < 0], self._name, len(begun), 1, margin=margin)
+        return Reply(labels[margin < 0], self.name, len(begun), 1, margin=margin)
 
     def generate(self, text: str, parameters: GenerationParameters) -> Reply:
         """Write an answer.
@@ -153,24 +152,25 @@ class LocalModel:
         if not parameters.do_sample:
             left_out |= {"temperature", "top_p", "top_k", "min_p"}
         with torch.inference_mode():
-            sequences = self._model.generate(
+            sequences = self.model.generate(
                 self._tensor(tokens),
                 **parameters.model_dump(exclude=left_out),
-                eos_token_id=self._ends,
             )
         written = sequences[0, len(tokens) :]
-        answer = self._tokenizer.decode(written, skip_special_tokens=True)
-        return Reply(answer, self._name, len(tokens), len(written))
+        answer = self.tokenizer.decode(written, skip_special_tokens=True)
+        return Reply(answer, self.name, len(tokens), len(written))
 
     def _tensor(self, tokens: list[int]) -> Any:
         import torch
 
-        return torch.tensor([tokens], device=self._model.device)
+        return torch.tensor([tokens], device=self.model.device)
 
 
 @lru_cache(maxsize=2)
 def loaded_model(name: str, revision: str, dtype: str) -> LocalModel:
     """Load a model, on a GPU where there is one; the last two are kept.
+
+    Besides GGUF, weights are safetensors only, and no code of the model's own is run.
 
     Args:
         name: folder, GGUF file, or name on the hub.
@@ -197,6 +197,10 @@ def loaded_model(name: str, revision: str, dtype: str) -> LocalModel:
             folder, gguf_file=file, dtype=dtype, use_safetensors=file is None
         )
         model = model.to(device).eval()
+        ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
+        # Its authors' sampling habits would silently complete a judge's parameters.
+        plain = transformers.GenerationConfig(eos_token_id=ends)
+        model.generation_config = plain
         if not tokenizer.chat_template:
             problem = "no chat template: it is not tuned for instructions"
     except Exception as error:

@@ -117,7 +117,7 @@ class SdkProvider(ABC):
         try:
             # The SDKs' own time-outs are for one read, this one for all of them.
             async with asyncio.timeout(self.timeout_s):
-                reply = self._reply(await self._send(request), request)
+                reply = await self._ask(request)
             # The SDKs build their objects from any JSON, whatever the types in it.
             if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
                 return reply
@@ -135,12 +135,8 @@ class SdkProvider(ABC):
         """Make a client of the SDK over this HTTP client."""
 
     @abstractmethod
-    async def _send(self, request: Request) -> Any:
-        """Send a request with the judge's parameters; return the SDK's response."""
-
-    @abstractmethod
-    def _reply(self, response: Any, request: Request) -> Reply:
-        """Read a response."""
+    async def _ask(self, request: Request) -> Reply:
+        """Send a request with the judge's parameters, and read the response."""
 
 
 def _tokens(usage: Any, *names: str) -> int:
@@ -175,7 +171,7 @@ class OpenAIProvider(SdkProvider):
             **shared,
         )
 
-    async def _send(self, request: Request) -> Any:
+    async def _ask(self, request: Request) -> Reply:
         messages = [
             {"role": "system", "content": request.prompt.system},
             {"role": "user", "content": request.prompt.user},
@@ -191,11 +187,9 @@ class OpenAIProvider(SdkProvider):
             body.setdefault("store", False)
         # By `extra_body` parameters go out as they are, those too that are newer than
         # the SDK.
-        return await self._client.chat.completions.create(
+        response = await self._client.chat.completions.create(
             model=self.config.model, messages=messages, extra_body=body
         )
-
-    def _reply(self, response: Any, request: Request) -> Reply:
         # An empty list is an empty answer; what is no list at all is malformed.
         choice = response.choices[0] if response.choices != [] else None
         message = getattr(choice, "message", None)
@@ -250,7 +244,7 @@ class AnthropicProvider(SdkProvider):
             open_telemetry=False,
         )
 
-    async def _send(self, request: Request) -> Any:
+    async def _ask(self, request: Request) -> Reply:
         body: dict[str, Any] = dict(self.config.params)
         # The SDK insists on it as an argument of its own.
         max_tokens = body.pop("max_tokens")
@@ -259,15 +253,13 @@ class AnthropicProvider(SdkProvider):
             output_format = {"type": "json_schema", "schema": schema}
             config = body.get("output_config", {})
             body["output_config"] = {**config, "format": output_format}
-        return await self._client.messages.create(
+        response = await self._client.messages.create(
             model=self.config.model,
             system=request.prompt.system,
             messages=[{"role": "user", "content": request.prompt.user}],
             max_tokens=max_tokens,
             extra_body=body or None,
         )
-
-    def _reply(self, response: Any, request: Request) -> Reply:
         # Thoughts are blocks of another type.
         texts = [block.text or "" for block in response.content if block.type == "text"]
         return Reply(
@@ -322,18 +314,16 @@ class GeminiProvider(SdkProvider):
         )
         return self.sdk.Client(http_options=options, api_key=api_key, vertexai=False)
 
-    async def _send(self, request: Request) -> Any:
+    async def _ask(self, request: Request) -> Reply:
         fields: dict[str, Any] = {"system_instruction": request.prompt.system}
         if request.answer_schema is not None:
             fields["response_mime_type"] = "application/json"
             fields["response_json_schema"] = request.answer_schema
-        return await self._client.aio.models.generate_content(
+        response = await self._client.aio.models.generate_content(
             model=self.config.model,
             contents=request.prompt.user,
             config=self._config.model_copy(update=fields),
         )
-
-    def _reply(self, response: Any, request: Request) -> Reply:
         candidate = next(iter(response.candidates or ()), None)
         content = getattr(candidate, "content", None)
         parts = getattr(content, "parts", None) or []

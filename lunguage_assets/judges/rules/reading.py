@@ -28,7 +28,7 @@ from lunguage_assets.judges.rules.phrases import (
     within,
     words_of,
 )
-from lunguage_assets.judges.scoring import ScorerJudge
+from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import Floats
 
 VERSION = "6"
@@ -148,7 +148,7 @@ def _context(
     ]
 
 
-class RuleJudge(ScorerJudge, ABC):
+class RuleJudge(Scorer, ABC):
     """A judge without chance or cost: the sentence with the higher score is surer.
 
     Args:

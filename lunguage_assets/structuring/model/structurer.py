@@ -14,7 +14,6 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.assertion.vocabulary import content_hash
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.configuration import (
     RULES,
@@ -76,8 +75,8 @@ def open_structurer(
         second = configuration.second_reader
         model = open_structurer(second, configuration, terms, open_context)
         return SecondReader(rules, model)
-    judge_config = _judge_config(key, configuration)
-    return ModelStructurer(open_asker(key, judge_config, open_context()))
+    config = configuration.models[key]
+    return ModelStructurer(open_asker(key, config, open_context()))
 
 
 def structurer_identity(
@@ -99,17 +98,7 @@ def structurer_identity(
             second = configuration.second_reader
             identity += "/" + structurer_identity(second, configuration)
         return identity
-    return ModelStructurer.identity_of(_judge_config(key, configuration))
-
-
-def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
-    judge_config = configuration.judge_config(key)
-    if not isinstance(judge_config, LLMJudgeConfig):
-        raise ConfigurationError(
-            f"judge {key!r} is rule-based and reads hedges, not reports; expected a "
-            "language model as structurer. Name one, or the offline structurer."
-        )
-    return judge_config
+    return ModelStructurer.identity_of(configuration.models[key])
 
 
 # --- questions
@@ -176,7 +165,8 @@ class ModelStructurer:
                 prompt = question_about(sentences)
                 requests[number] = structuring_request(prompt, self._mode)
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
-        answers = [answer.value for answer in chain.from_iterable(looks)]
+        texts = [settled.answer for settled in chain.from_iterable(looks)]
+        answers = [parse_answer(text or "") for text in texts]
         answer_by_number = dict(zip(requests, answers, strict=True))
         structured: list[StructuredReport] = []
         for number, report in enumerate(reports):

@@ -23,7 +23,6 @@ from asked_reports import (
 )
 from loopback import Act, Call, LoopbackServer
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.data_policy import PolicyRefused
 from lunguage_assets.judges.ledger import Ledger
@@ -202,5 +201,3 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
     assert structurer_identity("one", elsewhere) == identities[0]
     with opened(plain_, tmp_path / "ledger.sqlite") as structurer:
         assert structurer.identity == identities[0]
-    with pytest.raises(ConfigurationError, match="reads hedges, not reports"):
-        structurer_identity("lexicon", plain_)
