@@ -1,11 +1,10 @@
 """Asking a language model: answers from the ledger where they are, else from its model.
 
-Workers take open questions; each call waits for the rate and the budget, and is
-recorded before its answer is used. How often a question is asked is a rule of the
-method (explicit.md section 2): a reply that cannot be read uses up a try, a failure
-without a reply does not: such a question waits behind all others. A crash loses the
-answers in flight, and a budget can be passed by them. Questions and answers appear in
-no message.
+Workers take open questions; each call needs room in the budget, and is recorded before
+its answer is used. How often a question is asked is a rule of the method (explicit.md
+section 2): a reply that cannot be read uses up a try, a failure without a reply does
+not: such a question waits behind all others. A crash loses the answers in flight, and a
+budget can be passed by them. Questions and answers appear in no message.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
 import threading
 import time
 from collections import Counter, deque
@@ -63,9 +61,6 @@ GRACE_S = 10.0
 _MAY_BE_BILLED = ("timeout", "connection", "malformed")
 """Failures after which the service may have answered, and charged for it."""
 
-_MODEL_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
-"""A broken service may put anything in the place of a model's name, the prompt too."""
-
 
 class JudgeIncomplete(LunguageError):
     """A judge left questions without an answer; all others are in the ledger."""
@@ -73,29 +68,6 @@ class JudgeIncomplete(LunguageError):
 
 class NothingReadable(LunguageError):
     """Too few answers of a model can be read."""
-
-
-class Pace:
-    """When the next call of a judge may go: calls are spaced evenly, or paused.
-
-    Args:
-        requests_per_minute: None: any number.
-    """
-
-    def __init__(self, requests_per_minute: float | None) -> None:
-        self._interval_s = 60.0 / (requests_per_minute or float("inf"))
-        self._next_call_at = 0.0
-
-    async def turn(self) -> None:
-        """Wait until a call may go."""
-        # Another call, or a pause, may come first while one waits.
-        while (wait_s := self._next_call_at - time.monotonic()) > 0:
-            await asyncio.sleep(wait_s)
-        self._next_call_at = time.monotonic() + self._interval_s
-
-    def pause(self, seconds: float) -> None:
-        """Let no call go for some time: Retry-After holds for all calls of a judge."""
-        self._next_call_at = max(self._next_call_at, time.monotonic() + seconds)
 
 
 @dataclass
@@ -146,7 +118,7 @@ class Asker:
         self._open_provider = open_provider
         self._ledger = ledger
         self._budget = budget or Budget()
-        self._pace = Pace(config.limits.requests_per_minute)
+        self._paused_until = 0.0
         self._places = config.limits.in_flight
         self._failures_in_a_row = 0
         self._has_replied = False
@@ -293,7 +265,7 @@ class Asker:
         self._error = self._error or JudgeIncomplete(reason)
 
     async def _call(self, batch: _Batch, key: str) -> ProviderFailure | None:
-        """Send a question once, as soon as rate and budget let it go.
+        """Send a question once, as soon as a pause is over and if the budget allows it.
 
         The call is recorded, and its answer taken if it settles the question.
 
@@ -311,7 +283,9 @@ class Asker:
         request = batch.requests[key]
         worst_usd = most_usd(self.config, request.prompt)
         failure: ProviderFailure | None = None
-        await self._pace.turn()
+        # A pause may come, or grow, while one waits.
+        while (wait_s := self._paused_until - time.monotonic()) > 0:
+            await asyncio.sleep(wait_s)
         # Where nothing was sent, nothing is paid.
         attempt = Attempt(key, self.key, request.task, self.config.model, cost_usd=0.0)
         self._budget.begin(self.key, worst_usd)
@@ -324,7 +298,9 @@ class Asker:
             if failure.kind in _MAY_BE_BILLED:
                 attempt = replace(attempt, cost_usd=worst_usd)
             if failure.retry_after <= LONGEST_WAIT_S:
-                self._pace.pause(failure.retry_after)
+                # Retry-After holds for all calls of a judge.
+                pause_ends = time.monotonic() + failure.retry_after
+                self._paused_until = max(self._paused_until, pause_ends)
         finally:
             self._budget.end(worst_usd, attempt.cost_usd)
         settled = await asyncio.to_thread(self._ledger.record, attempt)
@@ -369,13 +345,12 @@ class Asker:
         cost_usd = worst_usd
         if price is not None and reply.input_tokens:
             cost_usd = price.cost(reply.input_tokens, reply.output_tokens)
-        is_name = _MODEL_NAME.fullmatch(reply.returned_model)
         return replace(
             attempt,
             answer=reply.text,
             margin=reply.margin,
             failure=flaw,
-            returned_model=reply.returned_model if is_name else "(not a model's name)",
+            returned_model=reply.returned_model,
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
             cost_usd=cost_usd,

@@ -15,7 +15,16 @@ from datetime import date
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from lunguage_assets.judges.requests import Mode, Order, Request
 from lunguage_assets.settings import DataClass
@@ -47,8 +56,8 @@ class TomlTable(BaseModel):
 class Price(TomlTable):
     """US dollars per million tokens as of a date; reasoning is billed as output."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: NonNegativeFloat
+    output: NonNegativeFloat
     as_of: date
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
@@ -60,19 +69,18 @@ class Limits(TomlTable):
     """What a judge's service and its user allow.
 
     Attributes:
-        requests_per_minute: None: any number.
         in_flight: calls at the same time.
         timeout_s: for one answer.
-        failures_per_request: after so many a question is given up.
-        backoff_s: after a failure a request waits a random time up to this, doubled for
-            every failure before.
+        failures_per_request: after so many in a row, for each call in flight, the judge
+            is given up.
+        backoff_s: after a failure a call waits a random time up to this, doubled for
+            every such round before.
     """
 
-    requests_per_minute: float | None = Field(default=None, ge=1)
-    in_flight: int = Field(default=8, ge=1, le=4096)
-    timeout_s: float = Field(default=60.0, gt=0, le=3600)
-    failures_per_request: int = Field(default=10, ge=1, le=1000)
-    backoff_s: float = Field(default=1.0, ge=0, le=3600)
+    in_flight: PositiveInt = 8
+    timeout_s: PositiveFloat = 60.0
+    failures_per_request: PositiveInt = 10
+    backoff_s: NonNegativeFloat = 1.0
 
 
 class OfflineJudgeConfig(TomlTable):

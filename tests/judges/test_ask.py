@@ -8,11 +8,9 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,6 @@ from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.judges.ask import (
     Asker,
     JudgeIncomplete,
-    Pace,
 )
 from lunguage_assets.judges.budget import (
     Budget,
@@ -65,12 +62,6 @@ def always(
     result: Reply | ProviderFailure,
 ) -> Callable[[Request, int], Reply | ProviderFailure]:
     return lambda request, occurrence: result
-
-
-def recorded(file: Path) -> str:
-    """All calls in a ledger's file."""
-    with closing(sqlite3.connect(file)) as connection:
-        return str(connection.execute("SELECT * FROM judge_calls_made").fetchall())
 
 
 def counts(ledger: Ledger) -> dict[str, Any]:
@@ -150,18 +141,6 @@ def test_a_judge_that_fails_altogether_is_stopped_soon(
     with pytest.raises(JudgeIncomplete, match=rf"200 of 200.*its service.*{failure}"):
         asked(questions(200), model, ledger, limits=limits)
     assert 0 < model.calls <= most
-
-
-@pytest.mark.parametrize("name", [f"You asked: {SECRET}", "x\x1b[31m", "x" * 200])
-def test_a_name_that_is_none_is_not_stored(
-    ledger: Ledger, name: str, tmp_path: Path
-) -> None:
-    for shown in (name, "fake-1-2026"):
-        model = FakeModel(answer=always(reply("sentence_1", returned_model=shown)))
-        asked([question(len(shown))], model, ledger)
-    stored = recorded(tmp_path / "ledger.sqlite")
-    assert "fake-1-2026" in stored
-    assert name not in stored
 
 
 def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
@@ -258,37 +237,20 @@ def test_a_deployment_sets_the_daily_budget_by_a_variable(
     assert first.budget is again.budget, "one for all judges of the process"
 
 
-# --- places, rate and pauses
+# --- places and pauses
 
 
-def test_calls_are_spaced_by_the_rate_and_a_pause_holds_for_all_in_flight(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(time, "monotonic", lambda: clock.seconds)
-    monkeypatch.setattr(asyncio, "sleep", clock.sleep)
+def test_a_pause_that_a_service_asks_for_holds_for_all_calls(ledger: Ledger) -> None:
+    sent_at: list[float] = []
 
-    async def turns(pace: Pace, count: int) -> list[float]:
-        async def turn() -> float:
-            await pace.turn()
-            return clock.seconds
+    def busy_once(request: Request, occurrence: int) -> ProviderFailure | None:
+        sent_at.append(time.monotonic())
+        is_first = len(sent_at) == 1
+        return ProviderFailure("rate_limited", 429, 0.3) if is_first else None
 
-        return [await turn() for _ in range(count)]
-
-    pace = Pace(requests_per_minute=60)
-    assert asyncio.run(turns(pace, 3)) == [0, 1, 2]
-    pace.pause(10.0)
-    assert asyncio.run(turns(pace, 2)) == [12, 13]
-
-
-class Clock:
-    """Time passes where somebody sleeps, and at once."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+    model = FakeModel(answer=busy_once)
+    assert None not in asked(questions(20), model, ledger, limits={"in_flight": 4})
+    assert min(sent_at[4:]) - sent_at[0] >= 0.3
 
 
 def test_concurrency_falls_where_answers_time_out_before_questions_fail(

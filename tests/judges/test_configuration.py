@@ -48,7 +48,7 @@ params = { max_tokens = 100, temperature = 1.0 }
 mode = "enum"
 api_key_env = "GROUP_KEY"
 price = { input = 2.0, output = 8.0, as_of = 2026-11-01 }
-limits = { requests_per_minute = 500, in_flight = 16, timeout_s = 20 }
+limits = { in_flight = 16, timeout_s = 20 }
 allowed_data = ["synthetic", "credentialed"]
 zero_retention_attested_on = 2026-10-01
 zero_retention_attested_by = "Data office"

@@ -19,11 +19,6 @@ _STATUSES: dict[FailureKind, tuple[int, ...]] = {
 }
 """Kind -> HTTP statuses; others from 500 are the server's fault, too."""
 
-_EXHAUSTED_CODES = frozenset(
-    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-)
-"""Codes of a 429 that waiting does not fix: the account has no money left."""
-
 _CLASS_NAMES: dict[str, FailureKind] = {
     "Timeout": "timeout",
     "ValidationError|ApiResponseError|DecodingError": "malformed",
@@ -64,8 +59,7 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
         return ProviderFailure(kind, about=address)
     texts = [word for word in words if isinstance(word, str)]
     details = list(filter(_IDENTIFIER.fullmatch, texts))
-    is_exhausted = not _EXHAUSTED_CODES.isdisjoint(details)
-    kind = "authentication" if is_exhausted else _kind_of_status(statuses[0])
+    kind = _kind_of_status(statuses[0])
     details.append(address)
     if kind == "authentication":
         details.append(key_source)

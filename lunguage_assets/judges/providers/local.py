@@ -30,8 +30,7 @@ class LocalProvider:
         config: its table.
 
     Raises:
-        ConfigurationError: a library is not installed, or the model is a folder, file
-            or package that does not exist.
+        ConfigurationError: a library is not installed.
     """
 
     def __init__(self, key: str, config: LLMJudgeConfig) -> None:
@@ -41,12 +40,6 @@ class LocalProvider:
                     f"judge {key!r} runs its model in this process and needs {module}, "
                     "which is not installed. Run: pip install 'lunguage-assets[models]'"
                 )
-        path = named_path(config.model)
-        if path is not None and not path.exists():
-            raise ConfigurationError(
-                f"judge {key!r}: found no folder {config.model}; expected one with the "
-                "model's files, a .gguf file, or a name on the hub."
-            )
         self._config = config
         self._parameters = GenerationParameters.model_validate(config.params)
         self._one_at_a_time = asyncio.Lock()
