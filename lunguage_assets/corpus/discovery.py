@@ -8,6 +8,7 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,8 +29,8 @@ from lunguage_assets.corpus.texts import layouts
 from lunguage_assets.corpus.texts.archives import (
     TEXT_FORM,
     XML_FORM,
+    holds,
     is_archive,
-    names_in,
     only_member,
 )
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
@@ -65,9 +66,13 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         raise InputError(str(path), "no such folder", _accepted(), remedy)
     folder = path.parent if path.is_file() else path
     findings = None
-    if table_columns is None:
+    if table_columns is not None:
+        study, text = map(folded_name, table_columns)
+        layout = layouts.layout_with(text, study, known_by=(text, study))
+        sources = [TextSource(layout, (path,))]
+    else:
         findings = next(filter(_holds_findings, _files_in(path)), None)
-    sources = _sources(path, findings, table_columns)
+        sources = _sources(path, findings)
     forms = [source.title for source in sources]
     if findings is not None:
         forms.insert(0, FINDINGS)
@@ -77,11 +82,17 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         expected = "findings, or raw reports in one form"
         raise InputError(str(path), " and ".join(forms), expected, remedy)
+    metadata = _file_named(folder, METADATA)
+    # Of a part of MIMIC-CXR's tree they lie above it.
+    above = folder
+    while metadata is None and _TREES.fullmatch(above.name):
+        above = above.parent
+        metadata = _file_named(above, METADATA)
     return Delivery(
         folder=folder,
         findings=findings,
         vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_metadata(folder, looks_above=bool(sources)),
+        metadata=metadata,
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
@@ -116,22 +127,14 @@ def _files_in(path: Path) -> list[Path]:
     return sorted(file for file in files if file.is_file())
 
 
-def _file_named(folder: Path, *names: str) -> Path | None:
-    """Find a file of one of these names in a folder, with or without `.gz`."""
-    files = (file for file in _files_in(folder) if _is_named(file, *names))
+def _file_named(folder: Path, name: str) -> Path | None:
+    """Find a file of this name in a folder, with or without `.gz`."""
+    files = (file for file in _files_in(folder) if _is_named(file, name))
     return next(files, None)
 
 
 def _is_named(path: Path, *names: str) -> bool:
     return path.name.lower().removesuffix(".gz") in map(str.lower, names)
-
-
-def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
-    """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
-    metadata = _file_named(folder, METADATA)
-    if metadata is None and looks_above and _TREES.fullmatch(folder.name):
-        return _metadata(folder.parent, looks_above=True)
-    return metadata
 
 
 def _holds_findings(path: Path) -> bool:
@@ -142,28 +145,29 @@ def _holds_findings(path: Path) -> bool:
     return is_named or _names_in(path).issuperset(columns.REQUIRED)
 
 
-def _sources(
-    path: Path, findings: Path | None, table_columns: tuple[str, str] | None
-) -> list[TextSource]:
+def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     """Find the raw reports of a folder, or of a file.
 
     Args:
         path: the folder or the file.
         findings: that are there, too.
-        table_columns: as of `find_delivery`.
     """
-    if table_columns is not None:
-        study, text = map(folded_name, table_columns)
-        layout = layouts.layout_with(text, study, known_by=(text, study))
-        return [TextSource(layout, (path,))]
     packed = path / PACKED
     if packed.is_file():
         return [TextSource(None, (packed,))]
     files = [file for file in _files_in(path) if file != findings]
-    sources = _sources_of_records(files) + _sources_of_trees(path, files)
+    sources = _sources_of_records(files)
+    trees = [file for file in files if is_archive(file) and not layout_of_file(file)]
+    is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
     # A text file beside findings or a table of reports may be a licence.
-    if findings is None and not sources:
-        return _sources_of_tree(path)
+    if is_tree or not (findings or sources or trees):
+        trees.append(path)
+    for tree in trees:
+        sources += [
+            TextSource(layouts.layouts()[name], (tree,))
+            for name, form in _TREE_FORMS.items()
+            if holds(tree, form)
+        ]
     return sources
 
 
@@ -173,40 +177,21 @@ def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
     Of a part (a split) that comes in several files the first layout's is read.
     """
     layout_by_file = {file: layout_of_file(file) for file in files}
-    sources = []
-    known_parts: set[tuple[str, str]] = set()
-    for layout in layouts.layouts().values():
-        paths = [
-            file
-            for file in files
-            if layout_by_file[file] is layout
-            and (layout.title, layout.part_in(file.name)) not in known_parts
-        ]
-        known_parts.update((layout.title, layout.part_in(file.name)) for file in paths)
-        if paths:
-            beside = _table_beside(layout, paths[0])
-            sources.append(TextSource(layout, tuple(paths), beside))
-    return sources
-
-
-def _sources_of_trees(path: Path, files: Sequence[Path]) -> list[TextSource]:
-    """Find files of one report each in packages and below folders of known names."""
-    trees = [file for file in files if is_archive(file) and not layout_of_file(file)]
-    if any(_TREES.fullmatch(entry.name) for entry in path.glob("*")):
-        trees.append(path)
-    sources = []
-    for tree in trees:
-        sources += _sources_of_tree(tree)
-    return sources
-
-
-def _sources_of_tree(path: Path) -> list[TextSource]:
-    """Find files of one report each in a folder or an archive, or the one it is."""
-    names = names_in(path)
+    name_by_part: dict[tuple[str, str], str] = {}
+    paths_by_name: defaultdict[str, list[Path]] = defaultdict(list)
+    for name, layout in layouts.layouts().items():
+        for file in files:
+            if layout_by_file[file] is layout:
+                part = (layout.title, layout.part_in(file.name))
+                if name_by_part.setdefault(part, name) == name:
+                    paths_by_name[name].append(file)
     return [
-        TextSource(layouts.layouts()[layout], (path,))
-        for layout, form in _TREE_FORMS.items()
-        if any(map(form.search, names))
+        TextSource(
+            layouts.layouts()[name],
+            tuple(paths),
+            _table_beside(layouts.layouts()[name], paths[0].parent),
+        )
+        for name, paths in paths_by_name.items()
     ]
 
 
@@ -222,11 +207,9 @@ def layout_of_file(path: Path) -> Layout | None:
     return layout
 
 
-def _table_beside(layout: Layout, reports: Path) -> Path | None:
+def _table_beside(layout: Layout, folder: Path) -> Path | None:
     """Find the table that says more of the studies; it may be in the same package."""
-    if not layout.beside:
-        return None
-    for path in _files_in(reports.parent):
+    for path in _files_in(folder) if layout.beside else ():
         # A damaged file beside the reports is none of theirs.
         with suppress(InputError):
             names = set(map(folded_name, read_header(path)))

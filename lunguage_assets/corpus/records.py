@@ -1,18 +1,17 @@
 """Reads a delivered table, CSV or Parquet, as one frame of texts.
 
 A quoted cell of a CSV is read as it stands. A record that cannot be parsed is kept
-apart, and the reader goes on behind it. Of a Parquet file the needed columns are
-decoded, once it is known that they fit into memory.
+apart, and the reader goes on behind it.
 
 Not here: which columns a file has and what a cell says (`columns.py`).
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -31,8 +30,6 @@ _CELL_LIMIT = 16 << 20
 _HEADER_BYTES = 4 << 20
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
-_BYTES_OF_A_VALUE = 8
-"""What a value takes at least in memory, also one that takes nothing in its file."""
 _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
 """How a row reads: an id or a number, no blank behind its comma, as words have, and as
 many commas more as the header has.
@@ -53,7 +50,7 @@ class Records(NamedTuple):
             header, by folded name or as "unnamed column N".
         broken: the others: `reason` (a code of `resources/reasons.yaml`), what was
             `found`, and the raw `content`.
-        is_guessed: there are bytes that are not UTF-8, read as Windows-1252.
+        is_guessed: the file is not UTF-8, and was read as Windows-1252.
     """
 
     header: list[str]
@@ -76,7 +73,7 @@ def cleaned(values: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         names: folded names of the columns, in the order of the frame.
     """
     present = values.reindex(columns=list(names), fill_value="")
-    return pd.DataFrame({name: mapped(present[name], clean) for name in names})
+    return present.apply(mapped, function=clean)
 
 
 def read_records(
@@ -88,8 +85,8 @@ def read_records(
 ) -> Records:
     """Read a Parquet or CSV file.
 
-    A CSV is UTF-8 with or without BOM, or Windows-1252, with any newline; by name it
-    may be a `.gz`, or an archive with one table in it.
+    A CSV is UTF-8 with or without BOM, or else Windows-1252, with any newline; by name
+    it may be a `.gz`, or an archive with one table in it.
 
     Args:
         path: the file.
@@ -117,7 +114,8 @@ def read_header(path: Path) -> list[str]:
     """Read the column names of a CSV or Parquet file."""
     if _is_parquet(path):
         return _read_parquet(path.name, content_of(path, TABLE_FORM), ()).header
-    text, _ = _decoded(content_of(path, TABLE_FORM, _HEADER_BYTES))
+    beginning = content_of(path, TABLE_FORM, _HEADER_BYTES)
+    text = beginning.decode("utf-8-sig", "replace")
     return _csv_header(path.name, csv.reader(_lines(text), strict=True))
 
 
@@ -149,26 +147,6 @@ def _unusable(file: str, problem: str) -> InputError:
     )
 
 
-# CSV
-
-
-def _decoded(content: bytes) -> tuple[str, bool]:
-    """Decode a file; also tell whether its encoding was guessed."""
-    with suppress(UnicodeDecodeError):
-        return content.decode("utf-8-sig"), False
-    return content.decode("utf-8-sig", "windows-1252"), True
-
-
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """Read bytes that are not UTF-8 as Windows-1252, and go on behind them."""
-    assert isinstance(error, UnicodeDecodeError)
-    undecoded = error.object[error.start : error.end]
-    return undecoded.decode("cp1252", "replace"), error.end
-
-
-codecs.register_error("windows-1252", _as_windows)
-
-
 def _lines(text: str) -> list[str]:
     """Cut a text into lines with their ends, which may be of any system."""
     # Some systems fill a text up with NUL, which says nothing.
@@ -189,7 +167,12 @@ def _csv_header(file: str, rows: Iterator[list[str]]) -> list[str]:
 def _read_csv(file: str, content: bytes) -> Records:
     """Read the good and the broken records."""
     csv.field_size_limit(_CELL_LIMIT)
-    text, is_guessed = _decoded(content)
+    is_guessed = False
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+        is_guessed = True
     lines = _lines(text)
     reader = csv.reader(lines, strict=True)
     header = _csv_header(file, reader)
@@ -197,23 +180,20 @@ def _read_csv(file: str, content: bytes) -> Records:
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
-    for number, (record, values) in enumerate(records, 1):
+    for number, (raw, values) in enumerate(records, 1):
         if len(values) == len(header):
             rows[number] = values
-            continue
-        raw = "".join(record)[:_CHARACTERS_KEPT].rstrip()
-        problem = "a quote that is not closed, or text behind a closing quote"
-        broken[number] = (UNCLOSED, problem, raw)
-        if values:
+        elif values:
             broken[number] = (WIDTH, f"{len(values)} values", raw)
+        else:
+            problem = "a quote that is not closed, or text behind a closing quote"
+            broken[number] = (UNCLOSED, problem, raw)
     table = pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
     return Records(header, table, broken_records(broken), is_guessed)
 
 
-def _cut_records(
-    lines: Sequence[str], width: int
-) -> Iterator[tuple[Sequence[str], list[str]]]:
-    """Give the lines of each record, and its values; none: it cannot be parsed.
+def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
+    """Give the raw beginning of each record, and its values; none: it cannot be parsed.
 
     A quote that a stray one closes some rows later swallows these rows. A text may hold
     one line that reads as a row; of several, and of one that closes the quote, each is
@@ -223,36 +203,26 @@ def _cut_records(
         lines: behind the header.
         width: how many columns there are.
     """
-    row = re.compile(_ROW % (width - 2))
+    is_row = re.compile(_ROW % (width - 2)).match
+    rows = [number for number, line in enumerate(lines) if is_row(line)]
+    rows += [len(lines), len(lines)]
     start = 0
-    rows_inside: list[int] = []
-
-    def lines_of_record() -> Iterator[str]:
-        yield lines[start]
-        for number in range(start + 1, len(lines)):
-            if row.match(lines[number]):
-                rows_inside.append(number)
-            if len(rows_inside) > 1:
-                return
-            yield lines[number]
-
     while start < len(lines):
-        rows_inside.clear()
-        reader = csv.reader(lines_of_record(), strict=True)
+        position = bisect_right(rows, start, hi=len(rows) - 2)
+        next_row, row_behind_it = rows[position : position + 2]
+        numbers = range(start, max(row_behind_it, start + 1))
+        reader = csv.reader(map(lines.__getitem__, numbers), strict=True)
         values: list[str] | None = None
         with suppress(csv.Error):
             values = next(reader)
         end = start + reader.line_num
-        if rows_inside and (values is None or rows_inside[-1] == end - 1):
-            end = rows_inside[0]
+        if next_row < end and (values is None or next_row == end - 1):
+            end = next_row
             values = None
         # An empty line is no record.
         if values != []:
-            yield lines[start:end], values or []
+            yield "".join(lines[start:end])[:_CHARACTERS_KEPT].rstrip(), values or []
         start = end
-
-
-# Parquet
 
 
 def _read_parquet(
@@ -263,45 +233,40 @@ def _read_parquet(
     Raises:
         InputError: it is damaged or too large, or a needed column is nested.
     """
-    buffer = pa.py_buffer(content)
     # Arrow raises anything, depending on what a stranger's bytes make it believe.
     try:
-        metadata = pq.read_metadata(pa.BufferReader(buffer))
-        header: list[str] = metadata.schema.to_arrow_schema().names
+        header: list[str] = pq.read_schema(pa.BufferReader(content)).names
         names = _column_names(file, header)
-        folded_by_name = {
-            name: folded
-            for name, folded in zip(header, names, strict=True)
-            if column_names is None or folded in column_names
-        }
-        needed = list(folded_by_name)
-        require_size(file, _least_size(metadata, needed))
-        # Each text is made once, however often it stands in a column.
-        parquet = pq.ParquetFile(pa.BufferReader(buffer), read_dictionary=needed)
+        needed = [
+            written
+            for written, name in zip(header, names, strict=True)
+            if column_names is None or name in column_names
+        ]
+        # A text is decoded once, however many rows of a small file have it.
+        parquet = pq.ParquetFile(pa.BufferReader(content), read_dictionary=needed)
+        require_size(file, _unpacked_size(parquet.metadata, needed))
         columns = {}
         characters = 0
-        for name, folded in folded_by_name.items():
-            column = parquet.read([name], use_threads=False).column(0)
-            texts = _texts_of(column)
-            # A text that stands once in a file may be the value of every row.
-            characters += sum(map(len, texts))
+        for name in needed:
+            column = _texts_of(parquet.read([name], use_threads=False).column(0))
+            characters += column.str.len().sum()
             require_size(file, characters)
-            columns[folded] = texts
+            columns[name] = column
     except InputError:
         raise
     except Exception as error:
         expected = "a Parquet file with one text or number a row in each column"
         problem = "damaged data, or lists in a column"
         raise damaged(file, problem, error, expected) from None
-    numbers = range(1, metadata.num_rows + 1)
-    table = pd.DataFrame(columns, numbers, dtype=object)
-    table = table.reindex(columns=names, fill_value="")
+    table = pd.DataFrame(columns, range(parquet.metadata.num_rows), dtype=object)
+    table = table.reindex(columns=header, fill_value="").set_axis(names, axis=1)
+    table.index += 1
     return Records(header, table, broken_records({}))
 
 
-def _least_size(metadata: pq.FileMetaData, names: Collection[str]) -> int:
-    """Sum up what columns take at least in memory, by the footer of their file."""
-    size: int = len(names) * metadata.num_rows * _BYTES_OF_A_VALUE
+def _unpacked_size(metadata: pq.FileMetaData, names: Collection[str]) -> int:
+    """Sum up the bytes of columns when they are unpacked, by the footer of the file."""
+    size = 0
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             if chunk.path_in_schema.split(".")[0] in names:
@@ -309,13 +274,8 @@ def _least_size(metadata: pq.FileMetaData, names: Collection[str]) -> int:
     return size
 
 
-def _texts_of(column: pa.ChunkedArray) -> list[str]:
-    texts_of_rows: list[str] = []
-    for chunk in column.chunks:
-        if not isinstance(chunk, pa.DictionaryArray):
-            chunk = chunk.dictionary_encode()
-        # Of dates, one that no calendar has says so in words.
-        texts = [*chunk.dictionary.cast(pa.string()).to_pylist(), ""]
-        numbers = chunk.indices.fill_null(len(texts) - 1)
-        texts_of_rows += map(texts.__getitem__, numbers.to_pylist())
-    return texts_of_rows
+def _texts_of(column: pa.ChunkedArray) -> pd.Series:
+    form: pa.DataType = pa.string()
+    if pa.types.is_dictionary(column.type):
+        form = pa.dictionary(pa.int32(), form)
+    return column.cast(form).to_pandas().astype(object).fillna("")

@@ -87,12 +87,13 @@ def test_a_decompression_bomb_is_refused_with_the_limit(
         studies(tmp_path, name, content)
 
 
-def test_two_files_of_one_name_in_a_package_are_refused(tmp_path: Path) -> None:
-    """By that name the last one would be read twice."""
-    content = zipped({"1.txt": REPORT, "2.txt": REPORT})
+def test_two_files_of_one_name_in_a_package_are_read_once_each(tmp_path: Path) -> None:
+    content = zipped({"1.txt": REPORT, "2.txt": b"Edema."})
     (tmp_path / "a.zip").write_bytes(content.replace(b"2.txt", b"1.txt"))
-    with pytest.raises(InputError, match=r"1 files whose name.*Pack the files"):
-        find_delivery(tmp_path)
+    received = receive(find_delivery(tmp_path))
+    assert received.report_texts["report"].tolist() == [REPORT.decode()]
+    assert received.rejected["reason"].tolist() == ["report-repeated"]
+    assert "Edema." in received.rejected["content"][0]
 
 
 def test_names_in_a_package_are_names_and_no_places(tmp_path: Path) -> None:

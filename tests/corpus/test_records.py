@@ -190,10 +190,10 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
 
 def test_text_in_another_encoding_is_read_and_told(tmp_path: Path) -> None:
     content = (HEADER + line(1)).encode() + line(2, "caf\u00e9").encode("cp1252")
-    content += line(3, "caf\u00e9").encode() + b"4,p1,s1,a\x00b\n"
+    content += b"3,p1,s1,a\x00b\n"
     (tmp_path / "f.csv").write_bytes(content)
     table = read_records(tmp_path / "f.csv")
-    assert table.values["text"].tolist() == ["good", "caf\u00e9", "caf\u00e9", "ab"]
+    assert table.values["text"].tolist() == ["good", "caf\u00e9", "ab"]
     assert table.is_guessed
 
 

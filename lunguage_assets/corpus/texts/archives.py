@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.errors import InputError, damaged
@@ -71,13 +71,13 @@ def is_archive(path: Path) -> bool:
 
 
 def names_in(path: Path) -> list[str]:
-    """Name the files of a folder or an archive, or the one that a file is, in order.
+    """Name the files of an archive, or the one that a file is.
 
     Raises:
-        InputError: an archive cannot be opened, or has two files of one name.
+        InputError: an archive cannot be opened.
     """
     if not is_archive(path):
-        return _names(path)
+        return [path.name]
     status = path.stat()
     return _names_in_archive(path, status.st_mtime_ns, status.st_size)
 
@@ -85,20 +85,12 @@ def names_in(path: Path) -> list[str]:
 @lru_cache(maxsize=16)
 def _names_in_archive(path: Path, *version: int) -> list[str]:
     """List the files of an archive, once for each version of it."""
-    return _names(path)
+    return [name for name, _ in _members(path)]
 
 
-def _names(path: Path) -> list[str]:
-    names = sorted(name for name, _ in _members(path))
-    repeated = len(names) - len(set(names))
-    if repeated:
-        raise InputError(
-            path.name,
-            f"{repeated} files whose name another file has",
-            "every name once in a package",
-            "Pack the files into a new package, each under its own name.",
-        )
-    return names
+def holds(path: Path, form: re.Pattern[str]) -> bool:
+    """Tell whether there are files of a form in a folder or an archive."""
+    return any(form.search(name) for name, _ in _members(path))
 
 
 def only_member(path: Path, form: re.Pattern[str]) -> str:
@@ -106,10 +98,7 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
 
     A file that is no archive is its own only one.
     """
-    names = [path.name]
-    if is_archive(path):
-        names = names_in(path)
-    of_form = list(filter(form.search, names))
+    of_form = list(filter(form.search, names_in(path)))
     return of_form[0] if len(of_form) == 1 else ""
 
 
@@ -125,59 +114,62 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
         InputError: it cannot be unpacked, unpacks to too much, or has not one such
             file.
     """
-    only_name = path.name
-    if is_archive(path):
-        only_name = only_member(path, form)
+    if not is_archive(path):
+        form = re.compile("")
     # A plain file may be larger than what is unpacked.
     limit = max(MOST_UNPACKED, path.stat().st_size)
-    for name, opened in _members(path):
-        if name == only_name:
-            try:
-                content = _read(opened(), name, most or limit + 1)
-            except _DAMAGES as error:
-                problem = "a file that cannot be unpacked"
-                raise damaged(path.name, problem, error, "a whole file") from None
-            if len(content) > limit:
-                require_size(path.name, len(content))
-            return content
-    problem = "no such file, or several"
-    remedy = "Deliver the file itself, or a package with it alone."
-    raise InputError(path.name, problem, "one file of the delivery", remedy)
+    contents = contents_in(path, form, most or limit + 1)
+    if len(contents) != 1:
+        problem = "no such file, or several"
+        remedy = "Deliver the file itself, or a package with it alone."
+        raise InputError(path.name, problem, "one file of the delivery", remedy)
+    ((_, content),) = contents
+    if content is None:
+        problem = "a file that cannot be unpacked"
+        raise InputError(path.name, problem, "a whole file", "Deliver it again.")
+    if len(content) > limit:
+        require_size(path.name, len(content))
+    return content
 
 
-def contents_in(path: Path, form: re.Pattern[str]) -> list[tuple[str, bytes | None]]:
+def contents_in(
+    path: Path, form: re.Pattern[str], most: int = LARGEST + 1
+) -> list[tuple[str, bytes | None]]:
     """Read the files of a form in a folder or an archive, or the one that a file is.
 
     Args:
         path: where they are.
         form: of their names.
+        most: bytes that are read of each.
 
     Returns:
-        The name and the unpacked content of each, by name, a little more than `LARGEST`
-        at most; None for a damaged one.
+        The name and the unpacked content of each, by name; None for a damaged one.
 
     Raises:
         InputError: an archive cannot be opened, or unpacks to too much.
     """
-    contents: dict[str, bytes | None] = {}
+    contents: list[tuple[str, bytes | None]] = []
     unpacked = 0
     for name, opened in _members(path):
-        if form.search(name):
-            contents[name] = None
-            with suppress(*_DAMAGES):
-                content = _read(opened(), name, LARGEST + 1)
-                contents[name] = content
-                unpacked += len(content)
-            if is_archive(path):
-                require_size(path.name, unpacked)
-    return sorted(contents.items())
+        if not form.search(name):
+            continue
+        content = None
+        with suppress(*_DAMAGES), opened() as stream:
+            if name.lower().endswith(".gz"):
+                stream = gzip.GzipFile(fileobj=stream)
+            content = stream.read(most)
+            unpacked += len(content)
+        contents.append((name, content))
+        if is_archive(path):
+            require_size(path.name, unpacked)
+    return sorted(contents, key=lambda member: member[0])
 
 
-def _members(path: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+def _members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """List files that may be reports, each with what opens it.
 
     Raises:
-        InputError: an archive is damaged, or unpacks to too much.
+        InputError: an archive is damaged.
     """
     try:
         for name, opened in _all_members(path):
@@ -199,28 +191,17 @@ def _all_members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     elif path.name.lower().endswith(".zip"):
         with zipfile.ZipFile(path) as package:
             for item in package.infolist():
-                if not item.filename.endswith("/"):
+                if not item.is_dir():
                     yield item.filename, partial(package.open, item)
     else:
-        unpacked = 0
         with tarfile.open(path, "r|gz") as archive:
             for member in archive:
-                unpacked += member.size
-                require_size(path.name, unpacked)
                 if member.isreg():
                     yield member.name, partial(archive.extractfile, member)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> Any:
     # Whoever opened a FIFO would wait for somebody who writes.
     if not path.is_file():
         raise FileNotFoundError(path)
     return path.open("rb")
-
-
-def _read(stream: IO[bytes], name: str, most: int) -> bytes:
-    """Read a file; one byte more than is allowed shows that it is too large."""
-    with stream:
-        if name.lower().endswith(".gz"):
-            return gzip.GzipFile(fileobj=stream).read(most)
-        return stream.read(most)

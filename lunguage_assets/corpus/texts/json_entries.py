@@ -26,7 +26,7 @@ KEY = "key of the entry"
 _JSON_FORM = re.compile(r"\.(?:json|jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
 _LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
 _BYTES_LOOKED_AT = 1 << 20
-_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
@@ -38,8 +38,8 @@ def holds_json(path: Path) -> bool:
 def json_fields(path: Path) -> list[str]:
     """List every key, at whatever depth, at the beginning of a file."""
     content = content_of(path, _JSON_FORM, _BYTES_LOOKED_AT)
-    strings = _KEY.findall(content.decode("utf-8-sig", "replace"))
-    return list(dict.fromkeys(string for string, colon in strings if colon))
+    keys = _KEY.findall(content.decode("utf-8-sig", "replace"))
+    return list(dict.fromkeys(keys))
 
 
 def read_entries(path: Path, names: Collection[str]) -> Records:

@@ -21,6 +21,8 @@ from lunguage_assets.packaged_data import read_as, resource
 
 PATH = "path of the file"
 """The field for the path of a file of one report, folder first."""
+CONTENT = "content of the file"
+"""The field for the bytes of a file of one report."""
 REPORTS = "reports"
 """The layout of files that a user makes."""
 NO_STUDY = "study-id-missing"
@@ -48,7 +50,7 @@ class Layout(BaseModel):
     reads: Literal["records", "texts", "xml"] = "records"
     known_by: Fields = ()
     beside: Fields = ()
-    part: str = ""
+    part: str = "(.*)"
     record_is_image: bool = False
     nothing: str = ""
     study: Fields
@@ -64,10 +66,8 @@ class Layout(BaseModel):
 
     def part_in(self, file: str) -> str:
         """Name the part of the corpus that a file has; else the file is one."""
-        part = re.search(self.part or "(.*)", file)
-        if part is None:
-            return file
-        return part.group(1).lower()
+        part = re.search(self.part, file)
+        return part.group(1).lower() if part else file
 
     @property
     def fields(self) -> list[str]:

@@ -7,7 +7,6 @@ delivery are reports (`corpus/discovery.py`).
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,16 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.records import cleaned, read_records
+from lunguage_assets.corpus.records import (
+    Records,
+    broken_records,
+    cleaned,
+    read_records,
+)
 from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
 from lunguage_assets.corpus.texts.json_entries import KEY, holds_json, read_entries
 from lunguage_assets.corpus.texts.layouts import (
+    CONTENT,
     PATH,
     Layout,
     reports_of,
@@ -56,27 +61,25 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
     Raises:
         InputError: a file cannot be used as a whole.
     """
-    layout = source.layout
-    if layout is None:
+    if source.layout is None:
         return read_packed(source.paths[0])
-    reports = []
-    for path in source.paths:
-        if layout.reads == "records":
-            reports.append(_read_records(path, layout, source.beside))
-        else:
-            reports.append(_read_files(path, layout))
-    frame = pd.concat(reports, ignore_index=True).reindex(columns=list(COLUMNS))
-    return frame.astype(object).fillna("")
+    files = [_read(path, source.layout, source.beside) for path in source.paths]
+    reports = pd.concat(files, ignore_index=True).reindex(columns=list(COLUMNS))
+    return reports.astype(object).fillna("")
 
 
-def _read_records(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
-    """Read the reports of a table or JSON file, broken records last."""
-    if holds_json(path):
+def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
+    """Read the reports of a path of a source."""
+    if layout.reads != "records":
+        records = _read_files(path, layout)
+    elif holds_json(path):
         records = read_entries(path, layout.fields)
-        fields = records.values
     else:
         records = read_records(path, layout.fields, required=layout.known_by)
-        fields = cleaned(records.values, layout.fields)
+    fields = records.values
+    is_of_records = layout.reads == "records"
+    if is_of_records:
+        fields = cleaned(fields, layout.fields)
     if beside is not None:
         study, *names = layout.beside
         table = cleaned(read_records(beside, layout.beside).values, layout.beside)
@@ -84,64 +87,57 @@ def _read_records(path: Path, layout: Layout, beside: Path | None) -> pd.DataFra
         for name in names:
             lines = fields[layout.study[0]].map(lines_of_study[name])
             fields[name] = lines.fillna("")
-    reports = reports_of(fields, layout).assign(
-        file=storable(path.name), line=fields.index
-    )
+    reports = reports_of(fields, layout)
     if layout.record_is_image:
         reports = reports_of_images(reports)
     broken = records.broken.rename(columns={"reason": "broken"})
-    broken = broken.assign(file=storable(path.name), line=broken.index)
-    both = pd.concat([reports, broken])
-    contents = [_as_bytes(text, records.is_guessed) for text in both["content"]]
-    return both.assign(content=contents)
+    reports = pd.concat([reports, broken])
+    return reports.assign(
+        file=storable(path.name) if is_of_records else reports.index,
+        line=reports.index if is_of_records else 1,
+        content=[_as_bytes(text, records.is_guessed) for text in reports["content"]],
+    )
 
 
-def _as_bytes(text: str, is_guessed: bool) -> bytes:
+def _as_bytes(content: str | bytes, is_guessed: bool) -> bytes:
     """Return the bytes of a text; half a character of JSON becomes `?`.
 
     Of a guessed encoding who decodes the text takes note.
     """
-    if is_guessed:
-        with suppress(UnicodeEncodeError):
-            return text.encode("cp1252")
-    return text.encode("utf-8", "replace")
+    if isinstance(content, bytes):
+        return content
+    return content.encode("cp1252" if is_guessed else "utf-8", "replace")
 
 
-def _read_files(path: Path, layout: Layout) -> pd.DataFrame:
-    """Read every file of one report of a folder or an archive, or the one it is."""
+def _read_files(path: Path, layout: Layout) -> Records:
+    """Read every file of one report of a folder or an archive, or the one it is.
+
+    Records are by the name of the file instead of their number.
+    """
     is_xml = layout.reads == "xml"
     form = XML_FORM if is_xml else TEXT_FORM
     # Of a single file the folder may be that of its patient.
     is_single = path.is_file() and form.search(path.name)
     folder = path.parent if is_single else path
-    files = []
-    contents = []
-    fields_of_files = []
+    names = []
+    records = []
+    broken = {}
     for name, content in contents_in(path, form):
         file = storable(name)
-        fields: dict[str, str] = dict.fromkeys(layout.fields, "")
-        fields[KEY] = form.sub("", file.rpartition("/")[2])
-        fields[PATH] = f"{folder.name}/{file}"
+        record: dict[str, Any] = {}
         if is_xml:
-            citation = _fields_of_xml(content or b"")
-            if not citation:
-                content = None
-            fields |= citation
-        files.append(file)
-        contents.append(content)
-        fields_of_files.append(fields)
-    reports = reports_of(pd.DataFrame(fields_of_files), layout)
-    texts = pd.Series(contents, dtype=object)
-    is_read = texts.notna()
-    # A text file is its text.
-    if is_xml:
-        texts = reports["content"].str.encode("utf-8", "replace")
-    return reports.assign(
-        file=files,
-        line=1,
-        content=texts.where(is_read, b""),
-        broken=reports["broken"].where(is_read, "unreadable-file"),
-    )
+            record = _fields_of_xml(content or b"")
+        elif content is not None:
+            record[CONTENT] = content
+        if not record:
+            broken[file] = ("unreadable-file", "", "")
+            continue
+        record[KEY] = form.sub("", file.rpartition("/")[2])
+        record[PATH] = f"{folder.name}/{file}"
+        names.append(file)
+        records.append(record)
+    values = pd.DataFrame(records, names, layout.fields, dtype=object).fillna("")
+    return Records(layout.fields, values, broken_records(broken))
 
 
 def _fields_of_xml(content: bytes) -> dict[str, Any]:
