@@ -1,25 +1,21 @@
 """The table of findings, made of studies as a whole.
 
 Here come together what needs all rows of a study: canonical names and locations,
-masked sentences (explicit.md section 0), references between rows (implicit.md section
-1). What concerns a row alone is decided where it is read (`lunguage.py`).
+masked sentences (explicit.md section 0). What concerns a row alone is decided where it
+is read (`lunguage.py`).
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.masking import Masker
-from lunguage_assets.corpus.references import StudyReferences
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import FINDINGS
 
 _SENTENCE = ["study_id", "section", "sent_idx"]
-_REFERENCES = ("evidence", "associate")
 
 
 def findings_table(
@@ -28,8 +24,7 @@ def findings_table(
     """Make `tables.FINDINGS`, sorted by study and row.
 
     Args:
-        rows: that can be used. `evidence` and `associate` are cells whose references
-            are still to be resolved, or lists of the ids of findings.
+        rows: that can be used.
         studies: with `subject_id`, `sequence` and `view_information` by `study_id`.
         vocabulary: gives canonical names and locations.
         log: takes notes, with the file that the rows name.
@@ -46,7 +41,6 @@ def findings_table(
     is_past = (rows["section"] == "hist") | (rows["past_hx"] != "")
     rows["currency"] = is_past.map({True: "past dx", False: "current dx"})
     _mask(rows, Masker(vocabulary), log)
-    _resolve_references(rows, vocabulary)
     return FINDINGS.frame(rows[list(FINDINGS.names)].to_dict("list"))
 
 
@@ -76,23 +70,6 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     is_neighbour = sentence.transform("any") & ~needs_mask
     keys = rows[_SENTENCE].assign(text=compared.fillna(masked(is_neighbour)))
     rows["same_name_in_sentence"] = is_masked & keys.duplicated(keep=False)
-
-
-def _resolve_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> None:
-    """Resolve the cells of `evidence` and `associate`; a structurer's are lists."""
-    cells = rows[[*_REFERENCES]].map(lambda cell: isinstance(cell, str) and cell != "")
-    # Most studies of a file have none.
-    is_referring = rows["study_id"].isin(rows.loc[cells.any(axis=1), "study_id"])
-    resolved = {column: rows[column].map(list) for column in _REFERENCES}
-    for _, of_study in rows[is_referring].groupby("study_id", sort=False):
-        targets: list[Any] = list(of_study.itertuples())
-        references = StudyReferences(targets, vocabulary.finding)
-        for row in targets:
-            for column in _REFERENCES:
-                texts = references.resolved(getattr(row, column), row)
-                resolved[column][row.Index] = texts
-    for column in _REFERENCES:
-        rows[column] = resolved[column]
 
 
 def with_sequences(studies: pd.DataFrame) -> pd.DataFrame:

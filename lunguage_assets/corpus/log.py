@@ -18,6 +18,7 @@ from lunguage_assets.tables.schema import Table
 
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
+_NOTHING = pd.DataFrame()
 
 
 @cache
@@ -40,14 +41,10 @@ class IntakeLog:
     """
 
     def __init__(
-        self, rejected: pd.DataFrame | None = None, notes: pd.DataFrame | None = None
+        self, rejected: pd.DataFrame = _NOTHING, notes: pd.DataFrame = _NOTHING
     ) -> None:
-        self._rejected: list[Any] = []
-        self._notes: list[Any] = []
-        if rejected is not None:
-            self._rejected += rejected.to_dict("records")
-        if notes is not None:
-            self._notes += notes.to_dict("records")
+        self._rejected: list[Any] = rejected.to_dict("records")
+        self._notes: list[Any] = notes.to_dict("records")
 
     def reject(self, rows: pd.DataFrame) -> None:
         """Record rows that are not used.
@@ -84,27 +81,23 @@ class IntakeLog:
                 was.
         """
         cells = rows.filter(["file", "line", "study_id", "finding_id"])
-        notes = cells.assign(reason=reason, column=column, found="")
-        if found_in:
-            notes["found"] = rows[found_in]
+        found = rows[found_in] if found_in else ""
+        notes = cells.assign(reason=reason, column=column, found=found)
         self._notes += notes.to_dict("records")
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
+        words = pd.DataFrame(reasons()["rejections"]).T
         rows = _rows(REJECTED, self._rejected).sort_values(["file", "line"])
-        for word in ("expected", "remedy"):
-            rows[word] = [
-                reasons()["rejections"][code][word] for code in rows["reason"]
-            ]
+        rows[words.columns] = words.loc[rows["reason"]].to_numpy()
         return REJECTED.frame(rows.to_dict("list"))
 
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
-        return INTAKE_NOTES.frame(
-            rows.assign(number=rows.index, done=done).to_dict("list")
-        )
+        rows = rows.assign(number=rows.index, done=done)
+        return INTAKE_NOTES.frame(rows.to_dict("list"))
 
 
 def _rows(table: Table, rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:

@@ -29,12 +29,13 @@ from lunguage_assets.corpus.columns import (
 )
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import cleaned, read_records
+from lunguage_assets.corpus.references import resolved_references
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
-_NAMES_OF_NUMBERS = ("", "unnamed column 1", "unnamed:_0")
+_NAMES_OF_NUMBERS = ("unnamed column 1", "unnamed:_0")
 """Of the first column, in which the published file numbers its rows."""
 _PUBLISHED = (
     "subject_id", "study_id", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
@@ -112,8 +113,7 @@ def read_findings(
     names = (*REQUIRED, *OPTIONAL)
     records = read_records(path, (*names, *_NAMES_OF_NUMBERS), required=REQUIRED)
     # In a broken record the cells of other columns may stand where the id was.
-    broken = records.broken.assign(file=path.name, study_id="", column="")
-    log.reject(broken.assign(line=broken.index))
+    log.reject(records.broken.assign(file=path.name, line=records.broken.index))
     if records.is_guessed:
         log.note("encoding-guessed", path.name)
     values = records.values
@@ -126,20 +126,21 @@ def read_findings(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
     refused = _refused(coded)
-    found = [str(cells.at[line, name]) for line, name in refused["column"].items()]
+    found = [cells.at[place] or "nothing" for place in refused["column"].items()]
     content = records.values.loc[refused.index].set_axis(records.header, axis="columns")
     as_json = partial(json.dumps, ensure_ascii=False)
     log.reject(
         refused.assign(
             file=path.name,
             line=refused.index,
-            study_id=coded["study_id"].reindex(refused.index).fillna(""),
-            found=[cell or "nothing" for cell in found],
+            study_id=coded.loc[refused.index, "study_id"],
+            found=found,
             content=list(map(as_json, content.to_dict("records"))),
         )
     )
     used = cells.index.difference(refused.index)
     rows = _rows(cells.loc[used], coded.loc[used], vocabulary).assign(file=path.name)
+    rows = resolved_references(rows, vocabulary)
     return DeliveredFindings(rows, _studies(cells, coded, rows))
 
 

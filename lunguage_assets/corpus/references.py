@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any, NamedTuple
 
-from lunguage_assets.corpus.columns import clean
-from lunguage_assets.corpus.vocabulary import plain
+import pandas as pd
 
+from lunguage_assets.corpus.columns import clean
+from lunguage_assets.corpus.vocabulary import Vocabulary, plain
+
+REFERENCES = ("evidence", "associate")
 BARE = "~"
 """Stands before a name that is no row of the study."""
 _NUMBERED = re.compile(
-    r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII
+    r"[\s(\[]*\bidx[\s:=#._-]*(\d{1,18})(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII
 )
 """Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
-_MOST_DIGITS = 16
-_ONLY_DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
+
+
+Targets = defaultdict[tuple[str, str, int | None], list[Any]]
+"""Rows by study, name and number; None: whatever their number."""
 
 
 class WrittenReference(NamedTuple):
@@ -46,94 +51,82 @@ def parse_references(cell: str) -> list[WrittenReference]:
     pending: list[str] = []
     for part in map(clean, cell.split(",")):
         number = _NUMBERED.search(part)
-        # "edema (idx3)", where others write "edema, idx3".
-        name = part
-        if number:
-            name = part[: number.start()].rstrip(" ([")
+        name = part[: number.start()] if number else part
         if name:
             pending.append(name)
         if number:
-            # No row has a longer one, and Python refuses to read thousands of digits.
-            digits = number.group(1)[:_MOST_DIGITS]
-            references.append(WrittenReference(tuple(pending), int(digits)))
+            references.append(WrittenReference(tuple(pending), int(number.group(1))))
             pending = []
     return references + [WrittenReference((name,), None) for name in pending]
 
 
-class StudyReferences:
-    """Resolves the references inside one study.
+def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFrame:
+    """Resolve the cells of `evidence` and `associate`; what is named twice counts once.
 
     Args:
-        rows: of the study, with `finding_id`, `section`, `ent_idx`, `ent`,
-            `normed_ent` and the canonical `name`.
-        canonical: gives the canonical name of a finding.
+        rows: that can be used, of any studies.
+        vocabulary: gives canonical names.
+
+    Returns:
+        The rows. Their cells are lists of ids of findings, and of what names no row of
+        the study, behind `BARE`.
     """
+    cells = rows[[*REFERENCES]] != ""
+    # Most studies of a file have none.
+    is_referring = rows["study_id"].isin(rows.loc[cells.any(axis=1), "study_id"])
+    targets: Targets = defaultdict(list)
+    row: Any
+    for row in rows[is_referring].itertuples():
+        finding = row.normed_ent or row.ent
+        for name in {plain(row.ent), plain(finding), vocabulary.finding(finding)}:
+            targets[row.study_id, name, row.ent_idx].append(row)
+            targets[row.study_id, name, None].append(row)
+    resolved: dict[str, list[list[str]]] = {column: [] for column in REFERENCES}
+    for row in rows.itertuples():
+        for column in REFERENCES:
+            texts: list[str] = []
+            for reference in parse_references(getattr(row, column)):
+                texts += _resolved(reference, row, targets, vocabulary)
+            resolved[column].append(list(dict.fromkeys(texts)))
+    return rows.assign(**resolved)
 
-    def __init__(self, rows: Iterable[Any], canonical: Callable[[str], str]) -> None:
-        self._canonical = canonical
-        self._rows_by_name: defaultdict[str, list[Any]] = defaultdict(list)
-        for row in rows:
-            for name in {plain(row.ent), plain(row.normed_ent or row.ent), row.name}:
-                self._rows_by_name[name].append(row)
 
-    def resolved(self, cell: str, row: Any) -> list[str]:
-        """Resolve a cell of a row; what it names twice counts once.
+def _resolved(
+    reference: WrittenReference,
+    row: Any,
+    targets: Targets,
+    vocabulary: Vocabulary,
+) -> list[str]:
+    """Find the row that a reference names.
 
-        Returns:
-            Ids of findings, and what names no row of the study, behind `BARE`.
-        """
-        texts: list[str] = []
-        for reference in parse_references(cell):
-            texts += self._resolve(reference, row)
-        return list(dict.fromkeys(filter(None, texts)))
+    It has the number, or else the name alone; it is in the same section, or else in
+    another.
 
-    def _resolve(self, reference: WrittenReference, row: Any) -> list[str]:
-        """Find the rows that a reference names.
+    Of "effusion, opacity, left, idx4" the name may be the last part, the last two
+    or all: the longest that names a row. What fits no row, or several, stays as a
+    bare name without its number: a published number is one of the rows' new
+    numbers, and would point to a row.
 
-        Of "effusion, opacity, left, idx4" the name may be the last part, the last two
-        or all: the longest that names a row. What fits no row, or several, stays as a
-        bare name without its number: a published number is one of the rows' new
-        numbers, and would point to a row.
-
-        Args:
-            reference: as it was written.
-            row: that refers.
-        """
-        parts = reference.parts
-        if reference.number is None:
-            return list(map(_bare, parts))
-        for start in range(len(parts)):
-            name = ", ".join(parts[start:])
-            candidates = self._candidates(name, reference.number, row.section)
-            ids = [candidate.finding_id for candidate in candidates]
-            if ids:
-                text = _bare(name)
-                if len(ids) == 1 and ids != [row.finding_id]:
-                    text = ids[0]
-                return [*map(_bare, parts[:start]), text]
-        return list(map(_bare, parts))
-
-    def _candidates(self, name: str, number: int, section: str) -> list[Any]:
-        """List the rows that fit best.
-
-        Same section, number and name come first, then number and name in another
-        section, then the name in the study; of several the one that is worded so.
-
-        Args:
-            name: as delivered.
-            number: as delivered.
-            section: of the row that refers.
-        """
-        worded = self._rows_by_name.get(plain(name), [])
-        of_finding = self._rows_by_name.get(self._canonical(name), [])
-        named = list({row.finding_id: row for row in (*worded, *of_finding)}.values())
-        numbered = [row for row in named if row.ent_idx == number]
-        in_section = [row for row in numbered if row.section == section]
-        candidates = in_section or numbered or named
-        as_worded = [row for row in candidates if row in worded]
-        return as_worded if len(as_worded) == 1 else candidates
+    Args:
+        reference: as it was written.
+        row: that refers.
+        targets: rows of the studies.
+        vocabulary: gives canonical names.
+    """
+    parts = list(map(_bare, reference.parts))
+    for start in range(len(parts) if reference.number is not None else 0):
+        name = ", ".join(reference.parts[start:])
+        forms = (plain(name), vocabulary.finding(name))
+        named: list[Any] = []
+        for number, form in product((reference.number, None), forms):
+            named = named or targets.get((row.study_id, form, number), [])
+        if named:
+            in_section = [target for target in named if target.section == row.section]
+            ids = {target.finding_id for target in in_section or named}
+            is_one = len(ids) == 1 and row.finding_id not in ids
+            return [*parts[:start], ids.pop() if is_one else _bare(name)]
+    return parts
 
 
 def _bare(name: str) -> str:
-    """Mark a name that is no row; a number without a name says nothing."""
-    return "" if _ONLY_DIGITS.fullmatch(name) else BARE + name
+    return BARE + name

@@ -14,7 +14,7 @@ import pandas as pd
 from lunguage_assets.corpus.columns import mapped, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import cleaned, read_records
-from lunguage_assets.corpus.views import coded_views, named_views, written
+from lunguage_assets.corpus.views import named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
 
@@ -75,29 +75,22 @@ def read_metadata(
     images["study_id"] = mapped(images["study_id"], study_id)
     _note_unused(images["study_id"].isna(), path, log)
     images = images[images["study_id"].isin(study_ids)]
-    # Images repeat a handful of words.
-    coded = mapped(
-        images[_POSITION] + "\n" + images[_ORIENTATION],
-        lambda words: written(coded_views(*words.split("\n"))[0]),
-    )
-    named = mapped(
-        images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]],
-        lambda words: written(named_views(words)),
-    )
+    codes = images[_POSITION] + " ; " + images[_ORIENTATION]
+    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
     # What a code says is surer than a name of the procedure.
-    named = named.where(images[_POSITION] == "", "")
+    is_coded = images[_POSITION] != ""
     # A number may have lost its zeros in front.
     date = images["studydate"].str.split(".").str[0].str.zfill(8)
     time = images["studytime"].str.split(".").str[0].str.zfill(6)
     by_study = images.assign(
-        views=coded + ", " + named,
-        is_coded=coded != "",
+        words=codes.where(is_coded, codes + " ; " + procedures),
+        is_coded=is_coded,
         # Undated images and those without a patient say nothing of their study.
-        taken_at=(date + time).where(images["studydate"] != ""),
+        taken_at=(date + "T" + time).where(images["studydate"] != ""),
         patient=images["subject_id"].where(images["subject_id"] != ""),
     ).groupby("study_id")
     views = mapped(
-        by_study["views"].agg(", ".join), lambda words: written(words.split(", "))
+        by_study["words"].agg(" ; ".join), lambda words: written(named_views(words))
     )
     source = by_study["is_coded"].any().map({True: "metadata", False: "procedure text"})
     studies = {

@@ -1,6 +1,6 @@
 """Projections and postures of a study (implicit.md section 1, "Views").
 
-They are read from its images' metadata, or from words for the examination.
+They are read from codes of its images, or from words for the examination.
 """
 
 from __future__ import annotations
@@ -11,31 +11,19 @@ from collections.abc import Iterable
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import VIEWS
 
-_POSITION_CODES = {
-    "ap": "ap",
-    "pa": "pa",
-    "lateral": "lateral",
-    "lat": "lateral",
-    "ll": "lateral",
-    "rl": "lateral",
-    # Left and right lateral decubitus, as in "AP LLD": the patient lies on a side.
-    "lld": "recumbent",
-    "rld": "recumbent",
-    # A tilt of the beam, and a beam across the table: no other projection.
-    "axial": "",
-    "xtable": "",
-}
 # Possessive (`++`): of a long row of blanks or dots the two parts would try every
 # division.
 _DECUBITUS = re.compile(
     r"\b(?:(?:l|r|left|right|bilat|bilateral)\W++)?(?:lat|lateral)?\W*+decub(?:itus)?\b"
+    r"|\b[lr]ld\b"
 )
+"""Also as a code: "AP LLD" is of a patient who lies on the left side."""
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
 """Half upright is neither upright nor lying: such words say nothing."""
 _PROJECTION_WORDS = {
     "ap": re.compile(r"\bap\b|\bantero\W?posterior\b"),
     "pa": re.compile(r"\bpa\b|\bpostero\W?anterior\b"),
-    "lateral": re.compile(r"\b(?:lat|lateral|laterals)\b"),
+    "lateral": re.compile(r"\b(?:lat|lateral|laterals|ll|rl)\b"),
 }
 _POSTURE_WORDS = {
     "erect": re.compile(r"\b(?:erect|upright|standing)\b"),
@@ -52,32 +40,15 @@ _NO_PROJECTION = re.compile(
 """Words that name anatomy: "AP window", "right lateral ribs"."""
 
 
-def coded_views(view_position: str, orientation: str) -> tuple[set[str], list[str]]:
-    """Read the views of images from their metadata.
-
-    Args:
-        view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
-        orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or
-            Recumbent.
-
-    Returns:
-        The views, and the codes of positions without a known view.
-    """
-    codes = re.findall(r"[^\W_]+", view_position.lower())
-    unknown = [code for code in codes if code not in _POSITION_CODES]
-    projections = {_POSITION_CODES.get(code, "") for code in codes} - {""}
-    return _postures(orientation.lower()) | projections, unknown
-
-
-def named_views(procedure: str) -> set[str]:
-    """Read the views in the name of a procedure, such as CHEST (PORTABLE AP)."""
-    text = procedure.lower()
+def named_views(words: str) -> set[str]:
+    """Read the views that words or codes name, such as CHEST (PORTABLE AP), or LL."""
+    text = words.lower()
     # A lateral decubitus is a posture: its "lateral" is no projection.
     without_decubitus = _DECUBITUS.sub(" ", text)
     projections = {
         view
-        for view, words in _PROJECTION_WORDS.items()
-        if words.search(without_decubitus)
+        for view, pattern in _PROJECTION_WORDS.items()
+        if pattern.search(without_decubitus)
     }
     return _postures(text) | projections
 

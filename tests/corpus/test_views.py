@@ -6,7 +6,6 @@ import pytest
 from delivered_rows import Deliver, row
 
 from lunguage_assets.corpus.views import (
-    coded_views,
     named_views,
     parse_default_view,
     written,
@@ -26,7 +25,7 @@ POSITIONS = {
 
 
 def test_the_view_position_gives_the_projection() -> None:
-    views = {position: written(coded_views(position, "")[0]) for position in POSITIONS}
+    views = {position: written(named_views(position)) for position in POSITIONS}
     assert views == POSITIONS
 
 

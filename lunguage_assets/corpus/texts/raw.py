@@ -130,33 +130,27 @@ def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
     if len(content) > LARGEST:
         return DecodedReport("", refusal="report-too-large: report")
-    notes = []
     # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
     # always does, so it comes last.
     encoding = "utf-8-sig"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
-        notes.append("encoding-converted")
+    notes: tuple[str, ...] = ()
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         text = content.decode("cp1252", "replace")
-        notes = ["encoding-guessed"]
+        notes = ("encoding-guessed",)
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
-    if controls:
-        notes.append("control-characters")
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
     is_binary = controls - text.count("\0") > _NO_TEXT * len(text)
     if is_binary or content.startswith(_OTHER_FORMATS):
         return DecodedReport("", refusal=NOT_TEXT)
-    words = _without_markup(readable)
-    if words != readable:
-        notes.append("markup-removed")
-    refusal = ""
+    words = _without_markup(readable).strip()
     if not any(map(str.isalnum, words)):
-        refusal = "report-empty: report"
-    return DecodedReport(words.strip(), tuple(notes), refusal)
+        return DecodedReport(words, notes, "report-empty: report")
+    return DecodedReport(words, notes)
 
 
 def _without_markup(text: str) -> str:

@@ -9,7 +9,6 @@ merely noticed is in `intake_notes`. No record raises.
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,7 +28,7 @@ from lunguage_assets.corpus.texts.raw import (
     patient_of,
     study_of,
 )
-from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
+from lunguage_assets.corpus.views import named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
@@ -37,12 +36,6 @@ OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
 """Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
-_DATE = re.compile(
-    r"(\d{4})[-./]?(\d\d)[-./]?(\d\d)"
-    r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?"
-    r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
-    re.ASCII,
-)
 _IGNORED = {
     "views": ("view_information", "view-ignored"),
     "taken_at": ("taken_at", "study-date-ignored"),
@@ -147,8 +140,7 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=first_said(reports["view_information"], views["codes"]),
         view_source=first_said(reports["view_source"], views["source"]),
     )
-    for reason, reports_noted in reports.explode("notes").groupby("notes"):
-        log.note_rows(str(reason), reports_noted, "report")
+    log.note_rows("encoding-guessed", reports[reports["notes"].str.len() > 0], "report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
         log.note_rows(reason, reports[is_ignored], column, column)
@@ -197,38 +189,25 @@ def without_other_languages(received: Received, note: str) -> Received:
 def views_of(views: str, procedure: str) -> ReportViews:
     """Read the views of a study.
 
-    Codes of projections count as metadata; without a code that is known, words for them
-    may help.
-
     Args:
-        views: as delivered.
+        views: as delivered, in words or codes of projections.
         procedure: name of the examination as delivered.
     """
-    delivered = views.lower()
-    coded, unknown = coded_views(delivered, "")
-    if coded and not unknown:
-        return ReportViews(written(coded), "metadata")
-    in_words = coded | named_views(delivered)
+    named = named_views(views)
     in_procedure = study_views(procedure)
     # "Frontal" leaves open what "PA" of the procedure says.
-    if in_procedure and not in_words - {"lateral"}:
-        return ReportViews(written(in_words | in_procedure), "procedure text")
-    if in_words:
-        return ReportViews(written(in_words | study_views(delivered)), "metadata")
-    return ReportViews("", "unknown")
+    is_open = not named or (named == {"lateral"} and "frontal" in views.lower())
+    if in_procedure and is_open:
+        return ReportViews(written(named | in_procedure), "procedure text")
+    codes = written(named | study_views(views))
+    return ReportViews(codes, "metadata" if codes else "unknown")
 
 
 def _taken_at(delivered: str) -> str:
     """Write date and time as 14 digits; empty without one that can be read."""
-    date = _DATE.fullmatch(delivered)
-    if date is None:
-        return ""
     # A time that is not said is midnight.
-    digits = "".join(number or "00" for number in date.groups())
-    # Days that no calendar has are found by the calendar.
     with suppress(ValueError):
-        datetime.strptime(digits, "%Y%m%d%H%M%S")
-        return digits
+        return f"{datetime.fromisoformat(delivered):%Y%m%d%H%M%S}"
     return ""
 
 
