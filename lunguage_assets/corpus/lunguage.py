@@ -126,7 +126,8 @@ def read_findings(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
     refused = _refused(coded)
-    found = [cells.at[place] or "nothing" for place in refused["column"].items()]
+    places: Any = refused["column"].items()
+    found = [str(cells.at[place]) or "nothing" for place in places]
     content = records.values.loc[refused.index].set_axis(records.header, axis="columns")
     as_json = partial(json.dumps, ensure_ascii=False)
     log.reject(

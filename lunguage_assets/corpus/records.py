@@ -8,14 +8,15 @@ Not here: which columns a file has and what a cell says (`columns.py`).
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -27,7 +28,7 @@ from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz)?|parquet)$", re.IGNORECASE)
 _CELL_LIMIT = 16 << 20
-_HEADER_BYTES = 4 << 20
+_HEADER_BYTES = 1 << 16
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
 _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
@@ -59,10 +60,29 @@ class Records(NamedTuple):
     is_guessed: bool = False
 
 
-def broken_records(causes: Mapping[int, tuple[str, str, str]]) -> pd.DataFrame:
-    """Make `Records.broken` of reason, what was found, and content by number."""
-    names = ["reason", "found", "content"]
-    return pd.DataFrame(list(causes.values()), list(causes), names, dtype=object)
+def records_of(
+    header: list[str],
+    names: list[str],
+    rows: dict[Any, Any],
+    broken: dict[Any, Any],
+    is_guessed: bool = False,
+) -> Records:
+    """Make `Records`.
+
+    Args:
+        header: the column names as written.
+        names: the same as they are known by.
+        rows: values of the good records by number.
+        broken: reason, what was found, and content of the others.
+        is_guessed: the file is not UTF-8.
+    """
+    causes = ["reason", "found", "content"]
+    return Records(
+        header,
+        pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=object),
+        pd.DataFrame.from_dict(broken, orient="index", columns=causes, dtype=object),
+        is_guessed,
+    )
 
 
 def cleaned(values: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -99,11 +119,7 @@ def read_records(
         InputError: the file is empty, repeats or lacks a column, or is too large; the
             message shows no cell.
     """
-    content = content_of(path, TABLE_FORM)
-    if _is_parquet(path):
-        records = _read_parquet(path.name, content, column_names)
-    else:
-        records = _read_csv(path.name, content)
+    records = _read(path, column_names)
     require_columns(path.name, records.header, required, tuple(column_names or ()))
     if records.values.empty and records.broken.empty and not may_be_empty:
         raise _unusable(path.name, "a header line and no data row")
@@ -112,15 +128,15 @@ def read_records(
 
 def read_header(path: Path) -> list[str]:
     """Read the column names of a CSV or Parquet file."""
-    if _is_parquet(path):
-        return _read_parquet(path.name, content_of(path, TABLE_FORM), ()).header
-    beginning = content_of(path, TABLE_FORM, _HEADER_BYTES)
-    text = beginning.decode("utf-8-sig", "replace")
-    return _csv_header(path.name, csv.reader(_lines(text), strict=True))
+    return _read(path, (), _HEADER_BYTES).header
 
 
-def _is_parquet(path: Path) -> bool:
-    return only_member(path, TABLE_FORM).lower().endswith(".parquet")
+def _read(
+    path: Path, column_names: Collection[str] | None, most: int | None = None
+) -> Records:
+    if only_member(path, TABLE_FORM).lower().endswith(".parquet"):
+        return _read_parquet(path.name, content_of(path, TABLE_FORM), column_names)
+    return _read_csv(path.name, content_of(path, TABLE_FORM, most))
 
 
 def _column_names(file: str, header: Sequence[str]) -> list[str]:
@@ -147,12 +163,6 @@ def _unusable(file: str, problem: str) -> InputError:
     )
 
 
-def _lines(text: str) -> list[str]:
-    """Cut a text into lines with their ends, which may be of any system."""
-    # Some systems fill a text up with NUL, which says nothing.
-    return list(io.StringIO(text.replace("\0", ""), newline=""))
-
-
 def _csv_header(file: str, rows: Iterator[list[str]]) -> list[str]:
     """Read the column names in the first line with a value."""
     try:
@@ -167,13 +177,15 @@ def _csv_header(file: str, rows: Iterator[list[str]]) -> list[str]:
 def _read_csv(file: str, content: bytes) -> Records:
     """Read the good and the broken records."""
     csv.field_size_limit(_CELL_LIMIT)
-    is_guessed = False
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode()
+        is_guessed = False
     except UnicodeDecodeError:
         text = content.decode("cp1252", "replace")
         is_guessed = True
-    lines = _lines(text)
+    # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
+    lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
     header = _csv_header(file, reader)
     names = _column_names(file, header)
@@ -188,8 +200,7 @@ def _read_csv(file: str, content: bytes) -> Records:
         else:
             problem = "a quote that is not closed, or text behind a closing quote"
             broken[number] = (UNCLOSED, problem, raw)
-    table = pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
-    return Records(header, table, broken_records(broken), is_guessed)
+    return records_of(header, names, rows, broken, is_guessed)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
@@ -261,7 +272,7 @@ def _read_parquet(
     table = pd.DataFrame(columns, range(parquet.metadata.num_rows), dtype=object)
     table = table.reindex(columns=header, fill_value="").set_axis(names, axis=1)
     table.index += 1
-    return Records(header, table, broken_records({}))
+    return records_of(header, [], {}, {})._replace(values=table)
 
 
 def _unpacked_size(metadata: pq.FileMetaData, names: Collection[str]) -> int:
@@ -278,4 +289,5 @@ def _texts_of(column: pa.ChunkedArray) -> pd.Series:
     form: pa.DataType = pa.string()
     if pa.types.is_dictionary(column.type):
         form = pa.dictionary(pa.int32(), form)
-    return column.cast(form).to_pandas().astype(object).fillna("")
+    texts: pd.Series = column.cast(form).to_pandas()
+    return texts.astype(object).fillna("")

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.columns import clean
-from lunguage_assets.corpus.vocabulary import Vocabulary, plain
+from lunguage_assets.corpus.vocabulary import Vocabulary
 
 REFERENCES = ("evidence", "associate")
 BARE = "~"
@@ -77,11 +76,10 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
     targets: Targets = defaultdict(list)
     row: Any
     for row in rows[is_referring].itertuples():
-        finding = row.normed_ent or row.ent
-        for name in {plain(row.ent), plain(finding), vocabulary.finding(finding)}:
+        for name in set(map(vocabulary.finding, (row.ent, row.normed_ent))):
             targets[row.study_id, name, row.ent_idx].append(row)
             targets[row.study_id, name, None].append(row)
-    resolved: dict[str, list[list[str]]] = {column: [] for column in REFERENCES}
+    resolved: dict[str, Any] = {column: [] for column in REFERENCES}
     for row in rows.itertuples():
         for column in REFERENCES:
             texts: list[str] = []
@@ -92,20 +90,15 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
 
 
 def _resolved(
-    reference: WrittenReference,
-    row: Any,
-    targets: Targets,
-    vocabulary: Vocabulary,
+    reference: WrittenReference, row: Any, targets: Targets, vocabulary: Vocabulary
 ) -> list[str]:
     """Find the row that a reference names.
 
     It has the number, or else the name alone; it is in the same section, or else in
-    another.
-
-    Of "effusion, opacity, left, idx4" the name may be the last part, the last two
-    or all: the longest that names a row. What fits no row, or several, stays as a
-    bare name without its number: a published number is one of the rows' new
-    numbers, and would point to a row.
+    another. Of "effusion, opacity, left, idx4" the name may be the last part, the last
+    two or all: the longest that names a row. What fits no row, or several, stays as a
+    bare name without its number: a published number is one of the rows' new numbers,
+    and would point to a row.
 
     Args:
         reference: as it was written.
@@ -113,20 +106,16 @@ def _resolved(
         targets: rows of the studies.
         vocabulary: gives canonical names.
     """
-    parts = list(map(_bare, reference.parts))
-    for start in range(len(parts) if reference.number is not None else 0):
+    parts = [BARE + part for part in reference.parts]
+    if reference.number is None:
+        return parts
+    for start in range(len(parts)):
         name = ", ".join(reference.parts[start:])
-        forms = (plain(name), vocabulary.finding(name))
-        named: list[Any] = []
-        for number, form in product((reference.number, None), forms):
-            named = named or targets.get((row.study_id, form, number), [])
+        key = (row.study_id, vocabulary.finding(name))
+        named = targets.get((*key, reference.number)) or targets.get((*key, None), [])
         if named:
             in_section = [target for target in named if target.section == row.section]
             ids = {target.finding_id for target in in_section or named}
             is_one = len(ids) == 1 and row.finding_id not in ids
-            return [*parts[:start], ids.pop() if is_one else _bare(name)]
+            return [*parts[:start], ids.pop() if is_one else BARE + name]
     return parts
-
-
-def _bare(name: str) -> str:
-    return BARE + name

@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -192,44 +191,37 @@ class Vocabulary:
         return _settled(plain(ent), renamed)
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
-        """Name the locations of a cell: canonical comma parts, sorted and distinct.
+        """Name the locations of a cell: canonical comma parts, sorted and distinct."""
 
-        They are named until nothing changes: a form with a comma is several.
-        """
+        def renamed(cell: str) -> str:
+            # A form with a comma is several.
+            parts = [
+                self._in_singular(self._locations.get(part, part), self._in_locations)
+                for part in _comma_parts(cell)
+            ]
+            return ", ".join(_comma_parts(", ".join(parts)))
 
-        def renamed(part: str) -> str:
-            return self._in_singular(
-                self._locations.get(part, part), self._in_locations
-            )
-
-        def all_renamed(parts: tuple[str, ...]) -> tuple[str, ...]:
-            return _comma_parts(_settled(part, renamed) for part in parts)
-
-        return _settled(_comma_parts([location]), all_renamed)
+        return _comma_parts(_settled(plain(location), renamed))
 
     def _in_singular(self, text: str, spellings: _Spellings) -> str:
         return plain(self._singulars.of_text(spellings.replaced(text)))
 
 
-_Term = TypeVar("_Term", str, tuple[str, ...])
-
-
-def _settled(term: _Term, renamed: Callable[[_Term], _Term]) -> _Term:
+def _settled(term: str, renamed: Callable[[str], str]) -> str:
     """Rename a term until nothing changes.
 
     Of a circle ("a" is "b", "b" is "a") the first in alphabetical order stands for all.
     """
-    seen: list[_Term] = []
+    seen: list[str] = []
     while term not in seen:
         seen.append(term)
         term = renamed(term)
     return min(seen[seen.index(term) :])
 
 
-def _comma_parts(cells: Iterable[str]) -> tuple[str, ...]:
-    """Cut cells at commas; plain, sorted and distinct."""
-    parts = set(map(plain, ",".join(cells).split(",")))
-    return tuple(sorted(parts - {""}))
+def _comma_parts(cell: str) -> tuple[str, ...]:
+    """Cut a cell at commas; plain, sorted and distinct."""
+    return tuple(sorted(set(map(plain, cell.split(","))) - {""}))
 
 
 def _one_form_each(forms_by_spelling: Mapping[str, set[str]]) -> dict[str, str]:

@@ -9,7 +9,6 @@ checksums), are no reports. A package may hold one table or JSON file instead
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import tarfile
 import zipfile
@@ -182,9 +181,8 @@ def _members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def _all_members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     if path.is_dir():
-        for folder, _, names in os.walk(path):
-            for name in names:
-                file = Path(folder, name)
+        for file in path.rglob("*"):
+            if not file.is_dir():
                 yield file.relative_to(path).as_posix(), partial(_opened, file)
     elif not is_archive(path):
         yield path.name, partial(_opened, path)

@@ -11,13 +11,12 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from lunguage_assets.corpus.columns import clean, folded_name
-from lunguage_assets.corpus.records import Records, broken_records
+from lunguage_assets.corpus.records import Records, records_of
 from lunguage_assets.corpus.texts.archives import content_of, only_member
 from lunguage_assets.errors import InputError
 
@@ -63,8 +62,7 @@ def read_entries(path: Path, names: Collection[str]) -> Records:
             rows[line] = [_text_at(fields, name.split(".")) for name in names]
         else:
             broken[line] = ("unreadable-entry", "", str(entry))
-    values = pd.DataFrame(list(rows.values()), list(rows), list(names), dtype=object)
-    return Records([*names], values, broken_records(broken))
+    return records_of([*names], [*names], rows, broken)
 
 
 def _entries(path: Path) -> list[tuple[str, Any]]:
@@ -93,7 +91,7 @@ def _entries(path: Path) -> list[tuple[str, Any]]:
         if isinstance(group, dict):
             entries += group.items()
         elif isinstance(group, list):
-            entries += [("", entry) for entry in group]
+            entries += zip(repeat(""), group)
     return entries
 
 

@@ -9,7 +9,7 @@ the head of the YAML file explains every key.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -136,27 +136,23 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         ids = columns["study"].str.extract(layout.ids).fillna("").astype(object)
         columns["study"] = ids["study"]
         columns["patient"] = first_said(ids["patient"], columns["patient"])
-    views = _joined([nothing, *map(column, layout.views)], "\n")
+    views = nothing
+    for name in layout.views:
+        views = views + "\n" + fields[name]
     columns["views"] = mapped(views, _joined_views)
-    paragraphs = [nothing]
+    sections = nothing
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
         # Each line of a list is a sentence of its own, also without its full stop.
         if "." in path:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
-        paragraphs.append((f"{heading.upper()}: " + texts).where(texts != "", ""))
-    sections = _joined(paragraphs, "\n\n")
-    columns["content"] = first_said(sections, *map(column, layout.text))
+        paragraph = f"\n\n{heading.upper()}: " + texts
+        sections = sections + paragraph.where(texts != "", "")
+    whole_texts = map(column, layout.text)
+    columns["content"] = first_said(sections.str.lstrip(), *whole_texts)
     has_id = columns["study"] != ""
     columns["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
     return pd.DataFrame(columns, dtype=object)
-
-
-def _joined(columns: Sequence[pd.Series], separator: str) -> pd.Series:
-    """Join the texts of each row, without empty ones."""
-    rows = zip(*columns, strict=True)
-    texts = [separator.join(filter(None, texts)) for texts in rows]
-    return pd.Series(texts, columns[0].index, dtype=object)
 
 
 def _single(lines: str) -> str:

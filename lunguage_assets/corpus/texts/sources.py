@@ -15,12 +15,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.records import (
-    Records,
-    broken_records,
-    cleaned,
-    read_records,
-)
+from lunguage_assets.corpus.records import Records, cleaned, read_records
 from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
 from lunguage_assets.corpus.texts.json_entries import KEY, holds_json, read_entries
 from lunguage_assets.corpus.texts.layouts import (
@@ -121,7 +116,7 @@ def _read_files(path: Path, layout: Layout) -> Records:
     folder = path.parent if is_single else path
     names = []
     records = []
-    broken = {}
+    damaged_names = []
     for name, content in contents_in(path, form):
         file = storable(name)
         record: dict[str, Any] = {}
@@ -130,14 +125,15 @@ def _read_files(path: Path, layout: Layout) -> Records:
         elif content is not None:
             record[CONTENT] = content
         if not record:
-            broken[file] = ("unreadable-file", "", "")
+            damaged_names.append(file)
             continue
         record[KEY] = form.sub("", file.rpartition("/")[2])
         record[PATH] = f"{folder.name}/{file}"
         names.append(file)
         records.append(record)
     values = pd.DataFrame(records, names, layout.fields, dtype=object).fillna("")
-    return Records(layout.fields, values, broken_records(broken))
+    cause = {"reason": "unreadable-file", "found": "", "content": ""}
+    return Records(layout.fields, values, pd.DataFrame(cause, damaged_names))
 
 
 def _fields_of_xml(content: bytes) -> dict[str, Any]:
