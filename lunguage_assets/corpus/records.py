@@ -120,6 +120,11 @@ def read_records(
             message shows no cell.
     """
     records = _read(path, column_names)
+    names = _column_names(records.header)
+    repeated = [n for n, name in enumerate(names, 1) if names.count(name) > 1]
+    # Numbers, not names: without a header line the names are cells of a report.
+    if repeated:
+        raise _unusable(path.name, f"repeated columns (numbers {repeated})")
     require_columns(path.name, records.header, required, tuple(column_names or ()))
     if records.values.empty and records.broken.empty and not may_be_empty:
         raise _unusable(path.name, "a header line and no data row")
@@ -139,17 +144,11 @@ def _read(
     return _read_csv(path.name, content_of(path, TABLE_FORM, most))
 
 
-def _column_names(file: str, header: Sequence[str]) -> list[str]:
-    """Fold the names of a header, each of which may be there once."""
-    names = [
+def _column_names(header: Sequence[str]) -> list[str]:
+    return [
         folded_name(name) or f"unnamed column {number}"
         for number, name in enumerate(header, 1)
     ]
-    repeated = [n for n, name in enumerate(names, 1) if names.count(name) > 1]
-    # Numbers, not names: without a header line the names are cells of a report.
-    if repeated:
-        raise _unusable(file, f"repeated columns (numbers {repeated})")
-    return names
 
 
 def _unusable(file: str, problem: str) -> InputError:
@@ -188,7 +187,6 @@ def _read_csv(file: str, content: bytes) -> Records:
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
     header = _csv_header(file, reader)
-    names = _column_names(file, header)
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
@@ -200,7 +198,7 @@ def _read_csv(file: str, content: bytes) -> Records:
         else:
             problem = "a quote that is not closed, or text behind a closing quote"
             broken[number] = (UNCLOSED, problem, raw)
-    return records_of(header, names, rows, broken, is_guessed)
+    return records_of(header, _column_names(header), rows, broken, is_guessed)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
@@ -221,7 +219,7 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[s
     while start < len(lines):
         position = bisect_right(rows, start, hi=len(rows) - 2)
         next_row, row_behind_it = rows[position : position + 2]
-        numbers = range(start, max(row_behind_it, start + 1))
+        numbers = range(start, row_behind_it)
         reader = csv.reader(map(lines.__getitem__, numbers), strict=True)
         values: list[str] | None = None
         with suppress(csv.Error):
@@ -247,7 +245,7 @@ def _read_parquet(
     # Arrow raises anything, depending on what a stranger's bytes make it believe.
     try:
         header: list[str] = pq.read_schema(pa.BufferReader(content)).names
-        names = _column_names(file, header)
+        names = _column_names(header)
         needed = [
             written
             for written, name in zip(header, names, strict=True)
