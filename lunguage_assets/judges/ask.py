@@ -308,10 +308,10 @@ class Asker:
             batch.settled[key] = settled
         progress = Progress(
             self.key,
-            settled=int(settled is not None),
+            settled=settled is not None,
             calls=1,
-            invalid=int(failure is None and attempt.failure is not None),
-            failures=int(failure is not None),
+            invalid=failure is None and attempt.failure is not None,
+            failures=failure is not None,
             input_tokens=attempt.input_tokens,
             output_tokens=attempt.output_tokens,
             cost_usd=attempt.cost_usd or 0.0,

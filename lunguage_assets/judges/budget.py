@@ -36,13 +36,9 @@ class BudgetExceeded(LunguageError):
 def estimated_input_tokens(prompt: Prompt) -> int:
     """Estimate the tokens of a prompt, rather too many, so that a budget holds.
 
-    Three ASCII characters a token (English text has about four), and two tokens for any
-    other character.
+    Three characters a token; English text has about four.
     """
-    text = prompt.system + prompt.user
-    ascii_count = len(text.encode("ascii", "ignore"))
-    other_count = len(text) - ascii_count
-    return math.ceil(ascii_count / 3) + 2 * other_count + _MOST_FRAME_TOKENS
+    return len(prompt.system + prompt.user) // 3 + _MOST_FRAME_TOKENS
 
 
 def output_limit(parameters: Mapping[str, Any]) -> int | None:

@@ -105,11 +105,10 @@ class JudgesConfiguration:
     @property
     def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
-        active = {key: self.judges[key] for key in self.active_judges}
         return {
             key: config
-            for key, config in active.items()
-            if isinstance(config, LLMJudgeConfig)
+            for key in self.active_judges
+            if isinstance(config := self.judges[key], LLMJudgeConfig)
         }
 
     @property

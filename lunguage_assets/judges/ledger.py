@@ -182,35 +182,30 @@ class Ledger:
             LedgerError: no driver, no permission, or no database.
         """
         options: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
-        if "://" not in str(where):
-            path = _path(where)
-            # Who may only read a home is told what was spent.
-            if path.exists() and not os.access(path, os.W_OK):
-                read_only = f"sqlite:///file:{quote(str(path))}?immutable=1&uri=true"
-                return cls(sa.create_engine(read_only, **options), str(path))
-            _make_private(path)
-            engine = sa.create_engine(
-                sa.URL.create("sqlite", database=str(path)),
-                connect_args={"timeout": _BUSY_TIMEOUT_S},
-                **options,
-            )
-            sa.event.listen(engine, "connect", _use_write_ahead_log)
-            return cls(engine, str(path))
-        try:
-            url = sa.make_url(str(where))
-            # SQLAlchemy's own default is a driver that the extra does not bring.
-            if url.drivername == "postgresql":
-                url = url.set(drivername="postgresql+psycopg2")
-            engine = sa.create_engine(url, pool_pre_ping=True, **options)
-        except (ImportError, SQLAlchemyError):
-            url = None
-        if url is None or url.get_backend_name() != "postgresql":
-            raise LedgerError(
-                "invalid ledger location; expected a path or "
-                "postgresql://USER@HOST/DATABASE, and for the latter a driver: pip "
-                "install 'lunguage-assets[scale]'."
-            )
-        return cls(engine, f"postgresql://{url.host}/{url.database}")
+        if "://" in str(where):
+            with _cause_alone("its URL"):
+                # Of whatever scheme: no other database is tried with this one.
+                url = sa.make_url(str(where)).set(drivername="postgresql+psycopg2")
+                engine = sa.create_engine(url, pool_pre_ping=True, **options)
+            return cls(engine, f"postgresql://{url.host}/{url.database}")
+        path = _path(where)
+        # Who may only read a home is told what was spent.
+        if path.exists() and not os.access(path, os.W_OK):
+            read_only = f"sqlite:///file:{quote(str(path))}?immutable=1&uri=true"
+            return cls(sa.create_engine(read_only, **options), str(path))
+        with _cause_alone(str(path)):
+            # For its owner only, whatever the process's mask; SQLite gives its -wal and
+            # -shm files the same mode.
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.touch(mode=0o600)
+            path.chmod(0o600)
+        engine = sa.create_engine(
+            sa.URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": _BUSY_TIMEOUT_S},
+            **options,
+        )
+        sa.event.listen(engine, "connect", _use_write_ahead_log)
+        return cls(engine, str(path))
 
     @classmethod
     def find(cls, where: str | Path) -> Self | None:
@@ -271,21 +266,28 @@ class Ledger:
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
-        """Open a transaction, and turn database errors into ours.
+        """Open a transaction, and turn database errors into ours."""
+        with _cause_alone(self.location), self._engine.begin() as connection:
+            yield connection
 
-        They hold parameters, and these hold answers: only their type is told.
-        """
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            cause = type(getattr(error, "orig", None) or error).__name__
-            raise LedgerError(
-                f"ledger {self.location}: cannot be used ({cause}); expected a ledger "
-                "of this version that can be reached, has room and may be read and "
-                "written. Fix that, or name another place ($LUNGUAGE_LEDGER); what was "
-                "recorded is kept, and a new run asks only for the rest."
-            ) from None
+
+@contextmanager
+def _cause_alone(location: str) -> Iterator[None]:
+    """Turn errors of a database or its file into ours.
+
+    They hold parameters, and these hold answers: only their type is told.
+    """
+    try:
+        yield
+    except (SQLAlchemyError, OSError, ImportError) as error:
+        cause = type(getattr(error, "orig", None) or error).__name__
+        raise LedgerError(
+            f"ledger {location}: cannot be used ({cause}); expected a path, or "
+            "postgresql://USER@HOST/DATABASE with its driver (pip install "
+            "'lunguage-assets[scale]'), that can be reached, has room and may be read "
+            "and written. Fix that, or name another place ($LUNGUAGE_LEDGER); what was "
+            "recorded is kept, and a new run asks only for the rest."
+        ) from None
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
@@ -303,23 +305,6 @@ def _row(attempt: Attempt) -> dict[str, Any]:
 
 def _path(where: str | Path) -> Path:
     return Path(where).expanduser().absolute()
-
-
-def _make_private(path: Path) -> None:
-    """Make a file for its owner only, whatever the process's mask.
-
-    SQLite gives its -wal and -shm files the same mode.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        path.chmod(0o600)
-    except OSError as error:
-        raise LedgerError(
-            f"ledger {path}: cannot be opened for its owner alone "
-            f"({type(error).__name__}); expected a plain file of yours, or a folder "
-            "that you may write to. Name another place."
-        ) from None
 
 
 def _use_write_ahead_log(connection: Any, _record: Any) -> None:

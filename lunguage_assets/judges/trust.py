@@ -9,20 +9,19 @@ doubts (explicit.md section 2). Nothing is asked here: `model_judge.py` asks.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from typing import NamedTuple, cast
 
+from lunguage_assets.assertion.hedges import csv_rows
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.ask import FIRST_LOOK
 from lunguage_assets.judges.ledger import Settled
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.requests import Order
-from lunguage_assets.packaged_data import resource
 
 MOST_ONE_SIDED = 0.75
 """A judge whose share of first-shown answers lies surely above this, or surely below 1
@@ -205,11 +204,8 @@ def require_fit(judge: str, answers: Progress) -> None:
 @cache
 def trial_questions() -> tuple[ComparisonQuestion, ...]:
     """Read the thirty pairs; the surer sentence is the first."""
-    text = resource("trial_pairs.csv").read_text(encoding="utf-8")
-    return tuple(
-        ComparisonQuestion(row["surer"], row["less_sure"])
-        for row in csv.DictReader(text.splitlines())
-    )
+    rows = csv_rows("trial_pairs.csv")
+    return tuple(ComparisonQuestion(row["surer"], row["less_sure"]) for row in rows)
 
 
 class Trial(NamedTuple):

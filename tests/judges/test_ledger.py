@@ -196,7 +196,7 @@ def test_ledger_and_log_are_for_the_owner_alone(tmp_path: Path) -> None:
         os.umask(before)
     assert len(modes) >= 2
     assert set(modes.values()) == {0o600}
-    with pytest.raises(LedgerError, match="owner alone"):
+    with pytest.raises(LedgerError, match="cannot be used"):
         Ledger.open(ledger_file / "below.sqlite")
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure
 
-_STATUSES: dict[FailureKind, tuple[int, ...]] = {
-    "authentication": (401, 402, 403),
-    "timeout": (408, 504),
-    "rate_limited": (429,),
-    "server": (409, 425),
+_KIND_BY_STATUS: dict[int, FailureKind] = {
+    **dict.fromkeys((401, 402, 403), "authentication"),
+    **dict.fromkeys((408, 504), "timeout"),
+    429: "rate_limited",
+    **dict.fromkeys((409, 425), "server"),
 }
-"""Kind -> HTTP statuses; others from 500 are the server's fault, too."""
+"""Others from 500 are the server's fault, too."""
 
 _CLASS_NAMES: dict[str, FailureKind] = {
     "Timeout": "timeout",
@@ -59,7 +59,8 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
         return ProviderFailure(kind, about=address)
     texts = [word for word in words if isinstance(word, str)]
     details = list(filter(_IDENTIFIER.fullmatch, texts))
-    kind = _kind_of_status(statuses[0])
+    by_default: FailureKind = "server" if statuses[0] >= 500 else "rejected"
+    kind = _KIND_BY_STATUS.get(statuses[0], by_default)
     details.append(address)
     if kind == "authentication":
         details.append(key_source)
@@ -69,11 +70,3 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
     wait_s = float(wait[1] or wait[2]) if wait else 0.0
     about = ", ".join(dict.fromkeys(details))
     return ProviderFailure(kind, statuses[0], wait_s, about)
-
-
-def _kind_of_status(status: int) -> FailureKind:
-    """Tell the kind of a failure by its HTTP status."""
-    for kind, statuses in _STATUSES.items():
-        if status in statuses:
-            return kind
-    return "server" if status >= 500 else "rejected"

@@ -39,8 +39,7 @@ DOUBTING = ("doubted", "mimic", "reservation")
 may be missed".
 """
 _ROLES = {
-    **dict.fromkeys(("hedged", "question", *DOUBTING), "hedge"),
-    "setting": "setting",
+    **dict.fromkeys(("hedged", "question", "setting", *DOUBTING), "hedge"),
     "alternative": "joint",
     "negated": "negated",
     "ended": "ended",
@@ -109,8 +108,7 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
         span = Phrase(" ".join(texts), cue.begin, cue.end)
         hedging = Hedging(cue.cue, cue.category, span, texts, known)
         cues_by_role[_ROLES.get(cue.category, "")].append(hedging)
-    # "Maybe edema in the right setting": the setting hedges what nothing else does.
-    hedges = cues_by_role["hedge"] or cues_by_role["setting"]
+    hedges = cues_by_role["hedge"]
     joints = cues_by_role["joint"]
     negated = cues_by_role["negated"]
     is_preferred = bool(cues_by_role["preferred"])
