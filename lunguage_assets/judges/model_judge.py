@@ -20,7 +20,6 @@ from pydantic import TypeAdapter
 
 from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger import Settled
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -30,6 +29,7 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.judges.requests import Mode, Prompt, Request
 from lunguage_assets.judges.trust import (
+    AnsweredPair,
     Trial,
     answered_pairs,
     choice_of,
@@ -175,13 +175,13 @@ class ModelJudge:
         if questions:
             self._pass_trial()
         order = self._config.asked_order
-        comparisons = in_order(questions, order)
-        answers: list[Settled] = []
-        requests = self._requests(comparisons)
-        for newest in self._asker.ask_in_looks(requests, choice_of):
-            self._count(comparisons[len(answers) :], newest)
-            answers += newest
-        return [pair.choice for pair in answered_pairs(answers, order)]
+        requests = self._requests(in_order(questions, order))
+        pairs: list[AnsweredPair] = []
+        for answers in self._asker.ask_in_looks(requests, choice_of):
+            newest = answered_pairs(answers, order)
+            self._count(questions[len(pairs) :], newest)
+            pairs += newest
+        return [pair.choice for pair in pairs]
 
     def _requests(self, comparisons: Sequence[ComparisonQuestion]) -> list[Request]:
         mode = self._config.mode
@@ -206,19 +206,14 @@ class ModelJudge:
         return Trial(self.key, answered_pairs(answers, "both"))
 
     def _count(
-        self,
-        comparisons: Sequence[ComparisonQuestion],
-        answers: Sequence[Settled],
+        self, questions: Sequence[ComparisonQuestion], pairs: Sequence[AnsweredPair]
     ) -> None:
         """Count what a judge chose by position, and stop one that does not judge.
 
         Args:
-            comparisons: the first of them were answered now.
-            answers: about these.
+            questions: the first of them were answered now.
+            pairs: answers to these.
         """
-        pairs = answered_pairs(answers, self._config.asked_order)
-        # In both orders every second comparison turns the one before.
-        questions = comparisons[:: len(answers) // len(pairs)]
         # Where margins are averaged, a position that is preferred cancels out.
         # Between identical sentences any answer is right.
         telling = [
@@ -226,9 +221,9 @@ class ModelJudge:
             for pair, question in zip(pairs, questions, strict=False)
             if not pair.margins and question.sentence_1 != question.sentence_2
         ]
-        newest = counted(self.key, telling)
-        self._answers += newest
-        self._asker.report(newest)
+        counts = counted(self.key, telling)
+        self._answers += counts
+        self._asker.report(counts)
         if self._shows_position and not self._config.let_in:
             require_fit(self.key, self._answers)
 
