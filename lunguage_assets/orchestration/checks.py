@@ -33,7 +33,7 @@ from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.trust import doubt
 from lunguage_assets.orchestration.metadata import examples, markdown
-from lunguage_assets.quality.rules import broken_studies
+from lunguage_assets.quality.rules import InvalidStudy, broken_studies
 from lunguage_assets.quality.suites import examined, suite_file
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.versions import changes_since_sealing, sealed_versions
@@ -273,6 +273,7 @@ def conflict_free(
     configuration: Configuration,
     inputs: Mapping[str, pd.DataFrame],
     tables: Mapping[str, pd.DataFrame],
+    broken_rules: Sequence[InvalidStudy] | None = None,
 ) -> dg.AssetCheckResult:
     """No finding twice at one place and time, and no polarity clash.
 
@@ -283,15 +284,17 @@ def conflict_free(
         configuration: says how many processes look.
         inputs: tables that resolution read, by name.
         tables: those that it made.
+        broken_rules: what `broken_studies` finds in these tables, where it has looked.
     """
     rows = tables["lunguage_plus_plus"]
     delivered = inputs["reports"]["study_id"]
     try:
-        broken = [
-            (study.rule, study.study_id, study.finding_ids)
-            for study in broken_studies(
+        if broken_rules is None:
+            broken_rules = broken_studies(
                 "lunguage_plus_plus", tables, delivered, configuration.processes
             )
+        broken = [
+            (study.rule, study.study_id, study.finding_ids) for study in broken_rules
         ]
         broken.extend(violations_between({**inputs, **tables}))
     except InvalidTable as error:

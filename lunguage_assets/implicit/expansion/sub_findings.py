@@ -6,7 +6,7 @@ from that of the parent.
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import replace
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
@@ -30,28 +30,28 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
         edge: of the parent's pathway.
         dictionary: that it is of.
     """
-    child = copy(parent)
-    child.ent = edge.ent
-    child.name = dictionary.vocabulary.finding(edge.ent)
-    child.cat = dictionary.category(edge)
-    # As if the diagnosis were certain: its doubt comes with the probability, below.
-    child.status = edge.status
-    child.source = "expansion"
-    # No words of the report say that it is there.
-    child.sent = ""
-    child.cues = ""
-    child.parent_id = parent.finding_id
-    child.root_id = parent.root_id or parent.finding_id
-    # What a stated row implies is at depth 1: its bound has 0.8 once (section 4).
-    child.depth = 1
-    if parent.is_generated:
-        child.depth += parent.depth
-    # It has evidence of its own only when it is expanded in turn.
-    child.evidence = ()
-    child.associate = (parent.finding_id,)
-    child.merged_ids = ()
-    child.p_source = "pathway"
-    child.prob_is_bound = True
+    child = replace(
+        parent,
+        ent=edge.ent,
+        name=dictionary.vocabulary.finding(edge.ent),
+        cat=dictionary.category(edge),
+        # As if the diagnosis were certain: its doubt comes with the probability, below.
+        status=edge.status,
+        source="expansion",
+        # No words of the report say that it is there.
+        sent="",
+        cues="",
+        parent_id=parent.finding_id,
+        root_id=parent.root_id or parent.finding_id,
+        # What a stated row implies is at depth 1: its bound has 0.8 once (section 4).
+        depth=parent.depth + 1 if parent.is_generated else 1,
+        # It has evidence of its own only when it is expanded in turn.
+        evidence=(),
+        associate=(parent.finding_id,),
+        merged_ids=(),
+        p_source="pathway",
+        prob_is_bound=True,
+    )
     is_symptom = dictionary.is_symptom(edge)
     _locate(child, edge, dictionary, inherits_location(edge, parent, is_symptom))
     inherited = _inherited_attributes(edge, parent, is_symptom)

@@ -43,9 +43,11 @@ def repeated_across_sections(
 def _repeating_pairs(
     block: Sequence[Row], blacklist: Blacklist, labels: LabelList
 ) -> list[tuple[Row, Row]]:
-    wordings = {row: wording_of(row, blacklist) for row in block}
     observed = [row for row in block if row.section == "find"]
     concluded = [row for row in block if row.section == "impr"]
+    if not (observed and concluded):
+        return []
+    wordings = {row: wording_of(row, blacklist) for row in (*observed, *concluded)}
     pairs = []
     for first, second in product(observed, concluded):
         is_separated = wordings[first].separated(wordings[second])

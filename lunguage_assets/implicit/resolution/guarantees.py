@@ -7,7 +7,6 @@ Both are computed from the tables alone, apart from the code that establishes th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
@@ -268,9 +267,8 @@ def _violations_of_row(
         if opponent is not None:
             ids_of_both = (row.finding_id, opponent.finding_id)
             yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
-    others = by_id.keys() - {row.finding_id}
     for references in (row.evidence, row.associate):
-        if not _are_whole(references, others):
+        if not _are_whole(references, row, by_id):
             yield Violation(WHOLE_REFERENCES, row.study_id, ids)
 
 
@@ -299,7 +297,8 @@ def _is_surer(row: Row, parent: Row) -> bool:
     return parent.positive and (is_better_supported or is_definite_alone)
 
 
-def _are_whole(references: Sequence[str], others: AbstractSet[str]) -> bool:
-    """Whether references point to other rows that are there, each once."""
+def _are_whole(references: Sequence[str], row: Row, by_id: Mapping[str, Row]) -> bool:
+    """Whether references of a row point to other rows that are there, each once."""
     ids = {token for token in references if not token.startswith(BARE)}
-    return len(set(references)) == len(references) and ids <= others
+    is_once = len(set(references)) == len(references)
+    return is_once and row.finding_id not in ids and ids <= by_id.keys()

@@ -55,9 +55,11 @@ class StudyResolver:
         """Resolve, and number the rows: stated ones first, children after parents."""
         # "Loculated" and "no loculated" effusion first: what stays of the two meets
         # the other effusions afterwards.
-        contested = contested_kinds(grouped(self._living.values()))
-        self._resolve(contested)
         groups = grouped(self._living.values())
+        contested = contested_kinds(groups)
+        if contested:
+            self._resolve(contested)
+            groups = grouped(self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
         for row in self._living.values():

@@ -214,7 +214,9 @@ def implicit_assets(
         try:
             tables, invalid = _resolved(configuration, ranking_version, inputs)
             valid = without_studies(inputs, studies_of(invalid))
-            check = conflict_free(configuration, valid, tables)
+            # Where no study was set aside, these very tables were held to the rules.
+            broken = [] if invalid == invalid_upstream(inputs) else None
+            check = conflict_free(configuration, valid, tables, broken)
         except InvalidTable as error:
             check = not_conflict_free(str(error))
         # Dagster stores what an asset returns before it looks whether a blocking check
