@@ -94,15 +94,6 @@ class OfflineJudgeConfig(TomlTable):
     provider: OfflineProvider
     folder: str = ""
 
-    @model_validator(mode="after")
-    def _has_folder(self) -> OfflineJudgeConfig:
-        if bool(self.folder) != (self.provider == "distilled"):
-            raise ValueError(
-                "folder: expected for provider 'distilled' (lunguage distill names "
-                "it), and no other"
-            )
-        return self
-
 
 class GenerationParameters(TomlTable):
     """Parameters of a model in this process.

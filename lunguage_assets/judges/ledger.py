@@ -7,14 +7,12 @@ quote reports: no error and no log shows one.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
-from urllib.parse import quote
 
 import pandas as pd
 import sqlalchemy as sa
@@ -189,10 +187,6 @@ class Ledger:
                 engine = sa.create_engine(url, pool_pre_ping=True, **options)
             return cls(engine, f"postgresql://{url.host}/{url.database}")
         path = _path(where)
-        # Who may only read a home is told what was spent.
-        if path.exists() and not os.access(path, os.W_OK):
-            read_only = f"sqlite:///file:{quote(str(path))}?immutable=1&uri=true"
-            return cls(sa.create_engine(read_only, **options), str(path))
         with _cause_alone(str(path)):
             # For its owner only, whatever the process's mask; SQLite gives its -wal and
             # -shm files the same mode.

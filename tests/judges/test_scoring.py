@@ -76,9 +76,8 @@ judges.small = {{ provider = "distilled"{folder} }}
     [
         ({"members": '"lexicon", "small"'}, "panels.one.members names 'small'"),
         ({"extractor": "small"}, "presets.mine.extractor"),
-        ({"folder": ""}, "folder: expected for provider 'distilled'"),
     ],
-    ids=["a member of a panel", "the extractor", "without a folder"],
+    ids=["a member of a panel", "the extractor"],
 )
 def test_a_distilled_model_is_a_candidate_and_nothing_else(
     tmp_path: Path, changed_fields: dict[str, str], message: str

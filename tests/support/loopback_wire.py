@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _OPENAI = re.compile(r"(?:/v1)?/chat/completions(?:\?.*)?")
 _AZURE = re.compile(r"/openai/deployments/([^/]+)/chat/completions\?api-version=.+")
 _ANTHROPIC = re.compile(r"/v1/messages(?:\?.*)?")
-_GEMINI = re.compile(r"/(v1[a-z0-9]*)/(.*/)?models/([^/:]+):generateContent(?:\?.*)?")
+_GEMINI = re.compile(r"/(v1[a-z0-9]*)/models/([^/:]+):generateContent(?:\?.*)?")
 
 
 def read_call(path: str, data: bytes) -> dict[str, Any] | None:
@@ -64,10 +64,8 @@ def _read_gemini(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
         _joined(body.get("systemInstruction", {}).get("parts", [])),
         _joined(body["contents"][-1]["parts"]),
     )
-    wire = "vertex" if match.group(2) else "gemini"
-    return _call(
-        wire, match.group(3), prompts, body, schema, _labels(schema) if schema else ()
-    )
+    labels = _labels(schema) if schema else ()
+    return _call("gemini", match.group(2), prompts, body, schema, labels)
 
 
 def _call(
@@ -118,9 +116,7 @@ def body_of(
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
-    builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(
-        call.wire, _openai
-    )
+    builder = {"anthropic": _anthropic, "gemini": _gemini}.get(call.wire, _openai)
     body = builder(model, text, kind, tokens, reasoning)
     if call.body.get("logprobs"):
         body = _openai(model, text, kind, tokens, reasoning, logprobs=True)
@@ -234,7 +230,7 @@ def error_body(
         return json.dumps(
             {"type": "error", "error": error | {"type": "api_error"}}
         ).encode()
-    if wire in {"gemini", "vertex"}:
+    if wire == "gemini":
         info = (
             [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
             if delay

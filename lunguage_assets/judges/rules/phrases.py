@@ -83,11 +83,10 @@ class PhraseTable:
                 matched += 1
                 if matched == len(phrase):
                     return end
-            elif len(phrase) <= 2 or not self._is_adverb(word.text):
+                continue
+            is_adverb = word.text.endswith("ly") and len(phrase) > 2
+            # "Probably" begins a phrase of its own: it is a hedge, not an adverb inside
+            # one.
+            if not is_adverb or word.text in self._phrases_by_first_word:
                 break
         return 0
-
-    def _is_adverb(self, word: str) -> bool:
-        # "Probably" begins a phrase of its own: it is a hedge, not an adverb inside
-        # one.
-        return word.endswith("ly") and word not in self._phrases_by_first_word

@@ -61,7 +61,7 @@ def asking(
 
 def sent_schema(call: Call) -> Any:
     body = call.body
-    if call.wire in ("gemini", "vertex"):
+    if call.wire == "gemini":
         assert body["generationConfig"]["responseMimeType"] == "application/json"
         return body["generationConfig"]["responseJsonSchema"]
     if call.wire == "anthropic":
