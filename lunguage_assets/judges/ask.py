@@ -291,12 +291,18 @@ class Asker:
         self._budget.begin(self.key, worst_usd)
         try:
             reply = await self._provider.answer(request)
-            attempt = self._replied(attempt, reply, batch.parse, worst_usd)
+            self._has_replied = True
+            attempt = replace(
+                attempt,
+                reply=reply,
+                failure=_flaw_of(reply, batch.parse),
+                cost_usd=self._cost(reply, worst_usd),
+            )
         except ProviderFailure as no_reply:
             failure = no_reply
-            attempt = replace(attempt, failure=failure.kind)
-            if failure.kind in _MAY_BE_BILLED:
-                attempt = replace(attempt, cost_usd=worst_usd)
+            is_billed = failure.kind in _MAY_BE_BILLED
+            cost_usd = worst_usd if is_billed else 0.0
+            attempt = replace(attempt, failure=failure.kind, cost_usd=cost_usd)
             if failure.retry_after <= LONGEST_WAIT_S:
                 # Retry-After holds for all calls of a judge.
                 pause_ends = time.monotonic() + failure.retry_after
@@ -312,49 +318,18 @@ class Asker:
             calls=1,
             invalid=failure is None and attempt.failure is not None,
             failures=failure is not None,
-            input_tokens=attempt.input_tokens,
-            output_tokens=attempt.output_tokens,
+            input_tokens=attempt.reply.input_tokens,
+            output_tokens=attempt.reply.output_tokens,
             cost_usd=attempt.cost_usd or 0.0,
         )
         self.report(progress)
         return failure
 
-    def _replied(
-        self,
-        attempt: Attempt,
-        reply: Reply,
-        parse: Parse,
-        worst_usd: float | None,
-    ) -> Attempt:
-        """Complete a call by its reply.
-
-        Args:
-            attempt: the call.
-            reply: that came.
-            parse: reads an answer; None: it is not one.
-            worst_usd: the most that the call can cost.
-        """
-        self._has_replied = True
-        flaw: Flaw | None = None
-        if reply.refused:
-            flaw = "refused"
-        elif parse(reply.text) is None:
-            flaw = "unreadable"
-        price = self.config.price
-        # A service that does not count may have charged for anything.
-        cost_usd = worst_usd
-        if price is not None and reply.input_tokens:
-            cost_usd = price.cost(reply.input_tokens, reply.output_tokens)
-        return replace(
-            attempt,
-            answer=reply.text,
-            margin=reply.margin,
-            failure=flaw,
-            returned_model=reply.returned_model,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            cost_usd=cost_usd,
-        )
+    def _cost(self, reply: Reply, worst_usd: float | None) -> float | None:
+        """Compute what a reply costs; at its worst where its service does not count."""
+        if self.config.price is None or not reply.input_tokens:
+            return worst_usd
+        return self.config.price.cost(reply.input_tokens, reply.output_tokens)
 
     def _require_complete(self, batch: _Batch) -> None:
         total = len(batch.requests)
@@ -389,6 +364,13 @@ class Asker:
             "preset. Where its service was at fault, name another $LUNGUAGE_LEDGER: "
             "this one keeps the answers."
         )
+
+
+def _flaw_of(reply: Reply, parse: Parse) -> Flaw | None:
+    """Say why a reply is not used; None: it is."""
+    if reply.refused:
+        return "refused"
+    return "unreadable" if parse(reply.text) is None else None
 
 
 @lru_cache(maxsize=1)

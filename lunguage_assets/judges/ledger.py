@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import FailureKind, Task
+from lunguage_assets.judges.requests import NO_REPLY, FailureKind, Reply, Task
 
 TRIES = 5
 """How often a model is asked for one answer that it gives unreadably; then the answer
@@ -102,14 +102,10 @@ class Attempt:
         judge: key of the judge.
         stage: what was asked.
         model: that was requested.
-        answer: the reply's text; None: no reply came.
+        reply: that came, if one did.
         failure: None: a valid answer; a `Flaw`: a reply that is not used; a
             `FailureKind`: no reply came.
-        returned_model: that answered, as the service names it.
-        input_tokens: billed.
-        output_tokens: billed.
         cost_usd: at most, where the service may have answered; None: unknown.
-        margin: see `Reply`.
         time: when the call began, as `moment` writes it.
     """
 
@@ -117,24 +113,30 @@ class Attempt:
     judge: str
     stage: Task
     model: str
-    answer: str | None = field(default=None, repr=False)
+    reply: Reply = NO_REPLY
     failure: FailureKind | Flaw | None = None
-    returned_model: str | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
     cost_usd: float | None = None
-    margin: float | None = None
     time: str = field(default_factory=lambda: moment(datetime.now(UTC)))
 
 
 _METADATA = sa.MetaData()
+_TEXTS = (
+    "key",
+    "judge",
+    "stage",
+    "model",
+    "answer",
+    "failure",
+    "returned_model",
+    "time",
+)
 _NUMBERS = ("input_tokens", "output_tokens", "cost_usd", "margin")
-_TYPES = dict.fromkeys(_NUMBERS, sa.Double)
 CALLS = sa.Table(
     "judge_calls_made",
     _METADATA,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-    *(sa.Column(name, _TYPES.get(name, sa.Text)) for name in Attempt.__slots__),
+    *(sa.Column(name, sa.Text) for name in _TEXTS),
+    *(sa.Column(name, sa.Double) for name in _NUMBERS),
     sa.Index("judge_calls_by_key", "key"),
     sa.Index("judge_calls_by_time", "time"),
 )
@@ -291,9 +293,10 @@ def _row(attempt: Attempt) -> dict[str, Any]:
     is always recorded, whatever it holds.
     """
     row = asdict(attempt)
-    if attempt.answer is not None:
-        text = attempt.answer.replace("\x00", "\ufffd")
-        row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    row |= row.pop("reply")
+    text = row.pop("text").replace("\x00", "\ufffd")
+    row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    del row["refused"]
     return row
 
 

@@ -107,6 +107,9 @@ class Reply:
     margin: float | None = None
 
 
+NO_REPLY = Reply("", "", 0, 0)
+
+
 class ProviderFailure(Exception):
     """A request that brought no reply.
 

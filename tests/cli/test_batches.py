@@ -60,7 +60,7 @@ def test_status_of_a_home_that_cannot_be_written_to_says_the_rest(
 
 def test_status_adds_up_what_was_spent(home: Path) -> None:
     Ledger.open(home / "ledger.sqlite").record(
-        Attempt(f"{1:064x}", "mine-1", "compare", "m", "sentence_1", cost_usd=3.0)
+        Attempt(f"{1:064x}", "mine-1", "compare", "m", cost_usd=3.0)
     )
     assert "$3.00 today (UTC), $3.00 in all" in lunguage(home, "status").stdout
 

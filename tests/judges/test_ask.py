@@ -179,7 +179,7 @@ def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
 def test_what_others_have_spent_today_counts(ledger: Ledger) -> None:
     for hours, cost_usd in ((25, 100.0), (23, 0.75)):
         time = moment(datetime.now(UTC) - timedelta(hours=hours))
-        spent = Attempt("k", "j", "compare", "m", "A", cost_usd=cost_usd, time=time)
+        spent = Attempt("k", "j", "compare", "m", cost_usd=cost_usd, time=time)
         ledger.record(spent)
     model = FakeModel()
     with pytest.raises(BudgetExceeded, match=r"daily budget of \$0\.75.*24 hours"):

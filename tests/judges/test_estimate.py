@@ -25,6 +25,7 @@ from lunguage_assets.judges.estimate import (
 )
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Ledger
+from lunguage_assets.judges.requests import Reply
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -129,8 +130,9 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> No
     guess = estimated()
 
     def answered(key: str, failure: str | None = None, **counts: Any) -> None:
-        text = None if failure == "timeout" else "sentence_1"
-        ledger.record(Attempt(key * 32, "j", "compare", "m", text, failure, **counts))  # type: ignore[arg-type]
+        answer = {"input_tokens": 0, "output_tokens": 0, **counts}
+        reply = Reply("sentence_1", "m", **answer)
+        ledger.record(Attempt(key * 32, "j", "compare", "m", reply, failure))  # type: ignore[arg-type]
 
     answered("aa")
     assert estimated(ledger) == guess, "of unknown length, not free"

@@ -28,7 +28,7 @@ from lunguage_assets.judges.ledger import (
     LedgerError,
     moment,
 )
-from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.requests import NO_REPLY, Prompt, Reply, Request
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -36,12 +36,13 @@ SECRET = "the zebra-striped opacity"
 
 
 def attempt(key: str = KEY, **changes: Any) -> Attempt:
-    fields = {
-        "answer": "sentence_1", "returned_model": "fake-1", "input_tokens": 10,
-        "output_tokens": 2, "judge": "one", "stage": "compare", "model": "fake-1",
-        "cost_usd": 0.5,
-    }  # fmt: skip
-    return Attempt(key, **{**fields, **changes})
+    reply = {"returned_model": "fake-1", "input_tokens": 10, "output_tokens": 2}
+    reply |= {"text": changes.pop("answer", "sentence_1")}
+    for name in ("input_tokens", "margin"):
+        if name in changes:
+            reply[name] = changes.pop(name)
+    fields = {"judge": "one", "stage": "compare", "model": "fake-1", "cost_usd": 0.5}
+    return Attempt(key, **{**fields, "reply": Reply(**reply), **changes})
 
 
 def unreadable(key: str = KEY, **changes: Any) -> Attempt:
@@ -49,10 +50,7 @@ def unreadable(key: str = KEY, **changes: Any) -> Attempt:
 
 
 def failed(key: str = KEY, **changes: Any) -> Attempt:
-    nothing = {
-        "answer": None, "returned_model": None, "input_tokens": 0, "output_tokens": 0,
-        "cost_usd": 0.0,
-    }  # fmt: skip
+    nothing = {"reply": NO_REPLY, "cost_usd": 0.0}
     return attempt(key, **{**nothing, "failure": "server", **changes})
 
 
