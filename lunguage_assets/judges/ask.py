@@ -208,13 +208,13 @@ class Asker:
         batch.open_keys.extend(key for key in keys if key not in batch.settled)
         # Again where a place that went has left a question behind.
         while batch.open_keys and self._error is None:
-            workers = [self._work(batch, place) for place in range(self._places)]
+            workers = [self._work(batch, number) for number in range(self._places)]
             await asyncio.gather(*workers)
 
-    async def _work(self, batch: _Batch, place: int) -> None:
+    async def _work(self, batch: _Batch, number: int) -> None:
         """Ask question after question; the first error stops all workers."""
         try:
-            while batch.open_keys and self._error is None and place < self._places:
+            while batch.open_keys and self._error is None and number < self._places:
                 await self._ask_question(batch, batch.open_keys.popleft())
         except LunguageError as error:
             self._error = self._error or error
@@ -300,9 +300,9 @@ class Asker:
             )
         except ProviderFailure as no_reply:
             failure = no_reply
-            is_billed = failure.kind in _MAY_BE_BILLED
-            cost_usd = worst_usd if is_billed else 0.0
-            attempt = replace(attempt, failure=failure.kind, cost_usd=cost_usd)
+            attempt = replace(attempt, failure=failure.kind)
+            if failure.kind in _MAY_BE_BILLED:
+                attempt = replace(attempt, cost_usd=worst_usd)
             if failure.retry_after <= LONGEST_WAIT_S:
                 # Retry-After holds for all calls of a judge.
                 pause_ends = time.monotonic() + failure.retry_after
@@ -370,7 +370,9 @@ def _flaw_of(reply: Reply, parse: Parse) -> Flaw | None:
     """Say why a reply is not used; None: it is."""
     if reply.refused:
         return "refused"
-    return "unreadable" if parse(reply.text) is None else None
+    if parse(reply.text) is None:
+        return "unreadable"
+    return None
 
 
 @lru_cache(maxsize=1)

@@ -168,14 +168,14 @@ class JudgesFile(TomlTable):
         # The first of the structurers are the rules, which do not read again.
         readers = ["", *self.structurers[1:]]
         for name, preset in self.presets.items():
-            for field, keys, known in (
+            for field, keys, choices in (
                 ("panel", [preset.panel], self.panels),
                 ("extractor", [preset.extractor], judges),
                 ("candidates", preset.candidates, self.judges),
                 ("structurer", [preset.structurer], self.structurers),
                 ("second_reader", [preset.second_reader], readers),
             ):
-                _require_known(f"presets.{name}.{field}", keys, known)
+                _require_known(f"presets.{name}.{field}", keys, choices)
         return self
 
     def activated(
@@ -240,8 +240,8 @@ def load_judges(
     return file.activated(name, structurer, PANEL if is_of_home else name)
 
 
-def _require_known(field: str, keys: Sequence[str], known: Collection[str]) -> None:
+def _require_known(field: str, keys: Sequence[str], choices: Collection[str]) -> None:
     for key in keys:
-        if key not in known:
-            choices = ", ".join(filter(None, known))
-            raise ValueError(f"{field} names {key!r}; expected one of {choices}")
+        if key not in choices:
+            expected = ", ".join(filter(None, choices))
+            raise ValueError(f"{field} names {key!r}; expected one of {expected}")

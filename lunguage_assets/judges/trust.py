@@ -172,11 +172,11 @@ def unfitness(
             f"asked in both orders about {answers.pairs:,} pairs it agreed with itself "
             f"in {agreement:.2f}; expected {least_agreement:.2f} or more"
         )
-    low, high, shown = share_of(answers.first, answers.decided)
+    low, high, share = share_of(answers.first, answers.decided)
     if low > most_one_sided or high < 1.0 - most_one_sided:
         faults.append(
             f"of {answers.decided:,} answers {answers.first:,} chose the sentence "
-            f"shown first, {shown}; expected about a half"
+            f"shown first, {share}; expected about a half"
         )
     return "; ".join(faults)
 
@@ -235,10 +235,10 @@ class Trial(NamedTuple):
         """Say what was seen, in a line."""
         answers = counted(self.judge, self.pairs)
         pairs = len(self.pairs)
-        *_, shown = share_of(answers.first, answers.decided)
+        *_, share = share_of(answers.first, answers.decided)
         return (
             f"{pairs - len(self.wrong)} of {pairs} pairs right (expected {LEAST_RIGHT} "
-            f"or more), share of first-shown answers {shown}, agreed with itself in "
+            f"or more), share of first-shown answers {share}, agreed with itself in "
             f"{answers.agreed} of {answers.pairs} pairs, "
             f"{2 * pairs - answers.decided} of {2 * pairs} answers unreadable"
         )

@@ -46,27 +46,39 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
         address: of the service.
         key_source: where its key comes from, in words.
     """
-    # An SDK wraps what it met, such as a timeout.
-    classes = (*type(error).__mro__, type(error.__cause__))
-    names = " ".join(cls.__name__ for cls in classes)
-    kinds = [kind for part, kind in _CLASS_NAMES.items() if re.search(part, names)]
-    kind: FailureKind = kinds[0] if kinds else "rejected"
     names_of_words = ("status_code", "type", "code", "status")
     words = [getattr(error, name, None) for name in names_of_words]
     statuses = [word for word in words if isinstance(word, int) and word >= 300]
+    failure_kind = _kind_of_class(error)
     # A response that could not be read carries the status of its body, such as 200.
-    if not statuses or kind == "malformed":
-        return ProviderFailure(kind, about=address)
+    if not statuses or failure_kind == "malformed":
+        return ProviderFailure(failure_kind, about=address)
+    status = statuses[0]
+    failure_kind = _KIND_BY_STATUS.get(status, "rejected")
+    if status >= 500 and status not in _KIND_BY_STATUS:
+        failure_kind = "server"
     texts = [word for word in words if isinstance(word, str)]
-    details = list(filter(_IDENTIFIER.fullmatch, texts))
-    by_default: FailureKind = "server" if statuses[0] >= 500 else "rejected"
-    kind = _KIND_BY_STATUS.get(statuses[0], by_default)
-    details.append(address)
-    if kind == "authentication":
+    details = [*filter(_IDENTIFIER.fullmatch, texts), address]
+    if failure_kind == "authentication":
         details.append(key_source)
+    about = ", ".join(dict.fromkeys(details))
+    return ProviderFailure(failure_kind, status, _seconds_to_wait(error), about)
+
+
+def _kind_of_class(error: Exception) -> FailureKind:
+    """Tell the kind of a failure by the names of its exception's classes."""
+    # An SDK wraps what it met, such as a timeout.
+    classes = (*type(error).__mro__, type(error.__cause__))
+    names = " ".join(cls.__name__ for cls in classes)
+    for pattern, failure_kind in _CLASS_NAMES.items():
+        if re.search(pattern, names):
+            return failure_kind
+    return "rejected"
+
+
+def _seconds_to_wait(error: Any) -> float:
+    """Read how long a service asks to wait; 0: it does not say, or not readably."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     text = headers.get("retry-after") or str(getattr(error, "details", ""))
-    wait = _WAIT.search(text)
-    wait_s = float(wait[1] or wait[2]) if wait else 0.0
-    about = ", ".join(dict.fromkeys(details))
-    return ProviderFailure(kind, statuses[0], wait_s, about)
+    seconds = _WAIT.search(text)
+    return float(seconds[1] or seconds[2]) if seconds else 0.0

@@ -149,9 +149,9 @@ class LocalModel:
                 self._tensor(tokens),
                 **parameters.model_dump(exclude=left_out),
             )
-        written = sequences[0, len(tokens) :]
-        answer = self.tokenizer.decode(written, skip_special_tokens=True)
-        return Reply(answer, self.name, len(tokens), len(written))
+        answer_tokens = sequences[0, len(tokens) :]
+        answer = self.tokenizer.decode(answer_tokens, skip_special_tokens=True)
+        return Reply(answer, self.name, len(tokens), len(answer_tokens))
 
     def _tensor(self, tokens: list[int]) -> Any:
         import torch

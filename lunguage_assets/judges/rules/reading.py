@@ -16,6 +16,7 @@ import numpy as np
 
 from lunguage_assets.assertion.named import (
     PREFERRED,
+    GoverningCue,
     NamedFinding,
     governing_cues,
     hedges_in,
@@ -99,15 +100,8 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     phrases = table.find_in(words)
     cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
     for cue in finding.cues:
-        in_cue = within(words, cue.begin, cue.end)
-        texts = [word.text for word in in_cue]
-        known = within(phrases, cue.begin, cue.end)
-        if cue.category in DOUBTING:
-            # Of "felt to be less likely" the last phrase is the doubt.
-            known = known[-1:]
-        span = Phrase(" ".join(texts), cue.begin, cue.end)
-        hedging = Hedging(cue.cue, cue.category, span, texts, known)
-        cues_by_role[_ROLES.get(cue.category, "")].append(hedging)
+        role = _ROLES.get(cue.category, "")
+        cues_by_role[role].append(_hedging(cue, phrases, words))
     hedges = cues_by_role["hedge"]
     joints = cues_by_role["joint"]
     negated = cues_by_role["negated"]
@@ -129,6 +123,19 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     context = _context([*hedges, *joints], finding, words)
     denials = negated + cues_by_role["ended"]
     return Scope(hedges, joints, denials, is_preferred, context)
+
+
+def _hedging(
+    cue: GoverningCue, phrases: Sequence[Phrase], words: Sequence[Phrase]
+) -> Hedging:
+    """Take the words of a cue, and the phrases that a judge knows in it."""
+    texts = [word.text for word in within(words, cue.begin, cue.end)]
+    phrases_in_cue = within(phrases, cue.begin, cue.end)
+    if cue.category in DOUBTING:
+        # Of "felt to be less likely" the last phrase is the doubt.
+        phrases_in_cue = phrases_in_cue[-1:]
+    span = Phrase(" ".join(texts), cue.begin, cue.end)
+    return Hedging(cue.cue, cue.category, span, texts, phrases_in_cue)
 
 
 def _context(
@@ -195,9 +202,9 @@ class RuleJudge(Scorer, ABC):
 
     def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
-            known = self._table.find_in(words_of(question.sentence))
+            of_sentence = self._table.find_in(words_of(question.sentence))
             spans = hedges_in(question.sentence)
-            phrases = [phrase for span in spans for phrase in within(known, *span)]
+            phrases = [it for span in spans for it in within(of_sentence, *span)]
         else:
             scope = scope_of(question.masked_sentence, self._table)
             hedges = (*scope.hedges, *scope.joints)
