@@ -215,7 +215,9 @@ def implicit_assets(
             tables, invalid = _resolved(configuration, ranking_version, inputs)
             valid = without_studies(inputs, studies_of(invalid))
             # Where no study was set aside, these very tables were held to the rules.
-            broken = [] if invalid == invalid_upstream(inputs) else None
+            broken: list[InvalidStudy] | None = None
+            if invalid == invalid_upstream(inputs):
+                broken = []
             check = conflict_free(configuration, valid, tables, broken)
         except InvalidTable as error:
             check = not_conflict_free(str(error))
