@@ -49,7 +49,7 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     from lunguage_assets.cli.console import print_pairs
     from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.orchestration.run_plan import Stage
+    from lunguage_assets.orchestration.run import Stage
 
     home = configuration.home
     if cues:

@@ -36,7 +36,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.orchestration.run_plan import Stage
+    from lunguage_assets.orchestration.run import Stage
 
     home = configuration.home
     require_ranker(configuration, ranker)

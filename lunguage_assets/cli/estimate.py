@@ -62,7 +62,6 @@ def estimate(
         ranker=ranker,
         estimate=estimated,
         asks_models=pool_of_judges(configuration.judges) is not None,
-        pairs=sum(pairs[1] for pairs in estimated.batches["pairs"]),
         table=estimated.lines.to_string(
             index=False, na_rep="?", float_format="{:,.2f}".format
         ),

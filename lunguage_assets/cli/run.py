@@ -31,8 +31,7 @@ from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.orchestration.run import Runner, RunSummary
-    from lunguage_assets.orchestration.run_plan import Stage
+    from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")

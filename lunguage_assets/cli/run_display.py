@@ -11,7 +11,7 @@ import click
 from lunguage_assets.judges.progress import Meter, Progress, Report
 
 if TYPE_CHECKING:
-    from lunguage_assets.orchestration.run_plan import Stage
+    from lunguage_assets.orchestration.run import Stage
 
 LINE_EVERY_S = 60.0
 """Seconds between the lines about a stage; one that is over before is one line."""

@@ -1,13 +1,13 @@
 """`lunguage status`: batches, rankers, what is stale and why, and what was spent.
 
 Makes and asks nothing. What is stale Dagster says (`orchestration.current`), dollars
-the ledger.
+the ledger. The words are those of `resources/run/status.txt.j2`.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,15 +18,15 @@ from lunguage_assets.cli.options import (
     configured,
 )
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.packaged_data import page_template
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.orchestration.current import Current
-    from lunguage_assets.workspace.home import Home
+    from lunguage_assets.orchestration.run import Runner
+    from lunguage_assets.workspace.home import Batch, Home
 
 MAX_STAGES_SHOWN = 12
-"""Stages to come that are listed for one ranker; further ones are counted."""
-_INDENT = " " * 10
+"""Stages to come that are listed for one ranker: an archive may have hundreds."""
 
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
@@ -42,118 +42,100 @@ def status(configuration: Configuration, verify: bool) -> None:
 
     Says what is stale and why. Makes and asks nothing.
     """
+    from datetime import UTC, datetime
+
     from lunguage_assets.cli.run import opened_runner
     from lunguage_assets.edited_files import broken_files
+    from lunguage_assets.judges.ledger import moment
 
     home = configuration.home
     judges = configuration.judges
-    _print_batches(home)
-    click.echo(
-        f"judges    preset {judges.preset}; raw reports are structured by "
-        f"{judges.structurer}"
-    )
     problems = broken_files(home)
-    for problem in problems:
-        click.echo(
-            f"broken    {problem} What is stale can be told when this is corrected."
-        )
     # Dagster notes in the home what it sees of files that changed.
     is_writable = os.access(home.root, os.W_OK)
-    if not is_writable:
-        click.echo("stale     can't be told: this account cannot write into the home")
+    rankers = []
+    has_new_phrases = False
     # Tables are held against the files that they were made of: none may be unreadable.
     if is_writable and not problems:
         with opened_runner(configuration) as runner:
-            runner.prepare()
+            rankers = [
+                _ranker(configuration, runner, ranker) for ranker in judges.rankers
+            ]
+            vocabulary = "hedge_vocabulary", judges.extractor
             current = runner.current()
-        for ranker in judges.rankers:
-            _print_ranker(configuration, current, ranker)
-    _print_spending(configuration)
+            has_new_phrases = current.is_current(*vocabulary) and bool(
+                current.reasons(*vocabulary, on_request=True)
+            )
+    spent_today = 0.0
+    spent_in_all = 0.0
+    # What has no price counts as nothing.
+    ledger = configuration.existing_ledger()
+    if ledger is not None:
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        spent_today = ledger.statistics(moment(midnight))["cost_usd"].sum()
+        spent_in_all = ledger.statistics()["cost_usd"].sum()
+        ledger.close()
+    text = page_template("run", "status.txt.j2").render(
+        home=home,
+        corpus=home.corpus(),
+        batches=[_batch(home, batch) for batch in home.registered()],
+        judges=judges,
+        problems=problems,
+        is_writable=is_writable,
+        rankers=rankers,
+        most_stages=MAX_STAGES_SHOWN,
+        has_new_phrases=has_new_phrases,
+        spent_today=spent_today,
+        spent_in_all=spent_in_all,
+    )
+    click.echo(text, nl=False)
     if verify:
         _verify(configuration)
 
 
-def _print_batches(home: Home) -> None:
-    """Print which corpus the home holds, and its batches with their studies."""
+def _batch(home: Home, batch: Batch) -> dict[str, Any]:
+    """Count the studies of a batch; a damaged table is made again by the next run."""
     import pyarrow.parquet as pq
 
     from lunguage_assets.tables import REPORTS
     from lunguage_assets.workspace.store import is_stored, partition_path
 
-    corpus = home.corpus()
-    declared = "no corpus"
-    if corpus is not None:
-        declared = f"corpus {corpus.name!r}, {corpus.data_class}"
-    click.echo(f"{home.root}: {declared}")
-    lines = []
-    total = 0
-    for batch in home.registered():
-        taken_in = "not taken in yet"
-        # A damaged table counts for nothing: the next run makes it again.
-        path = partition_path(home.tables, "reports", batch.key)
-        if is_stored(REPORTS, path):
-            with path.open("rb") as stream:
-                studies = pq.read_metadata(stream).num_rows
-            taken_in = f"{studies} studies"
-            total += studies
-        lines.append(f"{batch.key}  {taken_in}, delivered as {batch.kind}")
-    click.echo(f"batches   {len(lines)}, {total} studies")
-    for removal in home.removed():
-        lines.append(f"{removal.key}  removed {removal.when} by {removal.who}")
-    for line in lines:
-        click.echo(f"{_INDENT}{line}")
+    path = partition_path(home.tables, "reports", batch.key)
+    is_taken_in = is_stored(REPORTS, path)
+    studies = 0
+    if is_taken_in:
+        with path.open("rb") as stream:
+            studies = pq.read_metadata(stream).num_rows
+    return {
+        "key": batch.key,
+        "kind": batch.kind,
+        "is_taken_in": is_taken_in,
+        "studies": studies,
+    }
 
 
-def _print_ranker(configuration: Configuration, current: Current, ranker: str) -> None:
-    """Print what there is of a ranker, and which stages a run for it would make."""
-    from lunguage_assets.orchestration.current import MISSING, complete_batches
-    from lunguage_assets.orchestration.run_plan import plan
+def _ranker(
+    configuration: Configuration, runner: Runner, ranker: str
+) -> dict[str, Any]:
+    """Say what there is of a ranker, and which stages a run for it would make."""
+    from lunguage_assets.orchestration.current import complete_batches
+    from lunguage_assets.workspace.store import partition_path
     from lunguage_assets.workspace.versions import current_version
 
-    judges = configuration.judges
-    title = f"ranker    {ranker} ({', '.join(judges.members(ranker))}):"
+    home = configuration.home
     version = current_version(configuration.releases / ranker)
-    is_ranked = current.reasons("reference_ranking", ranker) != [MISSING]
-    if version is None and not is_ranked:
-        click.echo(f"{title} not begun")
-        return
+    ranking = partition_path(home.tables, "reference_ranking", ranker)
+    is_begun = version is not None or ranking.exists()
     # Without a batch there is nothing to plan for.
-    stages = plan(configuration, current, ranker) if current.batches else []
-    release = "no release"
-    if version is not None:
-        is_stale = any(stage.job == "release" for stage in stages)
-        release = f"release {version.name}, {'stale' if is_stale else 'current'}"
-    complete = complete_batches(configuration.home, ranker)
-    click.echo(f"{title} {len(complete)} of {len(current.batches)} batches; {release}")
-    if not stages:
-        click.echo(f"{_INDENT}everything is current")
-    for stage in stages[:MAX_STAGES_SHOWN]:
-        click.echo(f"{_INDENT}to make: {stage}, {stage.reason}")
-    # An archive may have hundreds of batches.
-    if len(stages) > MAX_STAGES_SHOWN:
-        click.echo(f"{_INDENT}... and {len(stages) - MAX_STAGES_SHOWN} more steps")
-    if current.waits_for_request("hedge_vocabulary", judges.extractor):
-        click.echo(
-            f"{_INDENT}new phrases wait: `lunguage run --rebuild-ranking` ranks them, "
-            "and asks every judge again"
-        )
-
-
-def _print_spending(configuration: Configuration) -> None:
-    """Print US dollars of today and in all; what has no price counts as nothing."""
-    from datetime import UTC, datetime
-
-    from lunguage_assets.judges.ledger import moment
-
-    today = 0.0
-    in_all = 0.0
-    ledger = configuration.existing_ledger()
-    if ledger is not None:
-        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        today = ledger.statistics(moment(midnight))["cost_usd"].sum()
-        in_all = ledger.statistics()["cost_usd"].sum()
-        ledger.close()
-    click.echo(f"spent     ${today:.2f} today (UTC), ${in_all:.2f} in all")
+    stages = runner.plan(ranker) if is_begun and home.registered() else []
+    return {
+        "name": ranker,
+        "is_begun": is_begun,
+        "complete": len(complete_batches(home, ranker)),
+        "release": version and version.name,
+        "is_stale": any(stage.job == "release" for stage in stages),
+        "stages": stages,
+    }
 
 
 def _verify(configuration: Configuration) -> None:

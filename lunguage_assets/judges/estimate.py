@@ -6,21 +6,20 @@ run would ask, `orchestration/estimate.py` counts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lunguage_assets.judges.budget import output_limit
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import TRIES
 
 PUBLISHED_STEPS = 24.61
-"""Mean steps of a fit in the paper (explicit.md section 5)."""
+"""Mean steps of a fit in the paper, at a patience of 10 (explicit.md section 5)."""
 PUBLISHED_PATIENCE = 10
-"""At which these steps were measured."""
 PUBLISHED_PAIRS = 2066
 PUBLISHED_REPORTS = 1473
 PUBLISHED_PHRASES = 42
@@ -36,39 +35,24 @@ ANSWER_TOKENS = {"structure": 1500.0, "extract": 10.0, "compare": 5.0}
 """Task -> tokens of an answer: findings, a phrase or two, a label."""
 MOST_TOKENS = 4 / 3
 """A question is at most so many times as long as expected."""
-
 THINKING_SHARE = 0.1
-"""Part of its room for output that a thinking model thinks in. From the paper: its
-extraction cost about $1 for 2,066 pairs (explicit.md section 1), which at $0.30 and
-$2.50 leaves about 110 output tokens an answer, of a budget of 1,000.
+"""Part of its room for output that a model thinks in. From the paper: its extraction
+cost about $1 for 2,066 pairs (explicit.md section 1), which at $0.30 and $2.50 leaves
+about 110 output tokens an answer, of a budget of 1,000.
 """
-
-_THINKS = re.compile(
-    r"'(\w*thinking\w*|\w*reasoning\w*|effort|budget_tokens)': "
-    r"(?!0\b|'none'|'minimal'|\{)"
-)
-"""A parameter that lets a model think, at the top or in a table of parameters."""
-
 
 Range: TypeAlias = "NDArray[np.float64]"
 """How often something is at least, expected, and at most."""
-
-
-class Dollars(NamedTuple):
-    """US dollars of a judge's answers; None: its price or its room is not known."""
-
-    usd: float | None
-    usd_at_least: float | None
-    usd_at_most: float | None
+UNKNOWN: Range = np.full(3, np.nan)
 
 
 def price_of(
     config: LLMJudgeConfig,
     task: str,
     questions: Range,
-    record: Mapping[Hashable, Any] | None = None,
-) -> Dollars:
-    """Estimate what answers of a language model cost.
+    record: Mapping[Hashable, Any] = MappingProxyType({}),
+) -> Range:
+    """Estimate the US dollars that answers of a language model cost.
 
     Args:
         config: its table in the judges file.
@@ -77,34 +61,30 @@ def price_of(
         record: how it has answered so far, a row of `Ledger.statistics`.
 
     Returns:
-        At least: the fewest questions. At most: the most, each with all its tries and
-        all output tokens.
+        At most: each question with all its tries and all output tokens. Missing where
+        its price is not known, or its limit of output tokens.
     """
-    at_least, expected, at_most = (float(count) for count in questions)
     # To ask nothing is free, whatever the price.
-    if not at_most:
-        return Dollars(0.0, 0.0, 0.0)
+    if not questions.any():
+        return np.zeros(3)
     if config.price is None:
-        return Dollars(None, None, None)
+        return UNKNOWN
     room = output_limit(config.params)
     input_tokens = QUESTION_TOKENS[task]
-    output_tokens = ANSWER_TOKENS[task]
-    if _THINKS.search(str(config.params)):
-        output_tokens += THINKING_SHARE * (room or 0)
+    output_tokens = ANSWER_TOKENS[task] + THINKING_SHARE * (room or 0)
     replies = 1.0
-    if record is not None and record["metered"]:
+    if record.get("metered"):
         input_tokens = record["input_tokens"] / record["metered"]
         output_tokens = record["output_tokens"] / record["metered"]
         replies = (record["valid"] + record["invalid"]) / record["questions"]
     of_reply = config.price.cost(input_tokens, output_tokens)
-    usd_at_most = None
+    worst = np.nan
     if room is not None:
-        worst = config.price.cost(MOST_TOKENS * input_tokens, room)
-        usd_at_most = at_most * TRIES * worst
-    return Dollars(expected * replies * of_reply, at_least * of_reply, usd_at_most)
+        worst = TRIES * config.price.cost(MOST_TOKENS * input_tokens, room)
+    return questions * [of_reply, replies * of_reply, worst]
 
 
-def answers_per_judge(steps: Range, panel_steps: int, judges: int) -> Range:
+def answers_per_judge(steps: ArrayLike, panel_steps: int, judges: int) -> Range:
     """Count one judge's answers about a sentence (explicit.md section 5).
 
     Args:
@@ -114,4 +94,4 @@ def answers_per_judge(steps: Range, panel_steps: int, judges: int) -> Range:
         judges: of the panel.
     """
     together = np.minimum(steps, panel_steps)
-    return together + (steps - together) / judges
+    return np.asarray(together + (steps - together) / judges)

@@ -67,8 +67,8 @@ def examine_judge(
 def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
     """Say what the trial of a judge costs, before it is asked."""
     calls = 2 * len(trial_questions())
-    usd = price_of(config, "compare", np.full(3, calls)).usd
-    dollars = "a cost that is not known" if usd is None else f"about {shown_usd(usd)}"
+    _, usd, _ = price_of(config, "compare", np.full(3, calls))
+    dollars = "a cost that is not known" if np.isnan(usd) else f"about {shown_usd(usd)}"
     return (
         f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "
         f"{dollars}; what the ledger has is not asked again"

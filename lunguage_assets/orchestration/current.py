@@ -16,6 +16,7 @@ import dagster as dg
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.internals import stale_resolver
+from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import partition_key
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
@@ -39,8 +40,6 @@ ANALYSES = tuple(name for name, table in TABLES.items() if table.released == "an
 
 MISSING = "missing"
 
-_RESULT = "lunguage_plus_plus"
-
 
 class Current:
     """Says of every partition whether it is current, as things are at one moment.
@@ -49,9 +48,6 @@ class Current:
         configuration: of the home.
         instance: that keeps what was materialised.
         asset_graph: Dagster's, of the home's definitions.
-
-    Attributes:
-        batches: keys of the registered batches, oldest first.
     """
 
     def __init__(
@@ -61,59 +57,52 @@ class Current:
         asset_graph: Any,
     ) -> None:
         self._configuration = configuration
-        self._home = configuration.home
         self._instance = instance
         self._resolver = stale_resolver(instance, asset_graph)
-        self.batches = [batch.key for batch in self._home.registered()]
 
-    def reasons(self, asset: str, *keys: str) -> list[str]:
+    def reasons_of(self, job: str, *keys: str) -> list[str]:
+        """Say why a job is to be run for a partition; none: all it makes is current."""
+        by_step = [self.reasons(step, *keys) for step in JOBS[job].steps]
+        return list(dict.fromkeys(reason for reasons in by_step for reason in reasons))
+
+    def reasons(self, asset: str, *keys: str, on_request: bool = False) -> list[str]:
         """Say why a partition is to be made; none: it is current.
 
         Args:
             asset: a table, or the release.
             keys: of the partition, in the order of `Table.partitioned_by`.
+            on_request: also what makes it stale only where somebody asks for it.
         """
+        home = self._configuration.home
         partition = dg.AssetKey(asset), str(partition_key(asset, keys))
-        is_missing = self._resolver.get_status(*partition).value == "MISSING"
-        if is_missing or not self._has_files(asset, keys):
+        # A batch that was removed and delivered again has events, and no file; a file
+        # may be damaged, or of another schema; a person may have deleted a release.
+        has_files = True
+        if asset in TABLES:
+            path = partition_path(home.tables, asset, *keys)
+            has_files = is_stored(TABLES[asset], path)
+        elif asset == "release":
+            folder = self._configuration.releases.joinpath(*keys)
+            has_files = current_version(folder) is not None
+        status = self._resolver.get_status(*partition)
+        if status.value == "MISSING" or not has_files:
             return [MISSING]
         reasons = []
         for cause in self._resolver.get_stale_causes(*partition):
             read = cause.dependency_asset_key
             if read is None:
                 reasons.append("its code, settings or files changed")
-            elif ON_REQUEST.get(asset) != read.to_user_string():
+            elif on_request or ON_REQUEST.get(asset) != read.to_user_string():
                 reasons.append(f"{read.to_user_string()} changed")
         if asset == "release_inputs" and not reasons:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
             # that was removed.
             (ranker,) = keys
-            complete = complete_batches(self._home, ranker)
+            complete = complete_batches(home, ranker)
             version = version_of_inputs(self._instance, ranker, complete)
-            made_of = self._resolver.get_current_data_version(*partition)
-            if version != made_of.value:
+            if version != self._resolver.get_current_data_version(*partition).value:
                 reasons.append("a batch or an analysis changed")
         return list(dict.fromkeys(reasons))
-
-    def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
-        """Whether what was materialised is still there.
-
-        A batch that was removed and delivered again has events, and no file; a file may
-        be damaged, or of another schema; a person may have deleted a release.
-        """
-        if asset in TABLES:
-            path = partition_path(self._home.tables, asset, *keys)
-            return is_stored(TABLES[asset], path)
-        if asset == "release":
-            folder = self._configuration.releases.joinpath(*keys)
-            return current_version(folder) is not None
-        return True
-
-    def waits_for_request(self, asset: str, *keys: str) -> bool:
-        """Whether a partition is stale only by what makes it no more on its own."""
-        partition = dg.AssetKey(asset), str(partition_key(asset, keys))
-        causes = self._resolver.get_stale_causes(*partition)
-        return bool(causes) and self.is_current(asset, *keys)
 
     def is_current(self, asset: str, *keys: str) -> bool:
         """Whether a partition is stored, and nothing that it was made of changed."""
@@ -125,7 +114,7 @@ def complete_batches(home: Home, ranker: str) -> list[str]:
     return [
         batch.key
         for batch in home.registered()
-        if partition_path(home.tables, _RESULT, ranker, batch.key).exists()
+        if partition_path(home.tables, "lunguage_plus_plus", ranker, batch.key).exists()
     ]
 
 

@@ -7,7 +7,7 @@ questions cost is not here, but in `judges.estimate`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.orchestration.io_manager import stored_or_none
+from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.run import Runner
 from lunguage_assets.workspace.home import Registration
 
@@ -40,23 +41,7 @@ UNREAD = np.array([0.2, 1.0, 2.0])
 number: some radiologists hedge a third as often as others.
 """
 COUNTS = ["questions", "in_ledger"]
-DOLLARS = ["usd", "usd_at_least", "usd_at_most"]
-
-
-class Questions(NamedTuple):
-    """Questions of one kind to one judge.
-
-    Attributes:
-        task: what is asked, in the ledger's words.
-        judge: its key.
-        needed: how many the run needs.
-        in_all: with those whose answers are in tables that stay.
-    """
-
-    task: str
-    judge: str
-    needed: Range
-    in_all: Range
+DOLLARS = ["usd_at_least", "usd", "usd_at_most"]
 
 
 class Estimate(NamedTuple):
@@ -94,43 +79,46 @@ def estimate_run(
             files, settings, templates.
     """
     home = configuration.home
-    stages = _planned(configuration, ranker, rebuild=rebuild)
+    models = configuration.judges.models
     deliveries = {batch.key: home.delivery(batch.key) for batch in home.registered()}
+    partitions = {entry.batch.key for entry in registrations if entry.is_new}
+    # An estimate makes no home.
+    if deliveries:
+        with dagster_instance(home) as instance:
+            stages = Runner(configuration, instance).plan(ranker, rebuild=rebuild)
+        partitions |= {
+            stage.keys[-1] for stage in stages if JOBS[stage.job].asks_judges
+        }
+    else:
+        partitions |= {*configuration.judges.members(ranker)}
     deliveries |= {entry.batch.key: entry.delivery for entry in registrations}
     batches = pd.DataFrame(
         [_counted(configuration, *delivery) for delivery in deliveries.items()]
     )
-    new_batches = [entry.batch.key for entry in registrations if entry.is_new]
-    batches["is_new"] = batches["batch"].isin(new_batches)
+    questions = list(_questions(configuration, ranker, batches, partitions))
+
+    answered = {}
     ledger = configuration.existing_ledger()
-    answered = pd.DataFrame(columns=["judge", "stage", "model"])
     if ledger is not None:
-        answered = ledger.statistics()
+        statistics = ledger.statistics().set_index(["judge", "stage", "model"])
+        answered = statistics.to_dict("index")
         ledger.close()
-    lines = [
-        _line(configuration, questions, answered)
-        for questions in _questions(configuration, ranker, batches, stages)
-        if questions.judge in configuration.judges.models and questions.needed.any()
-    ]
+    lines = []
+    for task, judge, (needed, in_all) in questions:
+        if judge not in models or not needed.any():
+            continue
+        record = answered.get((judge, task, models[judge].model), {})
+        # Answers of tables that stay are in the ledger, too, and spare no question.
+        lacking = np.clip(in_all - record.get("questions", 0), 0, needed)
+        count = round(lacking[1])
+        dollars = price_of(models[judge], task, lacking, record)
+        lines.append([task, judge, count, round(needed[1]) - count, *dollars])
     frame = pd.DataFrame(lines, columns=["task", "judge", *COUNTS, *DOLLARS])
-    frame[DOLLARS] = frame[DOLLARS].astype("float64")
     if lines:
         # What is not known of one judge is not known of all.
         totals = frame[COUNTS + DOLLARS].sum(skipna=False)
         frame.loc[len(frame)] = ["total", "", *totals]
     return Estimate(batches, frame.astype(dict.fromkeys(COUNTS, "int64")))
-
-
-def _planned(
-    configuration: Configuration, ranker: str, *, rebuild: bool
-) -> set[tuple[str, ...]]:
-    """Plan a run of what is registered: each job with the keys of its partition."""
-    # An estimate makes no home.
-    if not configuration.home.registered():
-        return set()
-    with dagster_instance(configuration.home) as instance:
-        plan = Runner(configuration, instance).plan(ranker, rebuild=rebuild)
-    return {(stage.job, *stage.keys) for stage in plan}
 
 
 def _counted(
@@ -139,64 +127,65 @@ def _counted(
     """Count reports and pairs of a batch by its stored findings, else by its files."""
     is_text = delivery.kind == "text"
     findings = stored_or_none(configuration.home.tables, "findings", batch)
-    if findings is None and not is_text:
-        findings = take_in(delivery, configuration.settings.corpus).findings
-    if findings is None:
+    if findings is None and is_text:
         reports = len(delivery.raw_reports())
-        pairs = UNREAD * reports * PUBLISHED_PAIRS / PUBLISHED_REPORTS
+        pairs = reports * PUBLISHED_PAIRS / PUBLISHED_REPORTS
     else:
-        # History takes no part (explicit.md section 0).
-        is_hedged = findings["status"].isin(["tp", "tn"])
+        if findings is None:
+            findings = take_in(delivery, configuration.settings.corpus).findings
         reports = findings["study_id"].nunique()
-        pairs = np.full(3, (is_hedged & (findings["section"] != "hist")).sum())
-    texts = np.full(3, reports * is_text)
-    return {"batch": batch, "reports": reports, "texts": texts, "pairs": pairs}
+        # History takes no part (explicit.md section 0).
+        pairs = len(findings.query("status in ['tp', 'tn'] and section != 'hist'"))
+    return {
+        "batch": batch,
+        "reports": reports,
+        "texts": reports * is_text,
+        "pairs": pairs,
+        "is_read": findings is not None,
+    }
 
 
 def _questions(
     configuration: Configuration,
     ranker: str,
     batches: pd.DataFrame,
-    stages: set[tuple[str, ...]],
-) -> Iterator[Questions]:
-    """Yield what judges are asked, upstream first.
+    partitions: Collection[str],
+) -> Iterator[tuple[str, str, Range]]:
+    """Yield task, judge, and how many questions: of this run, and of all batches.
 
     Args:
         configuration: of the home.
         ranker: whose release is wanted.
         batches: registered and new ones.
-        stages: of the plan, with their keys.
+        partitions: that are to be made: batches, and judges who compare phrases.
     """
-
-    def counts(column: str, *job: str) -> Range:
-        """Total a column of the batches that a job is run for, and of all."""
-        planned = [stage[-1] for stage in stages if stage[:-1] == job]
-        is_needed = batches["is_new"] | batches["batch"].isin(planned)
-        parts = (batches.loc[is_needed, column], batches[column])
-        return np.array([sum(part, start=np.zeros(3)) for part in parts])
-
     judges = configuration.judges
+    settings = configuration.settings.explicit
+    is_needed = batches["batch"].isin(partitions)
+    of_run_and_in_all = np.array([is_needed, is_needed | True], dtype=float)
+
     reader = judges.second_reader or judges.structurer
-    share_read = OPEN_REPORTS if judges.second_reader else 1.0
-    texts = share_read * counts("texts", "structure", judges.structurer)
-    yield Questions("structure", reader, *texts)
-    pairs = counts("pairs", "extract_hedges", judges.extractor)
-    yield Questions("extract", judges.extractor, *pairs)
+    share_read = OPEN_REPORTS if judges.second_reader else np.ones(3)
+    texts = np.outer(of_run_and_in_all @ batches["texts"], share_read)
+    yield "structure", reader, texts
+    share_hedged = np.ones(3) if batches["is_read"].all() else UNREAD
+    pairs = np.outer(of_run_and_in_all @ batches["pairs"], share_hedged)
+    yield "extract", judges.extractor, pairs
 
     members = judges.members(ranker)
-    sentences = counts("pairs", "refit", ranker)
-    answers = sentences * _answers_of_a_fit(configuration, len(members))
+    # The paper's steps are for its patience (explicit.md section 5).
+    usual_steps = PUBLISHED_STEPS * settings.patience / PUBLISHED_PATIENCE
+    steps = [settings.patience, usual_steps, settings.step_limit]
+    answers = pairs * answers_per_judge(
+        np.minimum(steps, settings.step_limit), settings.panel_steps, len(members)
+    )
     matches = _matches(configuration, pairs[1])
-    for judge in members:
-        if judge not in judges.models:
-            continue
+    for judge in judges.models.keys() & members:
         # Twice where both orders are asked, as in the trial before the first match.
-        is_turned = judges.models[judge].asked_order == "both"
-        answers_each = 2 if is_turned else 1
-        played = answers_each * matches + 2 * len(trial_questions())
-        is_played = ("compare", judge) in stages or bool(batches["is_new"].all())
-        scale = np.array([is_played * played, played])
-        yield Questions("compare", judge, *(answers_each * answers + scale))
+        orders = 2 if judges.models[judge].asked_order == "both" else 1
+        scale = orders * matches + 2 * len(trial_questions())
+        of_scale = np.outer([judge in partitions, True], scale)
+        yield "compare", judge, orders * answers + of_scale
 
 
 def _matches(configuration: Configuration, pairs: Range) -> Range:
@@ -211,36 +200,4 @@ def _matches(configuration: Configuration, pairs: Range) -> Range:
     phrases = np.minimum(1.0, pairs / PUBLISHED_PAIRS) * PUBLISHED_PHRASES
     # Of fewer phrases the published scale is used, and nobody is asked.
     is_own = phrases >= settings.reference_scale_minimum
-    matches: Range = is_own * settings.repetitions * phrases * (phrases - 1) / 2
-    return matches
-
-
-def _answers_of_a_fit(configuration: Configuration, judges: int) -> Range:
-    """Count what each judge answers about a sentence (explicit.md section 5).
-
-    The paper's steps are for its patience, and are scaled to that of the settings.
-    """
-    settings = configuration.settings.explicit
-    scaled = PUBLISHED_STEPS * settings.patience / PUBLISHED_PATIENCE
-    steps = [settings.patience, scaled, settings.step_limit]
-    steps_taken = np.minimum(steps, settings.step_limit)
-    return answers_per_judge(steps_taken, settings.panel_steps, judges)
-
-
-def _line(
-    configuration: Configuration, questions: Questions, answered: pd.DataFrame
-) -> list[object]:
-    """Estimate one kind of question to one judge, less what the ledger holds."""
-    task, judge, needed, in_all = questions
-    config = configuration.judges.models[judge]
-    is_of_task = (answered["judge"] == judge) & (answered["stage"] == task)
-    of_model = answered[is_of_task & (answered["model"] == config.model)]
-    records = of_model.to_dict("records")
-    record = records[0] if records else None
-    in_ledger = record["questions"] if record is not None else 0
-    # Answers of tables that stay are in the ledger, too, and spare no question.
-    lacking = np.clip(in_all - in_ledger, 0, needed)
-    questions_left = round(lacking[1])
-    hits = round(needed[1]) - questions_left
-    dollars = price_of(config, task, lacking, record)
-    return [task, judge, questions_left, hits, *dollars]
+    return np.asarray(is_own * settings.repetitions * phrases * (phrases - 1) / 2)

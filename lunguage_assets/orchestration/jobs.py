@@ -1,6 +1,6 @@
 """The jobs: which assets one run makes, for one partition.
 
-`lunguage run` launches them in the order of its plan (`run_plan.py`); in the UI a
+`lunguage run` launches them in the order of its plan (`run.py`); in the UI a
 person does, and for the first job of a batch the landing sensor.
 """
 
@@ -39,14 +39,11 @@ class Job(NamedTuple):
         steps: the assets that it makes, upstream first, with what is made together with
             each. That is stored before it: where a step is current, it is.
         description: what it does.
-        after: jobs that make what it reads. Where one of them is run for the same
-            batch, or for none, it may have to be run again.
         asks_judges: whether it may cost money.
     """
 
     steps: tuple[str, ...]
     description: str
-    after: tuple[str, ...] = ()
     asks_judges: bool = False
 
 
@@ -58,19 +55,16 @@ JOBS: Mapping[str, Job] = {
     "structure": Job(
         ("structured_findings",),
         "Read findings in the raw reports of a batch with one structurer.",
-        after=("read_reports",),
         asks_judges=True,
     ),
     "ingest": Job(
         ("findings",),
         "Read and validate the registered files of a batch, or take in what was read "
         "in its raw reports.",
-        after=("read_reports", "structure"),
     ),
     "extract_hedges": Job(
         ("hedge_phrases",),
         "Find the hedging phrases of a batch's tentative findings with one judge.",
-        after=("ingest",),
         asks_judges=True,
     ),
     # New phrases do not renew the reference scale, which would ask every judge again.
@@ -81,27 +75,23 @@ JOBS: Mapping[str, Job] = {
     "compare": Job(
         ("comparison_matches",),
         "Have one judge play all comparisons of the vocabulary.",
-        after=("build_vocabulary",),
         asks_judges=True,
     ),
     "rank": Job(
         ("reference_ranking",),
         "Rank the phrases from the matches of a judge or panel; where no probability "
         "can be read off their ranking, it is shown, and the published one is used.",
-        after=("build_vocabulary", "compare"),
     ),
     "fit": Job(
         ("fitted_probabilities",),
         "Place every tentative finding in the ranking and map its place to a "
         "probability.",
-        after=("ingest", "extract_hedges", "build_vocabulary", "rank"),
         asks_judges=True,
     ),
     "expand": Job(
         ("deduplicated_findings", "expansions", "lunguage_plus_plus"),
         "Merge duplicate findings, expand diagnoses with what they imply, resolve "
         "every contradiction.",
-        after=("ingest", "rank", "fit"),
     ),
     "refit": Job(
         (
@@ -111,31 +101,26 @@ JOBS: Mapping[str, Job] = {
             "lunguage_plus_plus",
         ),
         "Place every tentative finding in the ranking, then merge, expand and resolve.",
-        after=("ingest", "extract_hedges", "build_vocabulary", "rank"),
         asks_judges=True,
     ),
     "distill": Job(
         ("distilled_scorer",),
         "Let a small model learn the judgement of a ranker's judges from their stored "
         "answers, and hold it against them.",
-        after=("refit", "rank"),
     ),
     "analyse_structuring": Job(
         ("structuring_agreement",),
         "Hold the structurers of a batch against each other, and against rows that "
         "people coded.",
-        after=("structure",),
     ),
     "analyse": Job(
         ("judge_agreement", "fit_validation"),
         "How far judges agree, with each other and with human experts, and how well "
         "ranking and fit repeat.",
-        after=("compare", "rank"),
     ),
     "release": Job(
         ("release_inputs", "release"),
         "Write the bundle of a ranker over all its batches.",
-        after=("ingest", "rank", "refit", "expand"),
     ),
 }
 """Job -> what it makes, upstream first; all assets of a job share their partitions."""

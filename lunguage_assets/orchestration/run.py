@@ -1,7 +1,7 @@
 """Make what is not current: one Dagster run per job and partition, in this process.
 
-Which runs those are is the plan (`run_plan.py`). Runs that are launched in the UI or by
-a sensor are Dagster's own.
+What is current is Dagster's answer (`current.py`). Runs that are launched in the UI or
+by a sensor are Dagster's own.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 import duckdb
 import psutil
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.instance import (
@@ -29,13 +28,9 @@ from lunguage_assets.orchestration.instance import (
     runs_of_location,
 )
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import JOBS
-from lunguage_assets.orchestration.partitions import (
-    BATCH,
-    partition_key,
-)
-from lunguage_assets.orchestration.run_plan import Stage, plan
-from lunguage_assets.orchestration.sources import observe
+from lunguage_assets.orchestration.jobs import JOBS, REBUILT
+from lunguage_assets.orchestration.partitions import BATCH, partition_key
+from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.store import remove_abandoned_files
 
@@ -45,15 +40,40 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 MEMORY_TO_TRIM_BYTES = 1 << 30
 """What this process may hold before it looks what it can give back."""
 
-Progress = Callable[[Stage, int, int], None]
-"""Called before each stage: the stage, how many are done, how many there are."""
-
 
 class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
-@dataclass
+class Stage(NamedTuple):
+    """One Dagster run to come; as text `job (partition)`.
+
+    Attributes:
+        job: that is launched.
+        keys: of the partition that it makes.
+        reasons: why it is needed; none where only what it reads is made again.
+    """
+
+    job: str
+    keys: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def partition(self) -> str:
+        """Its keys, as text."""
+        return " x ".join(self.keys)
+
+    @property
+    def reason(self) -> str:
+        """The first reason, and how many more there are."""
+        if len(self.reasons) > 1:
+            return f"{self.reasons[0]} and {len(self.reasons) - 1} more"
+        return "".join(self.reasons) or "what it reads is made again"
+
+    def __str__(self) -> str:
+        return f"{self.job} ({self.partition})"
+
+
 class RunSummary:
     """What came of a run.
 
@@ -64,10 +84,11 @@ class RunSummary:
         read_again: how many sentences a second reader read, and rows it changed.
     """
 
-    passed: int = 0
-    warned: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    read_again: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.passed = 0
+        self.warned: list[str] = []
+        self.failed: list[str] = []
+        self.read_again: Counter[str] = Counter()
 
     def add(self, stage: Stage, result: dg.ExecuteInProcessResult) -> None:
         """Note the checks of a stage, and what a second reader did in it."""
@@ -109,22 +130,78 @@ class Runner:
         graph = self._definitions.resolve_asset_graph()
         return Current(self._configuration, self._instance, graph)
 
-    def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
-        """List the stages to a release of a ranker, after Dagster knows all changes."""
-        self.prepare()
-        return plan(self._configuration, self.current(), ranker, rebuild=rebuild)
-
     def prepare(self) -> None:
         """Tell Dagster which batches there are, and what changed outside of it."""
         registered = [batch.key for batch in self._home.registered()]
         # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
-        observe(self._instance, self._configuration)
+        for observation in changed_sources(self._instance, self._configuration):
+            self._instance.report_runless_asset_event(observation)
+
+    def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+        """List the stages to the results and the release of a ranker, upstream first.
+
+        Args:
+            ranker: whose results are wanted.
+            rebuild: make the reference scale again, although it is current.
+
+        Returns:
+            The stages; none when everything is current.
+
+        Raises:
+            ConfigurationError: no batch is registered.
+        """
+        self.prepare()
+        current = self.current()
+        judges = self._configuration.judges
+        batches = self._home.registered()
+        stages: list[Stage] = []
+
+        def add(job: str, *keys: str, follows: bool = False) -> bool:
+            """Add a stage that is stale, or that follows one; tell whether it is."""
+            reasons = current.reasons_of(job, *keys)
+            if rebuild and job in REBUILT:
+                reasons.append("the scale is to be made again")
+            if reasons or follows:
+                stages.append(Stage(job, keys, tuple(reasons)))
+            return bool(reasons or follows)
+
+        if not batches:
+            raise ConfigurationError(
+                "no batch is registered. `lunguage register --data DIR` registers one."
+            )
+        changed_batches = set()
+        for batch in batches:
+            is_read = False
+            if batch.kind == "text":
+                is_read = add("read_reports", batch.key)
+                is_read = add(
+                    "structure", judges.structurer, batch.key, follows=is_read
+                )
+            is_changed = add("ingest", batch.key, follows=is_read)
+            if add("extract_hedges", judges.extractor, batch.key, follows=is_changed):
+                changed_batches.add(batch.key)
+        # New phrases do not renew the scale, which would ask every judge again.
+        is_collected = add("build_vocabulary", judges.extractor)
+        plays = [
+            add("compare", judge, follows=is_collected)
+            for judge in judges.members(ranker)
+        ]
+        is_ranked = add("rank", ranker, follows=is_collected or any(plays))
+        for batch in batches:
+            follows = is_ranked or batch.key in changed_batches
+            fits = JOBS["refit"].steps[0]
+            # A fit is not made again where only what follows from it is stale.
+            is_fitted = not follows and current.is_current(fits, ranker, batch.key)
+            job = "expand" if is_fitted else "refit"
+            add(job, ranker, batch.key, follows=follows)
+        add("release", ranker, follows=bool(stages))
+        return stages
 
     def run(
         self,
         stages: Sequence[Stage],
-        progress: Progress = lambda *_: None,
+        progress: Callable[[Stage, int, int], None] = lambda *_: None,
     ) -> RunSummary:
         """Make the stages of a plan.
 
@@ -132,7 +209,8 @@ class Runner:
 
         Args:
             stages: in their order.
-            progress: called before each stage.
+            progress: called before each with the stage, how many are done, and how many
+                there are.
 
         Raises:
             RunFailed: a run failed.
@@ -141,26 +219,23 @@ class Runner:
         summary = RunSummary()
         with command_at_work(self._instance, self._home.root):
             remove_abandoned_files(self._home.tables)
-            self._build_catalog()
+            try:
+                build_catalog(self._home.tables, self._home.database)
+            except duckdb.Error as error:
+                # Its message quotes no report: it has read no row.
+                first_line = str(error).splitlines()[0]
+                raise RunFailed(
+                    f"{self._home.database} cannot be written ({first_line}). Free "
+                    "space there, and run the same command again."
+                ) from None
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 # What came before it may have come out the same: a vocabulary that is
                 # collected again leaves comparisons, ranking and fits current.
-                if stage.because or stage.reasons(self.current()):
+                if stage.reasons or self.current().reasons_of(stage.job, *stage.keys):
                     summary.add(stage, self._make(stage))
                     _give_back_memory()
         return summary
-
-    def _build_catalog(self) -> None:
-        try:
-            build_catalog(self._home.tables, self._home.database)
-        except duckdb.Error as error:
-            # Its message quotes no report: it has read no row.
-            first_line = str(error).splitlines()[0]
-            raise RunFailed(
-                f"{self._home.database} cannot be written ({first_line}). Free space "
-                "there, and run the same command again."
-            ) from None
 
     def _make(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
@@ -179,15 +254,12 @@ class Runner:
             raise RunFailed(f"{stage}: {reason} [Dagster run {run_id}]") from None
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
             # Before the run has begun, Dagster does not note an interruption itself.
-            self._cancel(run_id)
+            run = self._instance.get_run_by_id(run_id)
+            if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
+                self._instance.report_run_canceled(
+                    run, message="Interrupted. What was finished is stored."
+                )
             raise KeyboardInterrupt from None
-
-    def _cancel(self, run_id: str) -> None:
-        run = self._instance.get_run_by_id(run_id)
-        if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
-            self._instance.report_run_canceled(
-                run, message="Interrupted. What was finished is stored."
-            )
 
 
 def _give_back_memory() -> None:

@@ -9,7 +9,9 @@ A command observes them before it makes anything, and so does the sensor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import dagster as dg
 
@@ -59,24 +61,33 @@ def _source(
     def observe_source(
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.DataVersion | dg.DataVersionsByPartition:
+        version_by_partition = _versions(configuration)[name]
         if partitions is None:
-            return dg.DataVersion(EDITED_FILES[name].version(configuration.home))
-        return dg.DataVersionsByPartition(_versions(configuration)[name])
+            return dg.DataVersion(version_by_partition[None])
+        return dg.DataVersionsByPartition(version_by_partition)
 
     source: dg.SourceAsset = observe_source
     return source
 
 
-def _versions(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
-    """Compute the version of every partition of the sources that have some.
+def _versions(
+    configuration: Configuration,
+) -> Mapping[str, Mapping[Any, str]]:
+    """Compute the version of every source, by partition where it has some.
 
     A judge who cannot be opened has none: whoever asks it is told why.
     """
     judges = configuration.judges
     home = configuration.home
-    version_by_judge = _usable(
-        judges.active_judges, lambda key: version_of_judge(configuration, key)
-    )
+    version_by_judge = {}
+    for key in judges.active_judges:
+        with suppress(LunguageError):
+            version_by_judge[key] = judge_identity(key, judges)
+    version_by_structurer = {}
+    for key in judges.structurers:
+        with suppress(LunguageError):
+            identity = structurer_identity(key, judges, home.assertion_file)
+            version_by_structurer[key] = identity
     version_by_panel = {}
     for ranker in judges.rankers:
         members = judges.members(ranker)
@@ -89,58 +100,26 @@ def _versions(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
             batch.key: f"{batch.sha256[:16]}-{batch.number}"
             for batch in home.registered()
         },
-        "structurers": _usable(
-            judges.structurers,
-            lambda key: structurer_identity(key, judges, home.assertion_file),
-        ),
+        "structurers": version_by_structurer,
         "judges": version_by_judge,
         "panels": version_by_panel,
+        **{name: {None: file.version(home)} for name, file in EDITED_FILES.items()},
     }
-
-
-def version_of_judge(configuration: Configuration, key: str) -> str:
-    """Hash what a judge is: model, prompts, parameters.
-
-    Raises:
-        ConfigurationError: it cannot be opened.
-    """
-    return judge_identity(key, configuration.judges)
-
-
-def _usable(keys: Collection[str], identify: Callable[[str], str]) -> dict[str, str]:
-    versions = {}
-    for key in keys:
-        try:
-            versions[key] = identify(key)
-        except LunguageError:
-            continue
-    return versions
 
 
 def changed_sources(
     instance: dg.DagsterInstance, configuration: Configuration
 ) -> Iterator[dg.AssetObservation]:
     """Yield an observation of every source that Dagster knows in another version."""
-    for name, versions in _versions(configuration).items():
-        tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
-            dg.AssetKey(name), dg.DagsterEventType.ASSET_OBSERVATION, [DATA_VERSION]
-        )
-        for partition, version in versions.items():
-            tags = {DATA_VERSION: version}
-            if tags_by_partition.get(partition) != tags:
+    for name, version_by_partition in _versions(configuration).items():
+        for partition, version in version_by_partition.items():
+            record = instance.get_latest_data_version_record(
+                dg.AssetKey(name), is_source=True, partition_key=partition
+            )
+            observation = record.asset_observation if record is not None else None
+            if observation is None or observation.data_version != version:
+                tags = {DATA_VERSION: version}
                 yield dg.AssetObservation(name, partition=partition, tags=tags)
-    for name, file in EDITED_FILES.items():
-        version = file.version(configuration.home)
-        record = instance.get_latest_data_version_record(dg.AssetKey(name))
-        observation = record.asset_observation if record is not None else None
-        if observation is None or observation.data_version != version:
-            yield dg.AssetObservation(name, tags={DATA_VERSION: version})
-
-
-def observe(instance: dg.DagsterInstance, configuration: Configuration) -> None:
-    """Tell Dagster of every source that changed."""
-    for observation in changed_sources(instance, configuration):
-        instance.report_runless_asset_event(observation)
 
 
 def sources_sensor() -> dg.SensorDefinition:

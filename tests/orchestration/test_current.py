@@ -13,6 +13,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 
 from lunguage_assets.explicit.probability import published_anchors
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration import sources
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
@@ -146,24 +147,24 @@ def test_new_phrases_do_not_renew_the_scale(small: SmallHome) -> None:
     small.run()
     current = small.current()
     assert current.is_current("hedge_vocabulary", "lexicon")
-    assert current.waits_for_request("hedge_vocabulary", "lexicon")
+    assert current.reasons("hedge_vocabulary", "lexicon", on_request=True)
     assert small.run(rebuild=True)[:4] == [
         "build_vocabulary (lexicon)",
         *COMPARE,
         *RANK,
     ]
-    assert not small.current().waits_for_request("hedge_vocabulary", "lexicon")
+    assert not small.current().reasons("hedge_vocabulary", "lexicon", on_request=True)
 
 
 def test_edited_prompts_of_a_judge_ask_only_that_judge_again(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = sources.version_of_judge
+    honest = sources.judge_identity
 
-    def reworded(configuration: object, key: str) -> str:
-        return honest(configuration, key) + ("!" if key == "cues" else "")  # type: ignore[arg-type]
+    def reworded(key: str, judges: JudgesConfiguration) -> str:
+        return honest(key, judges) + ("!" if key == "cues" else "")
 
-    monkeypatch.setattr(sources, "version_of_judge", reworded)
+    monkeypatch.setattr(sources, "judge_identity", reworded)
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
 
 

@@ -12,8 +12,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome
 
-from lunguage_assets.orchestration.run import RunFailed
-from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.orchestration.run import RunFailed, Stage
 from lunguage_assets.packaged_data import resource
 
 NEW_BATCH = [

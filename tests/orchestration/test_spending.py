@@ -16,8 +16,7 @@ from loopback import Act, LoopbackServer
 from small_homes import SmallHome
 
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.orchestration.run import RunFailed
-from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.orchestration.run import RunFailed, Stage
 
 COMPARE = [Stage("compare", ("one",), ("asked for",))]
 

@@ -21,7 +21,7 @@ from quick_instance import save_events
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import validation
-from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.orchestration.run import Stage
 from lunguage_assets.sample import write_sample
 
 QUICK_STICK = """

@@ -22,8 +22,7 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, keys_of
-from lunguage_assets.orchestration.run import Runner, RunSummary
-from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
 from lunguage_assets.sample import write_sample
 from lunguage_assets.workspace.home import Home
 

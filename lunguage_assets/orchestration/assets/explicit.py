@@ -18,7 +18,7 @@ from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
 )
 from lunguage_assets.explicit.hedges import load_corrections, review_queue
-from lunguage_assets.explicit.open_judges import open_judge
+from lunguage_assets.explicit.open_judges import judge_identity, open_judge
 from lunguage_assets.explicit.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.explicit.vocabulary import (
@@ -44,7 +44,6 @@ from lunguage_assets.orchestration.resources import (
     ranking_on_scale,
     require_anchor_phrases,
 )
-from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.quality.quarantine import without_invalid
@@ -246,7 +245,7 @@ def explicit_assets(
 
         members = configuration.judges.members(context.partition_key)
         matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
-        identities = [version_of_judge(configuration, judge) for judge in members]
+        identities = [judge_identity(judge, configuration.judges) for judge in members]
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)

@@ -36,7 +36,6 @@ from lunguage_assets.orchestration.outputs import (
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.run_plan import Stage
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import NewestStudies
@@ -152,8 +151,8 @@ def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> Non
     """
     stale = []
     for batch in complete:
-        stages = (Stage("ingest", (batch,)), Stage("refit", (ranker, batch)))
-        reasons = {why for stage in stages for why in stage.reasons(current)}
+        reasons = {*current.reasons_of("ingest", batch)}
+        reasons.update(current.reasons_of("refit", ranker, batch))
         if reasons:
             stale.append(f"{batch} ({', '.join(sorted(reasons))})")
     if stale:

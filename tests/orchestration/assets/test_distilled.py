@@ -17,7 +17,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import learning
-from lunguage_assets.orchestration.run_plan import Stage
+from lunguage_assets.orchestration.run import Stage
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
