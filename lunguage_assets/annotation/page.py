@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.padding import Padding
@@ -104,28 +102,14 @@ def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
     Every report holds its own rows, in the order of the frames; a missing value is
     null. Labels that the report does not mention are left out.
     """
-    reports = []
-    for report, rows_by_frame in by_report(frames):
-        for name, rows in rows_by_frame.items():
-            # Of labels alone many are unmentioned.
-            mentioned = [row for row in rows if row.get("source") != "unmentioned"]
-            report = {**report, name: mentioned}
-        reports.append(report)
-    document = _plain({"schema": SCHEMA, "reports": reports})
+    labels = frames["labels"]
+    mentioned = labels[labels["source"] != "unmentioned"]
+    reports = [
+        {**report, **rows_by_frame}
+        for report, rows_by_frame in by_report({**frames, "labels": mentioned})
+    ]
+    document = {"schema": SCHEMA, "reports": reports}
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """Turn values of frames into values of JSON, which has neither NaN nor NumPy's."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if pd.isna(value):
-        return None
-    return value
 
 
 def print_report(report: ShownReport, console: Console) -> None:
@@ -153,9 +137,11 @@ def print_report(report: ShownReport, console: Console) -> None:
     print_list("contradicts", contradictions, console)
     left_out = [f"{row.title} {row.claim}; {row.why}" for row in report.left_out]
     print_list("left out", left_out, console)
-    labels = [f"{label.name} {label.p}".rstrip() for label in report.labels]
-    claims = [f" ({label.claim})" for label in report.labels]
-    print_list("labels", [", ".join(map(add, labels, claims))], console)
+    labels = [
+        f"{label.name} {label.p} ({label.claim})".replace("  ", " ")
+        for label in report.labels
+    ]
+    print_list("labels", [", ".join(labels)], console)
 
 
 def print_list(heading: str, lines: Sequence[str], console: Console) -> None:

@@ -2,38 +2,28 @@
 
 The stored tables are the frames that are shown. To the reasons of a row is added what
 only a run knows: its number in the result, its sentence, its place in the ranking, its
-pathway, what it refers to. Rows that are not in the result are told with their rule.
+pathway. Rows that are not in the result are told with their rule.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 from rich.console import Console
 from upath import UPath
 
-from lunguage_assets.annotation.frames import (
-    cues_frame,
-    findings_frame,
-    left_out_frame,
-)
+from lunguage_assets.annotation.frames import cues_frame, findings_frame, left_out_frame
 from lunguage_assets.annotation.page import print_list, print_report
 from lunguage_assets.annotation.shown import Record, ShownReport, shown_reports
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.labels.study_labels import label_evidence, label_frame
-from lunguage_assets.release.code_words import (
-    FIT_END_WORDS,
-    NO_PATHWAY_WORDS,
-    RULE_WORDS,
-)
-from lunguage_assets.release.row_words import finding_and_location
+from lunguage_assets.release.code_words import FIT_END_WORDS, NO_PATHWAY_WORDS
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
 from lunguage_assets.workspace.parquet_rows import read_rows
@@ -178,94 +168,85 @@ def explanation_of(
     evidence = label_evidence(
         result, tables["pathway_matches"], listed, tables["resolution_log"]
     )
-    labels = label_frame(evidence, reports, listed)
     frames = {
         "reports": reports.assign(notes=[""] * len(reports)),
         "sentences": no_rows,
         "findings": findings_frame(stored),
         "left_out": left_out_frame(stored),
         "conflicts": tables["conflicts"],
-        "labels": labels,
+        "labels": label_frame(evidence, reports, listed),
         "spans": no_rows,
         "cues": cues_frame(stored, stored),
         "set_aside": tables["set_aside"],
         "notes": _notes(tables),
     }
-    explained = shown_reports(frames)
-    for report in explained:
-        report.remarks += remarks
-    rejected = [
-        f"{row['file']}, row {row['line']}: {row['reason']}; column {row['column']!r}: "
-        f"found {row['found']!r}, expected {row['expected']}. {row['remedy']}"
-        for row in tables["rejected"].to_dict("records")
+    explained = [
+        report._replace(remarks=[*report.remarks, *remarks])
+        for report in shown_reports(frames)
     ]
     if finding is None:
+        rejected = [
+            f"{row['file']}, row {row['line']}: {row['reason']}; column "
+            f"{row['column']!r}: found {row['found']!r}, expected {row['expected']}. "
+            f"{row['remedy']}"
+            for row in tables["rejected"].to_dict("records")
+        ]
         return Explanation(explained, rejected)
     # "7" is the row with this number in the result, "s50000001:0012" any row by its id.
     ids = dict(zip(result["idx"].astype("str"), result["finding_id"], strict=True))
     finding_id = ids.get(finding, finding)
-    explained = [report for report in explained if report.keep_row(finding_id)]
-    if not explained:
+    reports_of_row = [_of_one_row(report, finding_id) for report in explained]
+    if not any(report.rows or report.left_out for report in reports_of_row):
         raise ConfigurationError(
             f"the study has no finding {finding!r}: expected a row numbered 1 to "
             f"{len(ids)}, or a finding id; leave --finding out to see all."
         )
-    return Explanation(explained, ())
+    return Explanation(reports_of_row, ())
+
+
+def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
+    """Leave everything out but a row."""
+    return report._replace(
+        rows=[row for row in report.rows if row.finding_id == finding_id],
+        left_out=[row for row in report.left_out if row.finding_id == finding_id],
+        pieces=(),
+        contradictions=(),
+        labels=(),
+        # Nothing is said of the other rows.
+        is_read=False,
+    )
 
 
 def _notes(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Note what a run knows of the rows of a study beyond what `read` says of one."""
-    result = _by_finding_id(tables["lunguage_plus_plus"])
     # Resolution changes rows, so the result's form of a row comes last.
     rows = {
-        **_by_finding_id(tables["expansions"]),
-        **_by_finding_id(tables["deduplicated_findings"]),
-        **result,
+        row["finding_id"]: row
+        for name in ("expansions", "deduplicated_findings", "lunguage_plus_plus")
+        for row in tables[name].to_dict("records")
     }
-    fits = _by_finding_id(tables["fitted_probabilities"])
-    matches = _by_finding_id(tables["pathway_matches"])
+    fits, matches = (
+        {row["finding_id"]: row for row in tables[name].to_dict("records")}
+        for name in ("fitted_probabilities", "pathway_matches")
+    )
     notes: list[tuple[str, str]] = []
     for finding_id, row in rows.items():
         words = [f"({finding_id})"]
         if row.get("sent"):
             words.append(f'"{row["sent"]}"')
-        if pd.notna(row.get("merge_similarity")):
-            words.append(f"cosine {row['merge_similarity']:.3f}")
-        if finding_id in result:
+        # Rows of the result alone are numbered.
+        if "idx" in row:
             words[0] = f"idx {row['idx']} ({finding_id})"
             words += _place_in_ranking(fits.get(finding_id))
             words += _pathway(matches.get(finding_id))
-            words += _references(row, rows)
         notes += [(finding_id, line) for line in words]
-    for event in tables["resolution_log"].to_dict("records"):
-        if event["event"] == "reference lost":
-            mention = _mention(rows, event["reference"])
-            lost = f"refers no more to {mention}: {RULE_WORDS[event['rule']]}"
-            notes.append((event["finding_id"], lost))
-    for note in tables["intake_notes"].to_dict("records"):
+    intake_notes = tables["intake_notes"]
+    # Other notes are on the report or its patient.
+    of_rows = intake_notes[intake_notes["finding_id"] != ""]
+    for note in of_rows.to_dict("records"):
         notes.append((note["finding_id"], f"{note['reason']}: {note['done']}"))
-    frame = pd.DataFrame(notes, columns=["finding_id", "words"])
-    return frame.assign(study_id=frame["finding_id"].str.partition(":")[0])
-
-
-def _references(row: Record, rows: Mapping[str, Record]) -> Iterator[str]:
-    """Say which of some rows a row refers to."""
-    for column in ("evidence", "associate"):
-        # What a row implies, or is implied by, is shown by its place.
-        targets = [
-            _mention(rows, target)
-            for target in row[column]
-            if "/" not in row["finding_id"] + target
-        ]
-        if targets:
-            yield f"{column}: {', '.join(targets)}"
-
-
-def _mention(rows: Mapping[str, Record], finding_id: str) -> str:
-    """Mention another row, with its id; or a bare word that is no row of the study."""
-    if finding_id not in rows:
-        return finding_id.removeprefix(BARE)
-    return f"{finding_and_location(rows[finding_id])} ({finding_id})"
+    rows_of_notes = [(note[0].partition(":")[0], *note) for note in notes]
+    return pd.DataFrame(rows_of_notes, columns=["study_id", "finding_id", "words"])
 
 
 def _place_in_ranking(fit: Record | None) -> Iterator[str]:
@@ -292,10 +273,6 @@ def _pathway(match: Record | None) -> Iterator[str]:
     else:
         reason = NO_PATHWAY_WORDS[match["reason"]]
         yield f"{diagnosis} expands into nothing: {reason}".lstrip()
-
-
-def _by_finding_id(frame: pd.DataFrame) -> dict[str, Any]:
-    return {row["finding_id"]: row for row in frame.to_dict("records")}
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:

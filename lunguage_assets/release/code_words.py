@@ -26,8 +26,6 @@ CONFLICT_WORDS = _WORDS_BY_TOPIC["conflicts"]
 """Type of a conflict -> what disagrees, or what is said twice."""
 FIT_END_WORDS = _WORDS_BY_TOPIC["fit_ends"]
 """Code of `stop` -> why a finding was compared no further."""
-NO_FINDING_WORDS = _WORDS_BY_TOPIC["no_finding"]
-"""What is said of the label "no finding", turned round as a person would say it."""
 CUE_WORDS = _WORDS_BY_TOPIC["cues"]
 """Category of a cue, which its id begins with -> what it says of what it reaches."""
 SECTION_WORDS = {"hist": "history", "find": "findings", "impr": "impression"}

@@ -7,8 +7,8 @@ and how far they reach is in `assertion/`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from lunguage_assets.release.code_words import CUE_WORDS
 from lunguage_assets.structuring.rows import read_cues
@@ -54,13 +54,17 @@ def deciding_cues(stored_cues: str, report: str, status: str) -> list[DecidingCu
     return cues
 
 
-def describe_cues(cues: Iterable[DecidingCue]) -> list[str]:
-    """Describe what decided a row: a line for each thing that its cues say."""
+def describe_cues(cues: Iterable[Mapping[Any, Any]]) -> list[str]:
+    """Describe what decided a row: a line for each thing that its cues say.
+
+    Args:
+        cues: the fields of `DecidingCue` by name.
+    """
     quotes_by_claim: dict[str, list[str]] = {}
     for cue in cues:
-        words = " ".join(cue.words.split())
-        quotes = quotes_by_claim.setdefault(cue.says, [])
-        quotes.append(f'"{words}" ({cue.cue})')
+        words = " ".join(cue["words"].split())
+        quotes = quotes_by_claim.setdefault(cue["says"], [])
+        quotes.append(f'"{words}" ({cue["cue"]})')
     return [
         f"{claim}: by {' and '.join(quotes)}"
         for claim, quotes in quotes_by_claim.items()

@@ -166,8 +166,6 @@ TWICE = [
 ]
 BOTH = [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)]
 LOBAR = [stated("lobar pneumonia", "dp")]
-REFERRING = [stated("opacity", evidence=[1, "~haze"]), stated("nodule", "tp", p=0.6),
-             stated("blunting", associate=[3]), stated("mass", "dp"), stated("mass", "dn")]  # fmt: skip
 ROW = identity(0)
 SIGN = identity(0) + "/0"
 
@@ -184,12 +182,9 @@ REASONS = [
     (LOBAR, f"{SIGN}/0", "implied, pathway consolidation_1"),
     (TWICE, identity(1), "said 2 times"),
     (TWICE, ROW, "nodule, right present; findings, sentence 0; merged, see 1: it says the same (deduplication); "),
-    (TWICE, ROW, "cosine 1.000"),
     (BOTH, identity(1), "pneumonia present?; findings, sentence 1; removed"),
     (BOTH, identity(1), "one says present, one absent; rule 3: the row with the highest support is kept"),
     (BOTH, f"{identity(1)}/0", "the diagnosis that implied it is gone"),
-    (REFERRING, ROW, "evidence: nodule (s00000001:1), haze"),
-    (REFERRING, identity(2), "refers no more to mass (s00000001:3): the row that it refers to is gone"),
     ([stated("pneumonia", "dn")], ROW, "pneumonia expands into nothing: it is denied"),
     ([stated("pleural effusion", view="")], ROW, "the views of the study are not known"),
     ([stated("pneumonia", "tp", p=None)], ROW, "in no words that say how much"),
