@@ -39,7 +39,9 @@ class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
 
     def __init__(self, configuration: Configuration) -> None:
         super().__init__()
-        self._configuration = configuration
+        self._home = configuration.home.root
+        judges = configuration.judges
+        self._asked = {"judge": judges.extractor, "structurer": judges.structurer}
 
     @property
     def name(self) -> str:
@@ -49,30 +51,18 @@ class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
         self, context: dg.AutomationContext[dg.AssetKey]
     ) -> dg.AutomationResult[dg.AssetKey]:
         candidates = context.candidate_subset
+        table = context.key.path[-1]
+        asked = self._asked.get(TABLES[table].partitioned_by[0])
         requested = set()
-        if not is_at_work(self._configuration.home.root):
-            table = context.key.path[-1]
+        if not is_at_work(self._home):
             requested = {
-                key
-                for key in candidates.expensively_compute_partition_keys()
-                if self._is_automated(table, keys_of(table, key))
+                partition
+                for partition in candidates.expensively_compute_partition_keys()
+                if asked is None or keys_of(table, partition)[0] == asked
             }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(requested)
         )
-
-    def _is_automated(self, table: str, keys: tuple[str, ...]) -> bool:
-        judges = self._configuration.judges
-        if table == "hedge_phrases":
-            return keys[0] == judges.extractor
-        if "ranker" in TABLES[table].partitioned_by:
-            return True
-        # Delivered findings are taken in by a person, a command or the landing sensor.
-        registered = self._configuration.home.registered()
-        is_text = keys[-1] in {
-            batch.key for batch in registered if batch.kind == "text"
-        }
-        return is_text and keys[0] in (judges.structurer, keys[-1])
 
 
 def batch_condition(configuration: Configuration, table: str) -> Condition:
@@ -98,15 +88,11 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
-    # Of a batch of findings the texts are never there.
-    optional: dg.AssetSelection = sources
-    if table in _TAKEN_IN:
-        optional |= dg.AssetSelection.assets(
-            "report_texts", "rejected_reports", "reading_notes"
-        )
+    # Of a batch of findings the texts are never there: it is taken in by a person, a
+    # command or the landing sensor.
     return (
         news
-        & ~condition.any_deps_missing().ignore(optional)
+        & ~condition.any_deps_missing().ignore(sources)
         & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
         & MayBeRequested(configuration)
