@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from lunguage_assets.workspace.home import Home
 
 _MOST_WORDS = 50
-_INTERVAL = ["value", "low", "high"]
-_AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
-_CHANGES = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+_ANALYSES = (
+    "judge_agreement",
+    "ranking_robustness",
+    "fit_validation",
+    "expert_agreement",
+)
 
 
 @click.command(short_help="Analyse how far the numbers can be trusted.")
@@ -46,7 +49,6 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    from lunguage_assets.cli.console import print_pairs
     from lunguage_assets.cli.run import require_checks, run_stages
     from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.orchestration.run import Stage
@@ -60,39 +62,27 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     stored_table(home.tables, "reference_ranking", ranker)
     checks = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
     _print_analyses(home, ranker)
-    print_pairs(
-        [
-            ("tables, for any DuckDB client", str(home.database)),
-            ("in the report of the release", "after the next `lunguage run`"),
-        ]
+    click.echo(
+        f"tables, for any DuckDB client  {home.database}\n"
+        "in the report of the release   after the next `lunguage run`"
     )
     require_checks(checks)
 
 
 def _print_analyses(home: Home, ranker: str) -> None:
     """Print the main figures of the analyses of a ranker; the rest is in the tables."""
+    import duckdb
+
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.orchestration.io_manager import stored_table
+    from lunguage_assets.packaged_data import resource
 
-    agreement = stored_table(home.tables, "judge_agreement", ranker)
-    of_judges = agreement[agreement["measure"].isin(_AGREEMENT_MEASURES)]
-    print_table(of_judges[["measure", "coding", "first", "second", *_INTERVAL]])
-
-    robustness = stored_table(home.tables, "ranking_robustness", ranker)
-    print_table(robustness.groupby("comparisons", as_index=False)[_CHANGES].mean())
-
-    # Earlier steps say how fast a fit comes near, the last one how near.
-    validation = stored_table(home.tables, "fit_validation", ranker).query(
-        "judges == 'all'"
-    )
-    fits = validation[validation["step"] == validation["step"].max()]
-    by_strategy = fits.groupby("strategy", as_index=False)
-    print_table(by_strategy[["mean_distance"]].mean())
-
-    # Rows without a name are averages over experts; each expert's are in the table.
-    experts = stored_table(home.tables, "expert_agreement", ranker)
-    of_all = experts.query("measure == 'with ranking' and first == ''")
-    print_table(of_all[["measure", *_INTERVAL]])
+    queries = resource("run", "analyse.sql").read_text(encoding="utf-8")
+    with duckdb.connect() as connection:
+        for table in _ANALYSES:
+            connection.register(table, stored_table(home.tables, table, ranker))
+        for query in connection.extract_statements(queries):
+            print_table(connection.execute(query).df())
 
 
 def _print_rows_by_cue(home: Home) -> None:

@@ -1,21 +1,9 @@
-"""Printing tables, and labels with values beside them.
-
-What is in them is the business of each command.
-"""
+"""Printing tables. What is in them is the business of each command."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 import pandas as pd
-
-
-def print_pairs(lines: Sequence[Sequence[str]]) -> None:
-    """Print labels, and their values in a column beside them."""
-    width = max(len(label) for label, _ in lines)
-    for label, value in lines:
-        click.echo(f"{label:<{width}}  {value}".rstrip())
 
 
 def print_table(frame: pd.DataFrame) -> None:

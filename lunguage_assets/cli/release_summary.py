@@ -1,7 +1,7 @@
 """What is printed of a run, and of the release that it wrote.
 
-The numbers of a release are those of its `restricted/summary.json`, their words those
-of `resources/run/summary.txt.j2`.
+The numbers of a release are those of its `restricted/summary.json`; the words are
+those of `checks.txt.j2` and `summary.txt.j2` in `resources/run`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lunguage_assets.cli.console import print_pairs
+import click
+
 from lunguage_assets.files import read_record
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.packaged_data import page_template
@@ -26,28 +27,13 @@ if TYPE_CHECKING:
 
 def print_run(summary: RunSummary, spent: Sequence[Progress]) -> None:
     """Print the checks of a run, and what language models were asked and cost."""
-    lines = []
-    if summary.read_again:
-        sentences = summary.read_again[SENTENCES]
-        rows = summary.read_again[CHANGED_ROWS]
-        left_open = (
-            f"{sentences:,} sentences that the rules left open, {rows:,} rows changed"
-        )
-        lines.append(("second reader", left_open))
-    # A failed check is no line here: it ends the command, and says so last.
-    checks = summary.passed + len(summary.warned) + len(summary.failed)
-    lines.append(("checks passed", f"{summary.passed} of {checks}"))
-    lines += [("  warns", warning) for warning in summary.warned]
-    if spent:
-        cost_usd = sum(judge.cost_usd for judge in spent)
-        lines.append(("language models", f"${cost_usd:.4f}"))
-        lines += [("", judge.line()) for judge in spent]
-        invalid = sum(judge.invalid for judge in spent)
-        calls = sum(judge.calls for judge in spent)
-        if invalid:
-            useless = f"{invalid:,} of {calls:,} calls: their answers are invalid"
-            lines.append(("  paid, of no use", useless))
-    print_pairs(lines)
+    _print_pairs(
+        "checks.txt.j2",
+        summary=summary,
+        spent=spent,
+        sentences=SENTENCES,
+        changed_rows=CHANGED_ROWS,
+    )
 
 
 def print_release(folder: Path, home: Home) -> None:
@@ -72,6 +58,15 @@ def print_release(folder: Path, home: Home) -> None:
         "tables, for any DuckDB client": home.database,
         "runs, tables, checks in the UI": f"{sys.argv[0]} ui --home {home.root}",
     }
-    template = page_template("run", "summary.txt.j2")
-    text = template.render(summary, words=COUNTED_CONFLICT_WORDS, locations=locations)
-    print_pairs([line.split("|", 1) for line in text.splitlines()])
+    _print_pairs(
+        "summary.txt.j2", **summary, words=COUNTED_CONFLICT_WORDS, locations=locations
+    )
+
+
+def _print_pairs(template: str, **values: Any) -> None:
+    """Print the lines of a template: labels, and values in a column beside them."""
+    text = page_template("run", template).render(values)
+    lines = [line.split("|", 1) for line in text.splitlines()]
+    width = max(len(label) for label, _ in lines)
+    for label, value in lines:
+        click.echo(f"{label:<{width}}  {value}".rstrip())
