@@ -10,7 +10,7 @@ from pydantic import BaseModel, RootModel
 from lunguage_assets.packaged_data import read_as, resource
 
 Category = Literal[
-    "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
+    "negated", "doubted", "ended", "hedged", "alternative", "setting",
     "question", "past", "examination", "examined", "recommendation", "repositioning",
     "aim", "condition", "relative", "device_part", "limitation", "mimic", "reservation",
     "harmless",
@@ -23,7 +23,7 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "partial", "partial before", "hedged",
+    "negated", "negated before", "ended", "hedged",
     "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative", "limitation", "limitation before", "reservation",
@@ -40,8 +40,8 @@ Direction = Literal["behind", "before", "both"]
 has resolved", "resolved effusion".
 """
 
-Reach = Literal["next", "list", "clause", "sentence"]
-"""How far: what follows directly, what is joined to it, its clause, all."""
+Reach = Literal["next", "list", "clause"]
+"""How far: what follows directly, what is joined to it, its clause."""
 
 Meant = Literal["asserted", "hedged", "doubted", "negated", "ended", "past", "aside"]
 """How a mention is meant; `aside`: nothing is said of the patient now."""

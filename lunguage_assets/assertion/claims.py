@@ -12,18 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Category, Kind, Meant
-from lunguage_assets.assertion.compositions import compose
+from lunguage_assets.assertion.categories import Category, Meant
 from lunguage_assets.assertion.lists import (
-    JUDGED,
-    NEAR,
     finding_beside,
     list_before,
     list_behind,
 )
 from lunguage_assets.assertion.units import (
     DEFINITE,
-    DEVICE,
     LIMITATION,
     OWN_WORDS,
     TaggedToken,
@@ -39,26 +35,19 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
-Says = Meant | Literal["undecided", "reserved", ""]
-"""What a cue makes of what it reaches.
-
-`undecided`: what is denied there is left open. `reserved`: what is denied is doubted.
-"""
+Says = Meant | Literal[""]
+"""What a cue makes of what it reaches."""
 _ORDER: Mapping[Says, int] = {
-    "undecided": 0,
     "aside": 1,
     "negated": 2,
     "doubted": 2,
     "ended": 2,
-    "reserved": 3,
-    "hedged": 4,
-    "past": 5,
+    "hedged": 3,
+    "past": 4,
 }
 """Nothing is denied in what is set aside. A hedge inside a denial changes nothing, and
 what an earlier film left open was open then.
 """
-_BETWEEN_STATEMENTS: tuple[Kind, ...] = ("break", "comma", "and", "negated", "with")
-_ENDS_ALTERNATIVES = ("break", "comma", "and", "copula", "negated", "hedged")
 _ENDS_ATTRIBUTE = ("", "break", "comma", "preposition")
 
 
@@ -79,7 +68,6 @@ def mark_claims(units: list[TaggedToken]) -> None:
     for at, unit in enumerate(units):
         if unit.form in WORDS["appearances"] and _is_plain_copula(units, at):
             unit.become(LexiconEntry("copula"))
-    compose(units)
     claims = [claim for at in range(len(units)) for claim in _claims(units, at)]
     # Between a denial before and one behind, the one before decides.
     claims.sort(
@@ -89,7 +77,7 @@ def mark_claims(units: list[TaggedToken]) -> None:
         _mark(claim)
     for unit in units:
         # The words that say what cannot be seen are in the row that they limit.
-        if unit.is_of("limitation") or unit.kind == "mimic before":
+        if unit.is_of("limitation"):
             unit.become(LIMITATION._replace(cue=unit.cue))
 
 
@@ -113,20 +101,9 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         # "Borderline" itself, and "borderline cardiomegaly".
         behind = first_beyond(units[at + 1 :], OWN_WORDS - {"anatomy"})
         yield from (Claim("hedged", unit, near) for near in (unit, behind) if near)
-    elif unit.code == "other_source":
-        # "A nodule was seen on the prior CT"
-        for target in _seen_then(units, at):
-            yield Claim("past", unit, target)
-    if unit.cue is None or unit.cue.category not in _REACHES:
-        return
-    says: Says = unit.makes
-    # "Though a small one could be missed" doubts what is denied elsewhere.
-    if unit.is_of("reservation"):
-        says = "reserved"
-    elif unit.is_of("hedged") and unit.cue.reach == "clause":
-        says = "undecided"
-    for target in _REACHES[unit.cue.category](units, at):
-        yield Claim(says, unit, target)
+    if unit.cue is not None and unit.cue.category in _REACHES:
+        for target in _REACHES[unit.cue.category](units, at):
+            yield Claim(unit.makes, unit, target)
 
 
 def _mark(claim: Claim) -> None:
@@ -135,17 +112,12 @@ def _mark(claim: Claim) -> None:
         target.set_aside(cue.rule.reason, cue)
     elif says == "past":
         target.make_past(cue)
-    elif says == "reserved":
-        target.doubt_denial(cue)
-    elif says in ("hedged", "undecided"):
+    elif says == "hedged":
         # "Edema or effusion is not seen" denies both.
         if target.negation and cue.is_of("alternative"):
             cue.has_spoken = True
         else:
             target.leave_open(cue)
-    elif target.is_hedged:
-        # "Unclear whether it has resolved" denies nothing.
-        cue.has_spoken = True
     else:
         target.negate(cue, with_doubt=says == "doubted")
         if says == "ended" and target.kind == "finding":
@@ -160,12 +132,8 @@ def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         cue.has_spoken = True
         cue.become(LIMITATION)
         return []
-    if cue.kind == "mimic before":
-        # "Is due to the projection": the nearest finding or state.
-        near = reversed(units[max(0, at - NEAR) : at])
-        return [unit for unit in near if unit.kind in ("finding", "abnormal")][:1]
-    if cue.kind == "negated before" or _is_answer(units, at):
-        return _with_sign(units, list_before(units, at))
+    if cue.kind in ("negated before", "mimic before") or _is_answer(units, at):
+        return list_before(units, at)
     return list_behind(units, at)
 
 
@@ -203,48 +171,15 @@ def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     is_adjective = is_first and behind is not None and behind.kind == "finding"
     gone: list[TaggedToken] = []
     if end.direction != "behind" and not is_adjective:
-        gone = _with_sign(units, list_before(units, at))
+        gone = list_before(units, at)
     if not gone and end.direction != "before":
         gone = list_behind(units, at)
-    is_exchanged = bool(gone) and end.is_cue("ended.exchanged_for")
-    if is_exchanged and behind is not None and behind.name == gone[0].name:
-        # "The tube was exchanged for a longer tube": there is one again.
-        end.has_spoken = True
-        return []
     return gone
-
-
-def _with_sign(
-    units: list[TaggedToken], reached: list[TaggedToken]
-) -> list[TaggedToken]:
-    """Add the sign that it explains: "the opacity concerning for edema has cleared".
-
-    Args:
-        units: of the sentence.
-        reached: what is denied or has gone, the nearest first.
-    """
-    if not reached:
-        return []
-    first = units.index(reached[-1])
-    near = units[max(0, first - NEAR) : first]
-    between = list(takewhile(lambda unit: unit.kind != "finding", reversed(near)))
-    # "The opacity that was concerning for edema" goes on at "that".
-    between = [unit for unit in between if unit.form != "that"]
-    is_explained = has_kind(between, "hedged", "link")
-    if not is_explained or has_kind(between, *_BETWEEN_STATEMENTS):
-        return reached
-    signs = [unit for unit in near if unit.kind == "finding"]
-    return [*reached, *signs[-1:]]
 
 
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what a hedge leaves open: the list behind it, or what it is said of."""
     hedge = units[at]
-    if hedge.cue is not None and hedge.cue.reach == "clause":
-        return _undecided(units, at)
-    if hedge.is_cue("hedged.not_well_seen") and _is_of_dim_place(units, at):
-        hedge.become(LIMITATION)
-        return []
     if hedge.kind == "hedged before":
         # "Atelectasis, scarring, or both".
         return list_before(units, at, is_hedge=True, is_or=hedge.form == "or")
@@ -256,31 +191,10 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     behind = list_behind(units, at)
     if is_glued or not behind:
         return list_before(units, at, is_hedge=True)
-    hedge.has_spoken = True
     # "Consistent with known edema": it is there, whatever hedges it.
-    return [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
-
-
-def _undecided(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """List what "it is unclear whether" governs, or "whether ... is unclear"."""
-    # "The cause is unclear" leaves open no finding.
-    units[at].has_spoken = True
-    clause = rest_of_clause(units, at)
-    if units[at].direction == "before":
-        forms = [unit.form for unit in units[:at]]
-        clause = units[[*forms, "whether"].index("whether") : at]
-    return [unit for unit in clause if unit.kind in JUDGED]
-
-
-def _is_of_dim_place(units: list[TaggedToken], at: int) -> bool:
-    """Whether "the left base is not well seen" leaves no finding open.
-
-    A tube that is not well seen is there.
-    """
-    subject = takewhile(
-        lambda unit: unit.kind not in ("break", "comma"), reversed(units[:at])
-    )
-    return all(unit.kind != "finding" or unit.code == DEVICE for unit in subject)
+    open_ = [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
+    hedge.has_spoken = open_ != behind
+    return open_
 
 
 def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
@@ -310,10 +224,7 @@ def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
 def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List "A or B" of a joint, and "A versus" something unknown."""
     if units[at].form == "either":
-        members = takewhile(
-            lambda unit: unit.kind not in _ENDS_ALTERNATIVES, units[at + 1 :]
-        )
-        return [unit for unit in members if unit.kind == "finding"]
+        return list_behind(units, at)
     before = finding_beside(units, at, -1)
     behind = finding_beside(units, at, 1)
     if before is not None and behind is not None:
@@ -322,28 +233,19 @@ def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     if finding is not None and units[at].form in ("versus", "vs"):
         # "Edema versus overlap": what is in no word list may be it, too.
         return [finding]
-    # "Normal or mildly enlarged"
-    first = first_beyond(reversed(units[:at]), ("word", "other"))
-    second = first_beyond(units[at + 1 :], ("word", "other"))
-    if first is None or second is None:
-        return []
-    if {first.kind, second.kind} != {"normal", "abnormal"}:
-        return []
-    return [first, second]
+    return []
 
 
 def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what advice, an aim, a condition or a relative is about, itself first."""
     cue = units[at]
-    opens_sentence = cue.kind == "condition" and at == 0
     reached = [cue]
     for unit in units[at + 1 :]:
         # "It is recommended that a CT be done" goes on at "that".
         is_end = unit.kind == "break" and unit.form != "that"
         # "If fever persists, there is still an effusion" ends at its comma.
-        is_end = is_end or (opens_sentence and unit.kind == "comma")
-        is_clause = cue.cue is not None and cue.cue.reach == "clause"
-        if cue.stops_at(unit) or (is_clause and is_end):
+        is_end = is_end or (at == 0 and unit.kind == "comma")
+        if is_end or cue.stops_at(unit):
             break
         if unit.code not in cue.rule.spares:
             reached.append(unit)
@@ -372,11 +274,6 @@ def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     ]
 
 
-def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """List what a reservation is about: what is denied before it."""
-    return units[:at]
-
-
 def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what an earlier examination showed: "was seen on the prior film"."""
     units[at].has_spoken = True
@@ -401,7 +298,6 @@ _REACHES: Mapping[Category, Callable[[list[TaggedToken], int], list[TaggedToken]
     "hedged": _hedged,
     "setting": _hedged,
     "alternative": _alternatives,
-    "reservation": _reserved,
     "past": list_behind,
     "examination": _seen_then,
     "aim": _set_aside,

@@ -56,6 +56,10 @@ _SHOWN = 60
 """Characters of a word or pattern that an error repeats."""
 
 
+Shown = Meant | Literal["unanswered"]
+"""What an example may give; `unanswered`: nothing is certain beside the cue."""
+
+
 class Example(BaseModel, frozen=True):
     """An invented sentence, and how mentions in it are meant, by their words.
 
@@ -68,7 +72,7 @@ class Example(BaseModel, frozen=True):
 
     text: str
     section: Literal["hist", "find", "impr"] = "find"
-    meant_by_mention: dict[str, tuple[Meant, ...]] = Field(min_length=1)
+    meant_by_mention: dict[str, tuple[Shown, ...]] = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod

@@ -190,6 +190,8 @@ def list_before(
     is_list = is_plural or is_or
     is_of_last = is_hedge and not is_plural
     is_joined = True
+    # "The heart appears large, but this is due to the projection"
+    reached = JUDGED if cue.kind == "mimic before" else _FINDING
     members: list[TaggedToken] = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
@@ -201,7 +203,7 @@ def list_before(
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"
             is_joined |= is_list
-        elif unit.kind == "finding":
+        elif unit.kind in reached:
             if not is_joined:
                 break
             members.append(unit)

@@ -42,6 +42,7 @@ _ASKED: frozenset[Category] = frozenset(
         "limitation",
         "mimic",
         "condition",
+        "reservation",
     }
 )
 """Categories of cues that have to reach something."""
@@ -179,7 +180,8 @@ def _mark_taken_for(units: list[TaggedToken]) -> None:
 def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
     parts = [_Part([], begins_clause=True)]
     for unit in units:
-        if unit.kind in ("break", "comma"):
+        # "Opacity that was thought to be pneumonia" is one part.
+        if unit.kind in ("break", "comma") and unit.form not in ("that", "which"):
             parts.append(_Part([], begins_clause=unit.kind == "break"))
         if unit.kind not in ("break", "comma") or speaks(text[unit.begin : unit.end]):
             parts[-1].units.append(unit)

@@ -113,10 +113,6 @@ class TaggedToken:
         """Copy its words and meaning, without what any cue has said of it."""
         return TaggedToken(self.sense, self.form, self.begin, self.end)
 
-    def is_cue(self, cue_id: str) -> bool:
-        """Whether it is the cue of this id."""
-        return self.cue is not None and self.cue.id == cue_id
-
     def is_of(self, *categories: Category) -> bool:
         """Whether it is a cue of one of these categories."""
         return self.cue is not None and self.cue.category in categories
@@ -197,7 +193,10 @@ class TaggedToken:
         # stands before the denial doubts it.
         # "Edema, as opposed to infection, is suspected" is said of the edema.
         is_contrast = bool(self.edges) and self.edges[0].cue == "doubted.rather_than"
-        by.has_spoken = by.has_spoken or not is_contrast
+        # "Unclear whether it has resolved" is open, "possible pneumonia has resolved"
+        # is not.
+        is_understood = self.past is None or by.reaches_next
+        by.has_spoken |= is_understood and not is_contrast
         if self.edges and by.end <= self.edges[0].begin:
             self.doubt_denial(by)
 
@@ -207,8 +206,8 @@ class TaggedToken:
         "The possible effusion has resolved": it has gone, unlike what "has probably
         resolved".
         """
-        by.has_spoken = True
         is_of_end = self.past is None or by.begin > self.begin
+        by.has_spoken |= is_of_end
         if self.negation == "definite" and is_of_end:
             self.negation = "doubtful"
             self._note(by)
