@@ -113,6 +113,10 @@ class TaggedToken:
         """Copy its words and meaning, without what any cue has said of it."""
         return TaggedToken(self.sense, self.form, self.begin, self.end)
 
+    def is_cue(self, cue_id: str) -> bool:
+        """Whether it is the cue of this id."""
+        return self.cue is not None and self.cue.id == cue_id
+
     def is_of(self, *categories: Category) -> bool:
         """Whether it is a cue of one of these categories."""
         return self.cue is not None and self.cue.category in categories
