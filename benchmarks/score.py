@@ -8,9 +8,8 @@ beside them that of the share of words that both reports have.
 Without FILE: how the score answers reports that were changed on purpose. Invented
 reports of eight statements are changed in one, two or three of them, in one way at a
 time. The table has the score of the findings by the Brier and the logarithmic score,
-what it lost of which kind, the score of the labels, and beside them the F1 of the 14
-CheXpert labels, counted over all reports, with hedged labels as positive, as it is
-usual.
+what it lost of which kind, and beside them the F1 of the 14 CheXpert labels, counted
+over all reports, with hedged labels as positive, as it is usual.
 
 With `--ladders FILE` (tests/fixtures/score_ladders.csv) it prints the first ladder of
 every behaviour, with scores; with `--speed FILE` (the Open-i collection) pairs a CPU
@@ -65,8 +64,7 @@ LOST = [
     "place",
     "description",
 ]
-MEASURES = ["findings", *LOST, "labels"]
-RATED_MEASURES = ("findings", "labels")
+MEASURES = ["findings", *LOST]
 RESAMPLES = 1000
 BEHAVIOURS_SHOWN = ("place", "precision", "doubt added")
 """Of the ladders, on docs/score.md."""
@@ -281,7 +279,7 @@ def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFram
     """
     references = rated["reference"].fillna("").tolist()
     candidates = rated["candidate"].fillna("").tolist()
-    values = lunguage_assets.score(references, candidates).studies[list(RATED_MEASURES)]
+    values = lunguage_assets.score(references, candidates).studies[["findings"]]
     values["words in common"] = [
         words_in_common(reference, candidate)
         for reference, candidate in zip(references, candidates, strict=True)

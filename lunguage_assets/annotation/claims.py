@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from math import log2
 from typing import NamedTuple
 
-from lunguage_assets.annotation.method import StatedFinding, StatedReport
+from lunguage_assets.annotation.method import StatedFinding
 from lunguage_assets.annotation.significance import first_in, packaged_significance
 from lunguage_assets.implicit.statements.locations import anatomy
 
@@ -51,9 +52,9 @@ class Claim(NamedTuple):
     course: float | None
 
 
-def claims_of(stated: StatedReport) -> list[Claim]:
+def claims_of(stated: Sequence[StatedFinding]) -> list[Claim]:
     """List the claims of a text, each once."""
-    by_side = map(_claims_by_side, stated.findings)
+    by_side = map(_claims_by_side, stated)
     claims = list(dict.fromkeys(chain.from_iterable(by_side)))
     # Effusions of both sides are missed by one error: together they weigh more than one
     # finding, and less than two.

@@ -9,9 +9,9 @@ stage does what is in the packages that are imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,12 +35,10 @@ from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.contradictions import Statements
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.labels.evidence import EvidenceByLabel
-from lunguage_assets.labels.row_claims import LABEL_COLUMNS
 from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.quality.rules import (
     InvalidStudy,
@@ -59,7 +57,6 @@ from lunguage_assets.tables import (
     REPORT_TEXTS,
     TERMS,
 )
-from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
@@ -96,13 +93,6 @@ class StatedFinding(NamedTuple):
         if present == self.row.positive:
             return self.row.prob
         return 1.0 - self.row.prob
-
-
-class StatedReport(NamedTuple):
-    """What a report states now: findings, and p by the number of a label."""
-
-    findings: list[StatedFinding]
-    p_by_label: dict[int, float]
 
 
 class Method:
@@ -170,32 +160,27 @@ class Method:
         )
         return {**reading._asdict(), **structured._asdict(), **vars(intake)}
 
-    def stated(self, reports: Sequence[GivenReport]) -> list[StatedReport]:
-        """Read what reports state now; nothing is merged, implied or resolved."""
-        stated: list[StatedReport] = []
+    def stated(self, reports: Sequence[GivenReport]) -> list[list[StatedFinding]]:
+        """Read what each report states now; nothing is merged, implied or resolved."""
+        stated: list[list[StatedFinding]] = []
         for by_study in in_parts(reports):
-            stated += self._stated(by_study)
+            findings_by_study = self._stated(by_study)
+            stated += [findings_by_study[study] for study in by_study]
         return stated
 
-    def _stated(self, by_study: Mapping[str, GivenReport]) -> Iterable[StatedReport]:
+    def _stated(
+        self, by_study: Mapping[str, GivenReport]
+    ) -> Mapping[str, list[StatedFinding]]:
         findings = self.read(by_study)["findings"]
         hedges = hedge_phrases(findings, self._panel[0])
         fitted = self._fitted(findings, hedges)
-        # Rows of the history section are excluded: they state nothing of now.
-        believed = believed_rows(findings, fitted, self._implicit)
-        rows = [row for row in believed if row.disposition == "kept"]
-        stated = {study: StatedReport([], {}) for study in by_study}
+        stated: defaultdict[str, list[StatedFinding]] = defaultdict(list)
         statements = Statements(self._labels, ())
-        for row in rows:
-            if row.currency == "current dx":
-                finding = self._stated_finding(row, statements)
-                stated[row.study_id].findings.append(finding)
-        evidence_by_label = evidence_of_rows(rows, self._labels)
-        for (study, label), evidence in evidence_by_label.items():
-            claim = evidence.decide().claim
-            if claim is not None:
-                stated[study].p_by_label[label] = claim.p
-        return stated.values()
+        for row in believed_rows(findings, fitted, self._implicit):
+            # Rows of the history section are excluded: they state nothing of now.
+            if row.disposition == "kept" and row.currency == "current dx":
+                stated[row.study_id].append(self._stated_finding(row, statements))
+        return stated
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
         """Read a row by its name and by the first diagnosis that it means."""
@@ -308,29 +293,6 @@ def _report_text(study: str, report: GivenReport) -> dict[str, object]:
 
 def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
     return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
-
-
-def evidence_of_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
-    """Collect the evidence of labels in stated rows, before any is merged or resolved.
-
-    Args:
-        rows: as they were read.
-        labels: the list of labels.
-    """
-    columns_of = attrgetter(*LABEL_COLUMNS)
-    frame = pd.DataFrame(map(columns_of, rows), columns=LABEL_COLUMNS)
-    # Of no rows pandas would make columns without text.
-    frame = frame.astype({"status": "str", "source": "str"})
-    # No pathway is matched here: only the diagnosis that a row means is asked for.
-    matches = pd.DataFrame(
-        {
-            "finding_id": [row.finding_id for row in rows],
-            "diagnosis": [labels.read(row).diagnosis for row in rows],
-            "reason": "",
-        }
-    )
-    # Nothing was resolved either, so the log is empty.
-    return label_evidence(frame, matches, labels, RESOLUTION_LOG.frame())
 
 
 def bundled_method(own_cues: Path | None = None) -> Method:

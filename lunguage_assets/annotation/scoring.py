@@ -38,7 +38,7 @@ PARTS = (
     "description",
 )
 NOTHING_READ = "nothing was read in either text"
-MEASURES = ("findings", *PARTS, "labels")
+MEASURES = ("findings", *PARTS)
 
 
 class _TextClaims(NamedTuple):
@@ -46,7 +46,6 @@ class _TextClaims(NamedTuple):
 
     is_blank: bool
     claims: list[Claim]
-    p_by_label: dict[int, float]
 
 
 class _Pair(NamedTuple):
@@ -77,8 +76,8 @@ class Scores:
         studies: a row per pair, in the given order: `findings`; what it lost, which
             sums to 1 with it: `presence` (one text denies it), `certainty` (another p),
             `omission`, `invention`, `name` (a more general or a near finding), `place`,
-            `description` (extent, size, course, kind); `labels`, of the study's labels,
-            each counted the same; `reason`, why a pair has no score, else empty.
+            `description` (extent, size, course, kind); `reason`, why a pair has no
+            score, else empty.
     """
 
     studies: pd.DataFrame
@@ -138,7 +137,7 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
     distinct = {report.text: report for report in (*reference_reports, *candidates)}
     stated_reports = bundled_method().stated([*distinct.values()])
     claims_by_text = {
-        text: _TextClaims(not text.strip(), claims_of(stated), stated.p_by_label)
+        text: _TextClaims(not text.strip(), claims_of(stated))
         for text, stated in zip(distinct, stated_reports, strict=True)
     }
     rows = [
@@ -184,9 +183,8 @@ def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
         kept = agreed + _compare(reference.claims, generated.claims, lost)
     total = kept + sum(lost.values())
     parts = [lost[part] / total for part in PARTS]
-    labels = _label_score(reference.p_by_label, generated.p_by_label)
     # `findings` is what the parts leave of 1: rounding never makes them disagree.
-    return [1.0 - sum(parts), *parts, labels]
+    return [1.0 - sum(parts), *parts]
 
 
 def _compare(
@@ -302,15 +300,3 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     ]
     description = (1.0 - name - place_loss) * max(descriptions)
     return {"name": name, "place": place_loss, "description": description}
-
-
-def _label_score(reference: dict[int, float], generated: dict[int, float]) -> float:
-    """Score the labels; two texts without labels are alike.
-
-    It is Dice's coefficient, to which a label that is only half right adds half.
-    """
-    labels = len(reference) + len(generated)
-    shared = reference.keys() & generated.keys()
-    wrong = sum((reference[label] - generated[label]) ** 2 for label in shared)
-    # A pair is a label of either text, so that it counts twice.
-    return 2.0 * (len(shared) - wrong) / labels if labels else 1.0
