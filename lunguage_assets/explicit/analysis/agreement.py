@@ -7,6 +7,7 @@ phrase that was chosen (the published kappa), and `position`, whether it was sho
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -65,50 +66,44 @@ def pairwise_agreement(first: pd.Series, second: pd.Series) -> MeasuredValue:
 
 
 def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
-    """Compute Fleiss' kappa (Fleiss 1971) over the units that every rater rated.
-
-    Units are rows, raters columns. Not defined for fewer than two raters, no complete
-    unit, or a single category in use.
-    """
-    complete = ratings.dropna()
-    share_of_category = complete.stack().value_counts(normalize=True)
-    if ratings.shape[1] < 2 or len(share_of_category) < 2:
-        return MeasuredValue(None, len(complete))
-    pairs_of_raters = ratings.shape[1] * (ratings.shape[1] - 1) / 2
-    observed = 1.0 - _unequal_pairs(complete).mean() / pairs_of_raters
-    by_chance = (share_of_category**2).sum()
-    kappa = (observed - by_chance) / (1.0 - by_chance)
-    return MeasuredValue(float(kappa), len(complete))
+    """Compute Fleiss' kappa (Fleiss 1971) over the units that every rater rated."""
+    return _agreement_beyond_chance(ratings.dropna(), is_drawn_again=True)
 
 
 def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
     """Compute Krippendorff's alpha for nominal data, over units with two ratings.
 
-    Units are rows, raters columns. Not defined without such a unit or with a single
-    category in use. The package of this name holds units x categories x categories
-    numbers: gigabytes for a large vocabulary.
+    The package of this name holds units x categories x categories numbers: gigabytes
+    for a large vocabulary.
     """
-    ratings_of_unit = ratings.notna().sum(axis=1)
-    pairable = ratings[ratings_of_unit > 1]
-    ratings_of_category = pairable.stack().value_counts()
-    if len(ratings_of_category) < 2:
-        return MeasuredValue(None, len(pairable))
-    # Both are sums over pairs of ratings, whose number cancels but for the rating that
-    # is not drawn twice.
-    observed = 2.0 * (_unequal_pairs(pairable) / (ratings_of_unit - 1)).sum()
-    total = ratings_of_category.sum()
-    expected = total**2 - (ratings_of_category**2).sum()
-    value = 1.0 - (total - 1.0) * observed / expected
-    return MeasuredValue(float(value), len(pairable))
+    return _agreement_beyond_chance(ratings, is_drawn_again=False)
 
 
-def _unequal_pairs(ratings: pd.DataFrame) -> pd.Series:
-    """Count the pairs of raters of each unit who rated it differently."""
-    unequal = pd.Series(0, ratings.index)
-    for first, second in combinations(ratings.columns, 2):
-        is_rated = ratings[first].notna() & ratings[second].notna()
-        unequal += is_rated & (ratings[first] != ratings[second])
-    return unequal
+def _agreement_beyond_chance(
+    ratings: pd.DataFrame, is_drawn_again: bool
+) -> MeasuredValue:
+    """Compare how often two ratings of a unit are equal with any two ratings.
+
+    Not defined without a unit of two ratings, or with a single category in use.
+
+    Args:
+        ratings: units are rows, raters columns.
+        is_drawn_again: whether chance may draw one rating twice, as Fleiss lets it.
+    """
+    paired = ratings[ratings.notna().sum(axis=1) > 1]
+    answers = paired.reset_index(drop=True).stack().dropna()
+    answers_of_category = answers.value_counts()
+    if len(answers_of_category) < 2:
+        return MeasuredValue(None, len(paired))
+    unit = answers.index.get_level_values(0)
+    alike = answers.groupby([unit, answers]).size()
+    beside = alike.groupby(level=0).sum() - 1
+    total = len(answers)
+    observed = (alike * (alike - 1)).div(beside, level=0).sum() / total
+    left_out = 0 if is_drawn_again else 1
+    pairs = answers_of_category * (answers_of_category - left_out)
+    by_chance = pairs.sum() / (total * (total - left_out))
+    return MeasuredValue(float((observed - by_chance) / (1.0 - by_chance)), len(paired))
 
 
 def agreement_row(
@@ -138,12 +133,12 @@ def coefficient_rows(
     """
     rows = []
     for coding, ratings in (("phrase", phrases), ("position", positions)):
-        coefficients = {
-            "fleiss kappa": fleiss_kappa(ratings),
-            "krippendorff alpha": krippendorff_alpha(ratings),
-        }
-        for measure, value in coefficients.items():
-            rows.append(agreement_row(measure, value, coding=coding, **columns))
+        kappa = fleiss_kappa(ratings)
+        alpha = krippendorff_alpha(ratings)
+        rows.append(agreement_row("fleiss kappa", kappa, coding=coding, **columns))
+        rows.append(
+            agreement_row("krippendorff alpha", alpha, coding=coding, **columns)
+        )
     return rows
 
 
@@ -169,33 +164,28 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for judge, frame in matches.items():
         valid = frame[frame["answer"] != "invalid"]
-        hits = int((valid["answer"] == "sentence_1").sum())
-        shares = {
-            "sentence_1 chosen": wilson(hits, len(valid)),
-            "invalid answers": wilson(len(frame) - len(valid), len(frame)),
-        }
-        for measure, share in shares.items():
-            rows.append(agreement_row(measure, share, first=judge))
+        is_first = valid["answer"] == "sentence_1"
+        of_first = wilson(int(is_first.sum()), len(valid))
+        of_invalid = wilson(len(frame) - len(valid), len(frame))
+        rows.append(agreement_row("sentence_1 chosen", of_first, first=judge))
+        rows.append(agreement_row("invalid answers", of_invalid, first=judge))
     frames = [frame.assign(judge=judge) for judge, frame in matches.items()]
     answers = pd.concat(frames).dropna(subset="winner").set_index([*_QUESTION, "judge"])
     phrases = answers["winner"].unstack("judge")
     positions = answers["answer"].unstack("judge")
-    for judge in phrases.columns:
-        shares_with_others = []
-        for other in phrases.columns.drop(judge):
-            share = pairwise_agreement(phrases[judge], phrases[other])
-            shares_with_others.append(share.value)
-            if judge < other:
-                rows.append(
-                    agreement_row(
-                        "pairwise agreement", share, first=judge, second=other
-                    )
-                )
+    shares_by_judge: dict[str, list[float | None]] = defaultdict(list)
+    for first, second in combinations(phrases, 2):
+        share = pairwise_agreement(phrases[first], phrases[second])
+        shares_by_judge[first].append(share.value)
+        shares_by_judge[second].append(share.value)
+        rows.append(
+            agreement_row("pairwise agreement", share, first=first, second=second)
+        )
+    for judge, shares in shares_by_judge.items():
         # Without an interval: shares of one judge rest on the same answers.
-        defined = pd.Series(shares_with_others, dtype="float64").dropna()
-        if shares_with_others:
-            mean = MeasuredValue(defined.mean(), len(defined))
-            rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
+        defined = pd.Series(shares, dtype="float64").dropna()
+        mean = MeasuredValue(defined.mean(), len(defined))
+        rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
     rows += coefficient_rows(phrases, positions, first=ALL_JUDGES)
     return agreement_frame(JUDGE_AGREEMENT, rows)
 
