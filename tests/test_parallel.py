@@ -24,13 +24,10 @@ from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
+from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
-from lunguage_assets.implicit.resolution.resolve import (
-    Resolution,
-    resolution_tools,
-    resolve,
-)
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.implicit.statements.label_file import study_tools
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.rows import (
@@ -70,12 +67,12 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
         )
     )
     expanded = parallel.map_studies(
-        expand, (merged,), expansion_tools, None, delivery.terms
+        expand, (merged,), study_tools, None, delivery.terms
     )
     both = Expansion(*map(parallel.joined, zip(*expanded, strict=True)))
     frames = (merged, *both)
     resolved: Sequence[Resolution] = parallel.map_studies(
-        resolve, frames, resolution_tools, delivery.terms, "", None
+        resolve, frames, study_tools, None, delivery.terms
     )
     return stored(
         {

@@ -30,7 +30,6 @@ from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import Row
@@ -129,7 +128,6 @@ class Method:
         vocabulary = Vocabulary.from_terms(TERMS.frame())
         self._embedder = LexicalEmbedder(vocabulary)
         self._blacklist = load_blacklist()
-        self._dictionary = load_dictionary(None, vocabulary)
         self._labels = load_label_list()
 
     def read(self, reports: Mapping[str, GivenReport]) -> Frames:
@@ -237,13 +235,12 @@ class Method:
             self._implicit,
             self._labels,
         )
-        expansion = expand(merged, self._dictionary, self._labels)
+        expansion = expand(merged, self._labels)
         resolution = resolve(
             merged,
             *expansion,
-            self._dictionary,
-            str(self.ranking["ranking_version"].iloc[0]),
             self._labels,
+            str(self.ranking["ranking_version"].iloc[0]),
         )
         evidence = label_evidence(
             resolution.rows, expansion.matches, self._labels, resolution.log

@@ -19,7 +19,7 @@ EDEMA = "pulmonary edema"
 
 
 def audited(*rows: StatedFinding) -> pd.DataFrame:
-    labels = load_label_list(dictionary=dictionary())
+    labels = load_label_list(dictionary())
     return audit(mentions_of_edges(run(rows).rows, dictionary(), labels))
 
 

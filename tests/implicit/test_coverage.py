@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pytest
 from generated_reports import ENTS, PLACES
-from invented_reports import Outcome, StatedFinding, dictionary, in_mode, run, stated
+from invented_reports import Outcome, StatedFinding, in_mode, labels, run, stated
 from resolution_oracle import oracle_violations
 
 from lunguage_assets.implicit.resolution import rules as rules_module
@@ -84,9 +84,7 @@ def resolved(done: Outcome | None = None) -> Outcome:
     done = done or outcome()
     return replace(
         done,
-        resolved=lambda: resolve(
-            done.deduplicated, *done.expansion, dictionary(), "v1"
-        ),
+        resolved=lambda: resolve(done.deduplicated, *done.expansion, labels(), "v1"),
     )
 
 

@@ -24,6 +24,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 )
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import (
     ATTRIBUTES,
@@ -45,6 +46,11 @@ def vocabulary() -> Vocabulary:
 @lru_cache(maxsize=1)
 def dictionary() -> PathwayDictionary:
     return load_dictionary(None, vocabulary())
+
+
+@lru_cache(maxsize=1)
+def labels() -> LabelList:
+    return load_label_list()
 
 
 @lru_cache(maxsize=1)
@@ -258,6 +264,7 @@ def deduplicated(
         embedder or LexicalEmbedder(vocabulary()),
         listed or blacklist(),
         settings,
+        labels(),
     )
 
 
@@ -281,9 +288,10 @@ def run(
         embedder or LexicalEmbedder(vocabulary()),
         listed or blacklist(),
         ImplicitSettings(history=history, mode=mode),
+        labels(),
     )
-    dictionary_used = pathways or dictionary()
-    expansion = expand(mixed(merged, shuffle), dictionary_used)
+    labels_used = load_label_list(pathways) if pathways else labels()
+    expansion = expand(mixed(merged, shuffle), labels_used)
     expanded = Expansion(
         mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle)
     )
@@ -291,7 +299,7 @@ def run(
         reports,
         merged,
         expansion,
-        lambda: resolve(mixed(merged, shuffle), *expanded, dictionary_used, "v1"),
+        lambda: resolve(mixed(merged, shuffle), *expanded, labels_used, "v1"),
     )
 
 

@@ -33,6 +33,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 )
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
@@ -150,19 +151,20 @@ def resolved(
 ) -> Tables:
     """What the release needs of a batch, from its findings and probabilities."""
     vocabulary = Vocabulary.from_terms(intake.terms)
-    dictionary = load_dictionary(pathways, vocabulary)
+    labels = load_label_list(load_dictionary(pathways, vocabulary))
     merged = deduplicate(
         intake.findings,
         fitted,
         LexicalEmbedder(vocabulary),
         load_blacklist(),
         settings.implicit,
+        load_label_list(),
     )
-    expanded = expand(merged, dictionary)
+    expanded = expand(merged, labels)
     result = resolve(
         merged,
         *expanded,
-        dictionary,
+        labels,
         ranking_version=str(ranking["ranking_version"].iloc[0]),
     )
     tables = {

@@ -174,7 +174,7 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     phrases = answers["winner"].unstack("judge")
     positions = answers["answer"].unstack("judge")
     shares_by_judge: dict[str, list[float | None]] = defaultdict(list)
-    for first, second in combinations(phrases, 2):
+    for first, second in combinations(phrases.columns.tolist(), 2):
         share = pairwise_agreement(phrases[first], phrases[second])
         shares_by_judge[first].append(share.value)
         shares_by_judge[second].append(share.value)

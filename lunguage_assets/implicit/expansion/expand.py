@@ -11,20 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.matching import Match, match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
 from lunguage_assets.implicit.expansion.sub_findings import sub_finding
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
-from lunguage_assets.implicit.pathways.pathways import (
-    PathwayDictionary,
-    load_dictionary,
-)
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
@@ -37,7 +31,7 @@ from lunguage_assets.implicit.rows import (
     write_rows,
 )
 from lunguage_assets.implicit.statements.contradictions import Statements, is_present
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 _DESCRIPTION_OF = attrgetter("ent", "location", *ATTRIBUTE_NAMES)
@@ -50,24 +44,7 @@ class Expansion(NamedTuple):
     expansions: pd.DataFrame
 
 
-class ExpansionTools(NamedTuple):
-    """What `expand` needs beside its frame, in the order of its parameters."""
-
-    dictionary: PathwayDictionary
-    labels: LabelList
-
-
-def expansion_tools(file: Path | None, terms: pd.DataFrame) -> ExpansionTools:
-    """Load what `expand` needs beside its frame; `file` is the home's, if any."""
-    dictionary = load_dictionary(file, Vocabulary.from_terms(terms))
-    return ExpansionTools(dictionary, load_label_list(dictionary=dictionary))
-
-
-def expand(
-    deduplicated: pd.DataFrame,
-    dictionary: PathwayDictionary,
-    labels: LabelList | None = None,
-) -> Expansion:
+def expand(deduplicated: pd.DataFrame, labels: LabelList) -> Expansion:
     """Match every finding to a pathway, and generate what it implies.
 
     A sub-finding that the report already states, or speaks against, is in EXPANSIONS
@@ -76,17 +53,15 @@ def expand(
 
     Args:
         deduplicated: DEDUPLICATED_FINDINGS of whole studies.
-        dictionary: the pathways.
-        labels: what findings mean; by default the packaged list.
+        labels: what findings mean, and the pathways of those that are diagnoses.
 
     Returns:
         Both tables sorted by study and report order, each child after its parent.
     """
-    labels = labels or load_label_list(dictionary=dictionary)
     matches: list[Match] = []
     children: list[Row] = []
     for study in by_study(read_rows(deduplicated)):
-        expander = _StudyExpander(study, dictionary, labels)
+        expander = _StudyExpander(study, labels)
         for row in study:
             expander.expand(row)
         matches += expander.matches
@@ -98,20 +73,18 @@ def expand(
 class _StudyExpander:
     """Expands the rows of one study, with knowledge of what the report states."""
 
-    def __init__(
-        self, study: Sequence[Row], dictionary: PathwayDictionary, labels: LabelList
-    ) -> None:
+    def __init__(self, study: Sequence[Row], labels: LabelList) -> None:
         self.matches: list[Match] = []
         self.children: list[Row] = []
         self._study = study
-        self._dictionary = dictionary
+        self._dictionary = labels.dictionary
         self._labels = labels
 
     # Most studies expand nothing: what they state need not be read.
 
     @cached_property
     def _stated_signs(self) -> StatedSigns:
-        return StatedSigns(self._study, self._dictionary, self._labels)
+        return StatedSigns(self._study, self._labels)
 
     @cached_property
     def _statements(self) -> Statements:

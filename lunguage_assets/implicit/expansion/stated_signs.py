@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import Row, priority
 from lunguage_assets.implicit.statements.contradictions import is_present
@@ -22,10 +21,8 @@ from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 class StatedSigns:
     """The stated rows of one study, by name and by the labels that they mean."""
 
-    def __init__(
-        self, study: Sequence[Row], dictionary: PathwayDictionary, labels: LabelList
-    ) -> None:
-        self._dictionary = dictionary
+    def __init__(self, study: Sequence[Row], labels: LabelList) -> None:
+        self._dictionary = labels.dictionary
         self._labels = labels
         self._study = study
         self._by_id = {row.finding_id: row for row in study}

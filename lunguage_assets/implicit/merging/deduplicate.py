@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -44,19 +44,10 @@ from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
 
-class MergingTools(NamedTuple):
-    """What `deduplicate` needs beside its frames, in the order of its parameters."""
-
-    embedder: Embedder
-    blacklist: Blacklist
-    settings: ImplicitSettings
-    labels: LabelList
-
-
 def merging_tools(
     settings: ImplicitSettings, terms: pd.DataFrame, file: Path | None
-) -> MergingTools:
-    """Load what `deduplicate` needs beside its frames.
+) -> tuple[Any, ...]:
+    """Load what `deduplicate` needs beside its frames, in the order of its parameters.
 
     Args:
         settings: of the implicit part.
@@ -64,7 +55,7 @@ def merging_tools(
         file: blacklist of the home, if there is one.
     """
     embedder = make_embedder(settings, Vocabulary.from_terms(terms))
-    return MergingTools(embedder, load_blacklist(file), settings, load_label_list())
+    return embedder, load_blacklist(file), settings, load_label_list()
 
 
 def deduplicate(
@@ -73,7 +64,7 @@ def deduplicate(
     embedder: Embedder,
     blacklist: Blacklist,
     settings: ImplicitSettings,
-    labels: LabelList | None = None,
+    labels: LabelList,
 ) -> pd.DataFrame:
     """Merge duplicate findings, and give every finding its probability.
 
@@ -87,7 +78,7 @@ def deduplicate(
         embedder: measures how alike two phrases are.
         blacklist: keeps words apart.
         settings: mode, threshold, and whether history stays.
-        labels: what findings mean; by default the packaged list.
+        labels: what findings mean.
 
     Returns:
         DEDUPLICATED_FINDINGS: one row per finding, by study and report order; merged
@@ -109,7 +100,6 @@ def deduplicate(
         _merge_similar(group)
 
     # Similar rows are merged first: a survivor stands for all of them here.
-    labels = labels or load_label_list()
     for study in studies:
         # The paper merges by similarity alone.
         if policy.merges_repeated_statements:

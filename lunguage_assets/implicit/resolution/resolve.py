@@ -10,16 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.pathways.pathways import (
-    PathwayDictionary,
-    load_dictionary,
-)
 from lunguage_assets.implicit.resolution.conflicts import (
     Conflict,
     conflicts_of_keys,
@@ -40,7 +34,7 @@ from lunguage_assets.implicit.rows import (
     values_of,
     write_rows,
 )
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
@@ -53,35 +47,12 @@ class Resolution(NamedTuple):
     conflicts: pd.DataFrame
 
 
-class ResolutionTools(NamedTuple):
-    """What `resolve` needs beside its frames, in the order of its parameters."""
-
-    dictionary: PathwayDictionary
-    ranking_version: str
-    labels: LabelList
-
-
-def resolution_tools(
-    terms: pd.DataFrame, version: str, pathways: Path | None
-) -> ResolutionTools:
-    """Load what `resolve` needs beside its frames.
-
-    Args:
-        terms: TERMS of the batch.
-        version: of the ranking.
-        pathways: file of the home, if there is one.
-    """
-    dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
-    return ResolutionTools(dictionary, version, load_label_list(dictionary=dictionary))
-
-
 def resolve(
     deduplicated: pd.DataFrame,
     matches: pd.DataFrame,
     expansions: pd.DataFrame,
-    dictionary: PathwayDictionary,
+    labels: LabelList,
     ranking_version: str = "",
-    labels: LabelList | None = None,
 ) -> Resolution:
     """Resolve findings and what they imply to one row per key, with a log.
 
@@ -89,15 +60,13 @@ def resolve(
         deduplicated: DEDUPLICATED_FINDINGS of whole studies, in any order.
         matches: PATHWAY_MATCHES of them.
         expansions: EXPANSIONS of them.
-        dictionary: whose pathways they follow.
+        labels: what findings mean, and whose pathways they follow.
         ranking_version: noted in every row.
-        labels: what findings mean; by default the packaged list.
 
     Returns:
         Rows sorted by study and `idx`, which starts at 1 in every study; log;
         conflicts.
     """
-    labels = labels or load_label_list(dictionary=dictionary)
     delivered = read_rows(deduplicated)
     children = sorted(
         read_rows(expansions), key=lambda child: natural(child.finding_id)
@@ -126,7 +95,7 @@ def resolve(
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
         study_id = study[0].study_id
-        resolver = StudyResolver(living[study_id], dictionary)
+        resolver = StudyResolver(living[study_id], labels.dictionary)
         study_rows = resolver.run()
         conflicts += conflicts_of_keys(resolver.groups)
         conflicts += suppressed_conflicts(suppressed[study_id], by_id)

@@ -10,8 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+import pandas as pd
 from pydantic import BaseModel
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
@@ -129,7 +131,7 @@ class LabelList:
         self.concluding: dict[str, tuple[int, int]] = {}
         """Of a normal structure: the label that it helps to conclude, and its part."""
         self._vocabulary = vocabulary
-        self._dictionary = dictionary
+        self.dictionary = dictionary
         self._of_name: dict[str, list[Meaning]] = defaultdict(list)
         self._of_diagnosis: dict[str, list[Meaning]] = defaultdict(list)
         for number, label in enumerate(labels):
@@ -163,7 +165,7 @@ class LabelList:
         return self._reading(Content._make(content_of(row)))
 
     def _read(self, row: Content) -> RowReading:
-        diagnosis = diagnosis_of(row, self._dictionary) or ""
+        diagnosis = diagnosis_of(row, self.dictionary) or ""
         location = ", ".join((row.location, *row.location_parts))
         is_positive = row.status[1] == "p"
         meanings: list[tuple[Meaning, bool]] = []
@@ -175,7 +177,7 @@ class LabelList:
                 meanings.append((meaning, is_positive == as_it_stands))
         name = row.name
         # "Fracture" of a wire neither states nor denies one of a rib.
-        if not diagnosis and self._dictionary.recognise(name):
+        if not diagnosis and self.dictionary.recognise(name):
             name = f"{name} elsewhere"
         return RowReading(name, diagnosis, tuple(meanings))
 
@@ -273,8 +275,8 @@ class LabelList:
         # "The contour of the heart is normal" leaves its size open.
         if has_axes(name) and axes_of(measured) and "size" not in axes_of(measured):
             return None
-        is_enlarged = self._dictionary.contradictory(measured, "normal")
-        is_normal = self._dictionary.contradictory(measured, "increased")
+        is_enlarged = self.dictionary.contradictory(measured, "normal")
+        is_normal = self.dictionary.contradictory(measured, "increased")
         # "The heart is stable": no word of a size, or words of both.
         if is_enlarged == is_normal:
             return None
@@ -299,12 +301,22 @@ def load_label_list(dictionary: PathwayDictionary | None = None) -> LabelList:
     By default it is the packaged one.
     """
     vocabulary, packaged = _packaged()
-    return LabelList(_labels(), vocabulary, dictionary or packaged)
+    content = read_as(resource("labels.yaml"), _LabelsFile)
+    return LabelList(content.labels, vocabulary, dictionary or packaged)
 
 
-@cache
-def _labels() -> tuple[Label, ...]:
-    return read_as(resource("labels.yaml"), _LabelsFile).labels
+def study_tools(
+    pathways: Path | None, terms: pd.DataFrame, *others: Any
+) -> tuple[Any, ...]:
+    """Load the list that a home reads studies by, for `parallel.map_studies`.
+
+    Args:
+        pathways: file of the home, if there is one.
+        terms: TERMS of the batch.
+        others: arguments that follow the list.
+    """
+    dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
+    return load_label_list(dictionary), *others
 
 
 @cache

@@ -16,16 +16,11 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.encoders import encoder_identity
-from lunguage_assets.implicit.expansion.expand import (
-    expand,
-    expansion_tools,
-)
+from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
-from lunguage_assets.implicit.resolution.resolve import (
-    resolution_tools,
-    resolve,
-)
+from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.implicit.statements.label_file import study_tools
 from lunguage_assets.orchestration.checks import (
     conflict_free,
     none_set_aside,
@@ -116,19 +111,13 @@ def implicit_assets(
         tool_arguments = (options, terms, configuration.home.blacklist_file)
         # Processes load their own below; one that is not there ends the step before any
         # work.
-        tools = merging_tools(*tool_arguments)
+        embedder, *lists = merging_tools(*tool_arguments)
         inputs = {"findings": findings, "fitted_probabilities": fitted_probabilities}
         valid = without_invalid(inputs)
         fitted_findings = (valid["findings"], valid["fitted_probabilities"])
         if options.encoder != "lexical":
             # A model is loaded once, and has cores of its own.
-            merged = deduplicate(
-                *fitted_findings,
-                tools.embedder,
-                tools.blacklist,
-                tools.settings,
-                tools.labels,
-            )
+            merged = deduplicate(*fitted_findings, embedder, *lists)
         else:
             chunks = map_studies(
                 deduplicate,
@@ -138,7 +127,7 @@ def implicit_assets(
                 processes=configuration.processes,
             )
             merged = joined(chunks)
-        metadata = {"encoder": tools.embedder.identity}
+        metadata = {"encoder": embedder.identity}
         yield from stored(
             configuration, "deduplicated_findings", merged, metadata, inputs=inputs
         )
@@ -168,7 +157,7 @@ def implicit_assets(
         chunks = map_studies(
             expand,
             (deduplicated_findings,),
-            expansion_tools,
+            study_tools,
             configuration.home.pathways_file,
             terms,
             processes=configuration.processes,
@@ -258,10 +247,10 @@ def _resolved(
             valid["pathway_matches"],
             valid["expansions"],
         ),
-        resolution_tools,
+        study_tools,
+        configuration.home.pathways_file,
         valid["terms"],
         ranking_version,
-        configuration.home.pathways_file,
         processes=configuration.processes,
     )
     resolution = joined_tables(chunks)

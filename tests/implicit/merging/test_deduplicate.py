@@ -17,6 +17,7 @@ from invented_reports import (
     deduplicated,
     frames,
     identity,
+    labels,
     record,
     stated,
 )  # fmt: skip
@@ -197,7 +198,7 @@ def test_all_rows_of_a_group_are_alike_and_no_two_groups_could_be_one(
 ) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
-    frame = deduplicate(findings, fitted, encoder, blacklist(), options)
+    frame = deduplicate(findings, fitted, encoder, blacklist(), options, labels())
     survivors = frame["merged_into"].fillna(frame["finding_id"])
     survivor_by_id = dict(zip(frame["finding_id"], survivors, strict=True))
     listed = blacklist().for_policy(PAPER) if mode == "paper" else blacklist()
