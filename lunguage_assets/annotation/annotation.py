@@ -138,8 +138,8 @@ def annotate_delivery(
     study_id: str = "",
     views: str = "",
     cues: Path | str | None = None,
-) -> tuple[Iterator[Annotation], list[str]]:
-    """Read the reports of a file or folder, in parts of `REPORTS_AT_ONCE`.
+) -> tuple[Iterator[Frames], list[str]]:
+    """Label the reports of a file or folder, in parts of `REPORTS_AT_ONCE`.
 
     Args:
         path: whatever can be registered as raw reports.
@@ -151,15 +151,14 @@ def annotate_delivery(
         cues: as for `read`.
 
     Returns:
-        The annotations of the parts, and the rows (from 1) or files that cannot be
-        read, which are left out.
+        The frames `reports` and `labels` of the parts, and the rows (from 1) or files
+        that cannot be read, which are left out.
 
     Raises:
         InputError: a column is missing, or as of `annotate`.
     """
     reports, broken = reports_of_delivery(path, text, study_id, views)
-    annotations = (Annotation(**part) for part in _parts(reports, cues))
-    return annotations, broken
+    return _parts(reports, cues, ("reports", "labels")), broken
 
 
 def annotate_files(
@@ -178,19 +177,27 @@ def annotate_files(
     return _annotated(reports_of_files(paths, views), cues)
 
 
-def _parts(reports: Sequence[GivenReport], cues: Path | str | None) -> Iterator[Frames]:
-    """Run the method over parts of the reports; without one over an empty part."""
+def _parts(
+    reports: Sequence[GivenReport], cues: Path | str | None, names: Sequence[str]
+) -> Iterator[Frames]:
+    """Run the method over parts of the reports; without one over an empty part.
+
+    Args:
+        reports: as they were given.
+        cues: as for `read`.
+        names: of the frames that are made.
+    """
     method = bundled_method(None if cues is None else Path(cues))
     for by_study in in_parts(reports):
-        tables = method.read(by_study)
-        conclusions = method.conclude(tables)
-        yield annotation_frames(by_study, tables, conclusions)
+        tables = method.conclude(method.read(by_study))
+        yield annotation_frames(by_study, tables, names)
 
 
 def _annotated(reports: Sequence[GivenReport], cues: Path | str | None) -> Annotation:
-    parts = list(_parts(reports, cues))
-    frames = {}
-    for name in parts[0]:
-        frames_of_parts = [part[name] for part in parts]
-        frames[name] = pd.concat(frames_of_parts, ignore_index=True)
+    names = [field.name for field in fields(Annotation)]
+    parts = list(_parts(reports, cues, names))
+    frames = {
+        name: pd.concat([part[name] for part in parts], ignore_index=True)
+        for name in names
+    }
     return Annotation(**frames)

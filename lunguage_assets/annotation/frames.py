@@ -8,7 +8,9 @@ and cues are looked up in the text; nothing is decided here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -41,36 +43,35 @@ _SPAN_COLUMNS = [
 
 
 def annotation_frames(
-    reports: Mapping[str, GivenReport], read: Frames, concluded: Frames
+    reports: Mapping[str, GivenReport], tables: Frames, names: Sequence[str]
 ) -> Frames:
-    """Make the frames of an annotation.
+    """Make frames of an annotation.
 
     Args:
         reports: by the study id that the method knows them by.
-        read: the tables of `Method.read`.
-        concluded: those of `Method.conclude`.
-
-    Returns:
-        The frames by the names of `Annotation`'s fields.
+        tables: as of `Method.conclude`.
+        names: of the frames: some of the fields of `Annotation`.
     """
-    tables = {
-        "reports": _reports(reports, read),
-        "sentences": _sentences(read),
-        "findings": findings_frame(concluded),
-        "labels": concluded["labels"],
-        "conflicts": concluded["conflicts"],
-        "left_out": left_out_frame(concluded),
-        "spans": _spans(read, concluded),
-        "cues": cues_frame(read, concluded),
-        "set_aside": concluded["set_aside"],
+    makers: dict[str, Callable[[Frames], pd.DataFrame]] = {
+        "reports": partial(_reports, reports),
+        "sentences": _sentences,
+        "findings": findings_frame,
+        "left_out": left_out_frame,
+        "spans": _spans,
+        "cues": cues_frame,
     }
-    return {name: _with_callers_ids(table, reports) for name, table in tables.items()}
+    frames = {}
+    for name in names:
+        # The others are tables as they are.
+        make = makers.get(name, itemgetter(name))
+        frames[name] = _with_callers_ids(make(tables), reports)
+    return frames
 
 
-def _reports(reports: Mapping[str, GivenReport], read: Frames) -> pd.DataFrame:
+def _reports(reports: Mapping[str, GivenReport], tables: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
-    reading_notes = read["reading_notes"].groupby("study_id")["reason"].agg(list)
-    texts = read["report_texts"]
+    reading_notes = tables["reading_notes"].groupby("study_id")["reason"].agg(list)
+    texts = tables["report_texts"]
     texts = texts[["study_id", "view_information", "view_source", "report"]]
     # Those of the decoding come first.
     notes = [
@@ -80,18 +81,18 @@ def _reports(reports: Mapping[str, GivenReport], read: Frames) -> pd.DataFrame:
     return texts.assign(notes=pd.Series(notes, texts.index, dtype=object))
 
 
-def _sentences(read: Frames) -> pd.DataFrame:
+def _sentences(tables: Frames) -> pd.DataFrame:
     """List the sentences, each with its account."""
-    accounts = read["sentence_accounts"][[*_SENTENCE_KEY, "account", "reason"]]
-    sentences = read["report_sentences"].merge(accounts, on=_SENTENCE_KEY, how="left")
+    accounts = tables["sentence_accounts"][[*_SENTENCE_KEY, "account", "reason"]]
+    sentences = tables["report_sentences"].merge(accounts, on=_SENTENCE_KEY, how="left")
     return sentences.fillna({"account": "nothing stated", "reason": ""})
 
 
-def findings_frame(concluded: Frames) -> pd.DataFrame:
+def findings_frame(tables: Frames) -> pd.DataFrame:
     """List the resolved rows with their phrases and the pathway that implied them."""
-    rows = concluded["lunguage_plus_plus"]
-    phrases = _by_id(concluded["hedge_phrases"], "phrases")
-    pathways = _by_id(concluded["expansions"], "parent_pathway_id")
+    rows = tables["lunguage_plus_plus"]
+    phrases = _by_id(tables["hedge_phrases"], "phrases")
+    pathways = _by_id(tables["expansions"], "parent_pathway_id")
     ids = rows["finding_id"].tolist()
     phrases_of_rows = [list(phrases.get(finding_id, ())) for finding_id in ids]
     return rows.assign(
@@ -100,13 +101,11 @@ def findings_frame(concluded: Frames) -> pd.DataFrame:
     )
 
 
-def left_out_frame(concluded: Frames) -> pd.DataFrame:
+def left_out_frame(tables: Frames) -> pd.DataFrame:
     """List the rows that are not among the findings, with their words."""
-    log = concluded["resolution_log"]
+    log = tables["resolution_log"]
     gone = log[log["event"] != "reference lost"]
-    rows = pd.concat(
-        [concluded["findings"], concluded["expansions"]], ignore_index=True
-    )
+    rows = pd.concat([tables["findings"], tables["expansions"]], ignore_index=True)
     words = rows[_WORDS_OF_A_ROW].drop_duplicates("finding_id", keep="last")
     return gone.merge(words, on="finding_id", how="left", validate="m:1")
 
@@ -136,16 +135,16 @@ def _with_callers_ids(
     return kept.reset_index(drop=True)
 
 
-def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
+def _spans(tables: Frames) -> pd.DataFrame:
     """Find the characters of every value of the stated rows, and of their phrases."""
-    findings = concluded["findings"][_SPAN_SOURCE]
-    structured = read["structured_findings"][[*_STRUCTURED_KEY, "spans"]]
-    sentences = read["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
+    findings = tables["findings"][_SPAN_SOURCE]
+    structured = tables["structured_findings"][[*_STRUCTURED_KEY, "spans"]]
+    sentences = tables["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
     read_at = findings.merge(structured, on=_STRUCTURED_KEY).merge(
         sentences, on=_SENTENCE_KEY
     )
-    texts = _texts(read)
-    phrases = _by_id(concluded["hedge_phrases"], "phrases")
+    texts = _texts(tables)
+    phrases = _by_id(tables["hedge_phrases"], "phrases")
     rows: list[tuple[Any, ...]] = []
     row: Any
     for row in read_at.itertuples():
@@ -172,10 +171,10 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
     return _frame_of_characters(rows, _SPAN_COLUMNS)
 
 
-def cues_frame(read: Frames, concluded: Frames) -> pd.DataFrame:
+def cues_frame(tables: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
-    texts = _texts(read)
-    findings = concluded["findings"]
+    texts = _texts(tables)
+    findings = tables["findings"]
     decided = findings.loc[findings["cues"] != "", _CUE_SOURCE]
     records: list[Any] = decided.to_dict("records")
     rows = [
@@ -194,8 +193,8 @@ def _frame_of_characters(
     return pd.DataFrame(rows, columns=columns).astype(types)
 
 
-def _texts(read: Frames) -> dict[str, str]:
-    texts = read["report_texts"]
+def _texts(tables: Frames) -> dict[str, str]:
+    texts = tables["report_texts"]
     return dict(zip(texts["study_id"], texts["report"], strict=True))
 
 

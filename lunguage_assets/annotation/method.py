@@ -203,7 +203,7 @@ class Method:
         ).probabilities
 
     def conclude(self, read: Frames) -> Frames:
-        """Draw all conclusions from findings, to the labels.
+        """Draw all conclusions from findings, to the labels, and return all tables.
 
         A study that breaks a rule of a run is in `set_aside` alone.
 
@@ -220,7 +220,7 @@ class Method:
             if broken:
                 require_few(broken, broken, len(delivered), strict=True)
         set_aside = pd.DataFrame(invalid, columns=list(InvalidStudy._fields))
-        return {**tables, "set_aside": set_aside}
+        return {**read, **tables, "set_aside": set_aside}
 
     def _tables(self, read: Frames, left_out: frozenset[str]) -> Frames:
         """Make the tables of a run without some studies."""

@@ -176,7 +176,7 @@ def explanation_of(
         "conflicts": tables["conflicts"],
         "labels": label_frame(evidence, reports, listed),
         "spans": no_rows,
-        "cues": cues_frame(stored, stored),
+        "cues": cues_frame(stored),
         "set_aside": tables["set_aside"],
         "notes": _notes(tables),
     }

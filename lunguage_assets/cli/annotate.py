@@ -61,17 +61,15 @@ def annotate(
     from lunguage_assets.annotation.annotation import annotate_delivery
     from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
-    annotations, unreadable_rows = annotate_delivery(
+    parts, unreadable_rows = annotate_delivery(
         file, text_column, id_column, views_column, cues
     )
     not_english = 0
     # The file is labelled part by part, and printed as one CSV with one header.
     is_first = True
-    for annotation in annotations:
-        not_english += sum(
-            NOT_ENGLISH in notes for notes in annotation.reports["notes"]
-        )
-        labels = _one_row_per_report(annotation.labels) if wide else annotation.labels
+    for part in parts:
+        not_english += sum(NOT_ENGLISH in notes for notes in part["reports"]["notes"])
+        labels = _one_row_per_report(part["labels"]) if wide else part["labels"]
         click.echo(labels.to_csv(index=False, header=is_first), nl=False)
         is_first = False
     if not_english:
