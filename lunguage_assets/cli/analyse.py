@@ -15,7 +15,6 @@ from lunguage_assets.cli.options import (
     PRESET_OPTION,
     RANKER_OPTION,
     configured,
-    require_ranker,
 )
 from lunguage_assets.errors import ConfigurationError
 
@@ -49,18 +48,13 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    from lunguage_assets.cli.run import require_checks, run_stages
-    from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.orchestration.run import Stage
+    from lunguage_assets.cli.run import require_checks, run_job
 
     home = configuration.home
     if cues:
         _print_rows_by_cue(home)
         return
-    require_ranker(configuration, ranker)
-    # Without a ranking there is nothing to analyse: its absence is said before a run.
-    stored_table(home.tables, "reference_ranking", ranker)
-    checks = run_stages(configuration, [Stage("analyse", (ranker,), ("asked for",))])
+    checks = run_job(configuration, "analyse", ranker)
     _print_analyses(home, ranker)
     click.echo(
         f"tables, for any DuckDB client  {home.database}\n"

@@ -15,7 +15,6 @@ from lunguage_assets.cli.options import (
     PRESET_OPTION,
     RANKER_OPTION,
     configured,
-    require_ranker,
 )
 
 if TYPE_CHECKING:
@@ -34,15 +33,11 @@ def distill(configuration: Configuration, ranker: str) -> None:
     are printed.
     """
     from lunguage_assets.cli.console import print_table
-    from lunguage_assets.cli.run import require_checks, run_stages
+    from lunguage_assets.cli.run import require_checks, run_job
     from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.orchestration.run import Stage
 
     home = configuration.home
-    require_ranker(configuration, ranker)
-    # Without a ranking there is nothing to learn: its absence is said before a run.
-    stored_table(home.tables, "reference_ranking", ranker)
-    checks = run_stages(configuration, [Stage("distill", (ranker,), ("asked for",))])
+    checks = run_job(configuration, "distill", ranker)
     print_table(
         stored_table(home.tables, "distilled_scorer", ranker).drop(columns="files")
     )

@@ -142,6 +142,22 @@ def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSumm
     return summary
 
 
+def run_job(configuration: Configuration, job: str, ranker: str) -> RunSummary:
+    """Run a job for a ranker; that it has no ranking is said before.
+
+    Args:
+        configuration: of the home.
+        job: that reads the ranking.
+        ranker: whose partition is made.
+    """
+    from lunguage_assets.orchestration.io_manager import stored_table
+    from lunguage_assets.orchestration.run import Stage
+
+    require_ranker(configuration, ranker)
+    stored_table(configuration.home.tables, "reference_ranking", ranker)
+    return run_stages(configuration, [Stage(job, (ranker,), ("asked for",))])
+
+
 def require_checks(summary: RunSummary) -> None:
     """Raise `RunFailed` when a check failed; one that only warns was printed."""
     from lunguage_assets.orchestration.run import RunFailed

@@ -16,7 +16,6 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.explicit.ranking import schedule
 from lunguage_assets.judges.estimate import (
     PUBLISHED_PAIRS,
     PUBLISHED_PATIENCE,
@@ -195,9 +194,11 @@ def _matches(configuration: Configuration, pairs: Range) -> Range:
     vocabulary = stored_or_none(
         configuration.home.tables, "hedge_vocabulary", extractor
     )
-    if vocabulary is not None:
-        return np.full(3, len(schedule(vocabulary, settings)))
-    phrases = np.minimum(1.0, pairs / PUBLISHED_PAIRS) * PUBLISHED_PHRASES
-    # Of fewer phrases the published scale is used, and nobody is asked.
-    is_own = phrases >= settings.reference_scale_minimum
-    return np.asarray(is_own * settings.repetitions * phrases * (phrases - 1) / 2)
+    if vocabulary is None:
+        phrases = np.minimum(1.0, pairs / PUBLISHED_PAIRS) * PUBLISHED_PHRASES
+        # Of fewer phrases the published scale is used, and nobody is asked.
+        phrases *= phrases >= settings.reference_scale_minimum
+    else:
+        retained = vocabulary.query("retained and ruler == 'own'")
+        phrases = np.full(3, len(retained))
+    return np.asarray(settings.repetitions * phrases * (phrases - 1) / 2)
