@@ -101,6 +101,10 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         # "Borderline" itself, and "borderline cardiomegaly".
         behind = first_beyond(units[at + 1 :], OWN_WORDS - {"anatomy"})
         yield from (Claim("hedged", unit, near) for near in (unit, behind) if near)
+    elif unit.code == "other_source":
+        # "A nodule was seen on the prior CT"
+        for target in _seen_then(units, at):
+            yield Claim("past", unit, target)
     if unit.cue is not None and unit.cue.category in _REACHES:
         for target in _REACHES[unit.cue.category](units, at):
             yield Claim(unit.makes, unit, target)
