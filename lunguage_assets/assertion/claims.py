@@ -35,15 +35,16 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
-Says = Meant | Literal[""]
-"""What a cue makes of what it reaches."""
+Says = Meant | Literal["reserved", ""]
+"""What a cue makes of what it reaches; `reserved`: what is denied is doubted."""
 _ORDER: Mapping[Says, int] = {
     "aside": 1,
     "negated": 2,
     "doubted": 2,
     "ended": 2,
-    "hedged": 3,
-    "past": 4,
+    "reserved": 3,
+    "hedged": 4,
+    "past": 5,
 }
 """Nothing is denied in what is set aside. A hedge inside a denial changes nothing, and
 what an earlier film left open was open then.
@@ -106,8 +107,10 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         for target in _seen_then(units, at):
             yield Claim("past", unit, target)
     if unit.cue is not None and unit.cue.category in _REACHES:
+        # "Though a small one could be missed" doubts what is denied elsewhere.
+        says: Says = "reserved" if unit.is_of("reservation") else unit.makes
         for target in _REACHES[unit.cue.category](units, at):
-            yield Claim(unit.makes, unit, target)
+            yield Claim(says, unit, target)
 
 
 def _mark(claim: Claim) -> None:
@@ -116,6 +119,8 @@ def _mark(claim: Claim) -> None:
         target.set_aside(cue.rule.reason, cue)
     elif says == "past":
         target.make_past(cue)
+    elif says == "reserved":
+        target.doubt_denial(cue)
     elif says == "hedged":
         # "Edema or effusion is not seen" denies both.
         if target.negation and cue.is_of("alternative"):
@@ -278,6 +283,11 @@ def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     ]
 
 
+def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """List what a reservation is about: what is denied before it."""
+    return units[:at]
+
+
 def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what an earlier examination showed: "was seen on the prior film"."""
     units[at].has_spoken = True
@@ -302,6 +312,7 @@ _REACHES: Mapping[Category, Callable[[list[TaggedToken], int], list[TaggedToken]
     "hedged": _hedged,
     "setting": _hedged,
     "alternative": _alternatives,
+    "reservation": _reserved,
     "past": list_behind,
     "examination": _seen_then,
     "aim": _set_aside,

@@ -26,7 +26,7 @@ PREFERRED = "preferred"
 
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
-_DENYING = ("negated", "doubted", "mimic")
+_DENYING = ("negated", "doubted", "mimic", "reservation")
 _HEDGING = ("hedged", "hedged before", "alternative")
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""

@@ -35,7 +35,7 @@ from lunguage_assets.randomness import Floats
 VERSION = "6"
 """Part of a judge's identity: raise it with every change that changes an answer."""
 
-DOUBTING = ("doubted", "mimic")
+DOUBTING = ("doubted", "mimic", "reservation")
 """Categories of cues that speak against a finding without excluding it: "a small one
 may be missed".
 """
