@@ -112,12 +112,17 @@ def changed_sources(
 ) -> Iterator[dg.AssetObservation]:
     """Yield an observation of every source that Dagster knows in another version."""
     for name, version_by_partition in _versions(configuration).items():
+        # One query for each source: batches may be hundreds.
+        tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
+            dg.AssetKey(name), dg.DagsterEventType.ASSET_OBSERVATION, [DATA_VERSION]
+        )
         for partition, version in version_by_partition.items():
-            record = instance.get_latest_data_version_record(
-                dg.AssetKey(name), is_source=True, partition_key=partition
-            )
-            observation = record.asset_observation if record is not None else None
-            if observation is None or observation.data_version != version:
+            known = tags_by_partition.get(partition, {}).get(DATA_VERSION)
+            if partition is None:
+                record = instance.get_latest_data_version_record(dg.AssetKey(name))
+                observation = record.asset_observation if record is not None else None
+                known = observation.data_version if observation is not None else None
+            if known != version:
                 tags = {DATA_VERSION: version}
                 yield dg.AssetObservation(name, partition=partition, tags=tags)
 
