@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.corpus import columns
@@ -162,13 +163,16 @@ def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     # A text file beside findings or a table of reports may be a licence.
     if is_tree or not (findings or sources or trees):
         trees.append(path)
-    for tree in trees:
-        sources += [
-            TextSource(layouts.layouts()[name], (tree,))
-            for name, form in _TREE_FORMS.items()
-            if holds(tree, form)
-        ]
-    return sources
+    return [*sources, *chain.from_iterable(map(_sources_of_tree, trees))]
+
+
+def _sources_of_tree(tree: Path) -> list[TextSource]:
+    """Find files of one report each in a folder or an archive, or the one it is."""
+    return [
+        TextSource(layouts.layouts()[name], (tree,))
+        for name, form in _TREE_FORMS.items()
+        if holds(tree, form)
+    ]
 
 
 def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:

@@ -7,7 +7,7 @@ questions cost is not here, but in `judges.estimate`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,6 @@ def estimate_run(
             files, settings, templates.
     """
     home = configuration.home
-    models = configuration.judges.models
     deliveries = {batch.key: home.delivery(batch.key) for batch in home.registered()}
     partitions = {entry.batch.key for entry in registrations if entry.is_new}
     # An estimate makes no home.
@@ -94,8 +93,23 @@ def estimate_run(
     batches = pd.DataFrame(
         [_counted(configuration, *delivery) for delivery in deliveries.items()]
     )
-    questions = list(_questions(configuration, ranker, batches, partitions))
+    questions = _questions(configuration, ranker, batches, partitions)
+    return Estimate(batches, _priced(configuration, questions))
 
+
+def _priced(
+    configuration: Configuration, questions: Iterable[tuple[str, str, Range]]
+) -> pd.DataFrame:
+    """Price what language models are asked, less what the ledger holds.
+
+    Args:
+        configuration: of the home.
+        questions: as `_questions` yields them.
+
+    Returns:
+        The lines of an `Estimate`.
+    """
+    models = configuration.judges.models
     answered = {}
     ledger = configuration.existing_ledger()
     if ledger is not None:
@@ -117,7 +131,7 @@ def estimate_run(
         # What is not known of one judge is not known of all.
         totals = frame[COUNTS + DOLLARS].sum(skipna=False)
         frame.loc[len(frame)] = ["total", "", *totals]
-    return Estimate(batches, frame.astype(dict.fromkeys(COUNTS, "int64")))
+    return frame.astype(dict.fromkeys(COUNTS, "int64"))
 
 
 def _counted(
