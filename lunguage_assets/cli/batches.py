@@ -1,4 +1,4 @@
-"""`lunguage batches remove`: a batch goes, with all that is of it.
+"""`lunguage batches`: list the batches, or remove one with all that is of it.
 
 The register itself is `workspace.home`.
 """
@@ -16,9 +16,21 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.group(short_help="Remove a batch with all that is of it.")
+@click.group(short_help="List the batches, or remove one with all that is of it.")
 def batches() -> None:
-    """Remove a batch with all that follows from it; `lunguage status` lists them."""
+    """List the registered batches, or remove one with all that follows from it."""
+
+
+@batches.command("list", short_help="List the batches, and those that were removed.")
+@HOME_OPTION
+@configured(existing=True)
+def list_batches(configuration: Configuration) -> None:
+    """List the registered batches, and those that were removed."""
+    home = configuration.home
+    for batch in home.registered():
+        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}")
+    for removal in home.removed():
+        click.echo(f"{removal.key}  removed {removal.when} by {removal.who}")
 
 
 @batches.command("remove", short_help="Remove a batch and every table of it.")
@@ -65,6 +77,6 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
             instance.delete_dynamic_partition(BATCH, key)
     if not is_registered and not is_partition:
         raise ConfigurationError(
-            f"{home.root} has no batch {key!r}; `lunguage status` lists them."
+            f"{home.root} has no batch {key!r}; `lunguage batches list` lists them."
         )
     click.echo(f"removed  {key} with its tables; noted in {home.root}/removals.json")

@@ -117,6 +117,7 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
     assert not list((home / "tables").rglob("second.parquet"))
     assert (home / "release" / "panel" / "v1").is_dir()
     removal = rf"second  removed \S+ by {getpass.getuser()}"
+    assert re.search(removal, lunguage(home, "batches", "list").stdout)
     printed = lunguage(home, "status").stdout
     assert re.search(removal, printed), printed
     assert re.findall("to make: (.*), ", printed) == ["release (panel)"]

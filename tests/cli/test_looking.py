@@ -14,6 +14,7 @@ from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 LOOKING = {
     "status": ("status",),
+    "batches list": ("batches", "list"),
     "batches remove": ("batches", "remove", "sample", "--yes"),
     "explain": ("explain", "s1"),
     "analyse": ("analyse",),
