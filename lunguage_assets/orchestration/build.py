@@ -6,6 +6,8 @@ jobs, sensors and resources themselves are in the modules of those names.
 
 from __future__ import annotations
 
+import logging
+
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
@@ -26,7 +28,7 @@ from lunguage_assets.orchestration.landing_sensor import (
     landing_sensor,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import withhold_messages
+from lunguage_assets.orchestration.redaction import keep_place_only
 from lunguage_assets.orchestration.resources import configuration_resource
 from lunguage_assets.orchestration.sources import source_assets, sources_sensor
 
@@ -39,10 +41,9 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     configuration = configuration or Configuration()
     home = configuration.home
     settings = configuration.settings
-    corpus = home.corpus()
     # Nothing is loaded for patients' reports in a folder that others can read.
-    home.require_private(corpus)
-    withhold_messages(corpus.data_class if corpus is not None else None)
+    home.require_private(home.corpus())
+    logging.getLogger("dagster.redacted_errors").addFilter(keep_place_only)
 
     partitions = Partitions(configuration.judges)
     jobs = asset_jobs()

@@ -24,7 +24,7 @@ from lunguage_assets.locks import (
     shared_lock,
 )
 from lunguage_assets.orchestration.internals import origin_of_run
-from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE, redaction
+from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE
 from lunguage_assets.packaged_data import dagster_yaml
 from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
 
@@ -67,23 +67,21 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 def environment_of_children(home: Home) -> dict[str, str]:
     """Return the variables with which Dagster's own commands serve a home.
 
-    They name its folder and its instance, and say whether messages are withheld. Before
-    these commands open the instance, its databases are made, and runs that a kill left
-    "started" are reported as failed.
+    They name its folder and its instance, and withhold messages. Before these commands
+    open the instance, its databases are made, and runs that a kill left "started" are
+    reported as failed.
     """
     with dagster_instance(home) as instance:
         # A code server reports the runs of its own dead processes; nobody notices its
         # own death. Of runs that are executed elsewhere nothing is known here.
         if isinstance(instance.run_launcher, dg.DefaultRunLauncher):
             _close_runs(instance, of_commands=False)
-        with command_at_work(instance, home.root):
-            corpus = home.corpus()
-    data_class = corpus.data_class if corpus is not None else None
+        _close_runs_of_commands(instance, home.root)
     return {
+        REDACTION_VARIABLE: "true",
         **os.environ,
         DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
         ENVIRONMENT_VARIABLE: str(home.root),
-        REDACTION_VARIABLE: redaction(data_class),
     }
 
 
@@ -108,15 +106,13 @@ def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
 def command_at_work(instance: dg.DagsterInstance, home: Path) -> Iterator[None]:
     """Hold a lock on the home, so that automation leaves its batches to this command.
 
-    Several commands may hold it; it ends with the process, however that ends. So where
-    nobody holds it, what counts as a command's run was killed.
+    Several commands may hold it; it ends with the process, however that ends.
 
     Args:
         instance: of the home, in which runs of killed commands are closed.
         home: its folder.
     """
-    with suppress(LockHeld), exclusive_lock_at_once(home / _COMMAND_LOCK):
-        _close_runs(instance, of_commands=True)
+    _close_runs_of_commands(instance, home)
     with shared_lock(home / _COMMAND_LOCK):
         yield
 
@@ -141,6 +137,12 @@ def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
         for run in runs
         if key in run.tags.get("dagster/partition", "").split("|")
     ]
+
+
+def _close_runs_of_commands(instance: dg.DagsterInstance, home: Path) -> None:
+    """Close runs of killed commands: where no command holds the lock, all of them."""
+    with suppress(LockHeld), exclusive_lock_at_once(home / _COMMAND_LOCK):
+        _close_runs(instance, of_commands=True)
 
 
 def _close_runs(instance: dg.DagsterInstance, *, of_commands: bool) -> None:

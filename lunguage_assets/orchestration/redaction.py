@@ -2,9 +2,9 @@
 
 Libraries quote values in their messages.
 Errors that are raised on purpose (`LunguageError`) hold no report text. Of every other
-only its kind and its place in the code are kept, unless the corpus is synthetic.
-`redact_errors` stands around everything of ours that Dagster calls and that sees rows;
-what fails outside it Dagster itself redacts, by a variable of the environment.
+only its kind and its place in the code are kept. `redact_errors` stands around
+everything of ours that Dagster calls and that sees rows; what fails outside it Dagster
+itself redacts, by the same variable of the environment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import ParamSpec, TypeVar
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.settings import DataClass
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 P = ParamSpec("P")
@@ -29,31 +28,13 @@ R = TypeVar("R")
 
 _PACKAGE = Path(__file__).parents[1]
 
-_data_classes: set[DataClass] = set()
-"""The classes of all corpora that this process has worked on."""
-
-
-def withhold_messages(data_class: DataClass | None) -> None:
-    """Note the class of a corpus that this process works on; None: nobody has said it.
-
-    Messages are withheld unless every corpus is synthetic, so a home that is opened
-    later shows nothing of one before.
-    """
-    if data_class is not None:
-        _data_classes.add(data_class)
-    logging.getLogger("dagster.redacted_errors").addFilter(_keep_place_only)
-
 
 def messages_may_be_shown() -> bool:
-    """Tell whether every corpus of this process is known to be synthetic."""
-    is_synthetic = _data_classes == {"synthetic"}
-    return redaction("synthetic" if is_synthetic else None) == "false"
+    """Tell whether whoever runs this has switched redaction off: the variable "false".
 
-
-def redaction(data_class: DataClass | None) -> str:
-    """Return what `REDACTION_VARIABLE` must say in a process that serves a corpus."""
-    is_asked_for = os.environ.get(REDACTION_VARIABLE, "").lower() in ("1", "true", "t")
-    return "true" if is_asked_for or data_class != "synthetic" else "false"
+    Unlike Dagster, which shows messages where nobody has said anything.
+    """
+    return os.environ.get(REDACTION_VARIABLE, "").lower() == "false"
 
 
 @contextmanager
@@ -61,7 +42,7 @@ def redact_errors(before: str = "") -> Iterator[None]:
     """Turn errors into failures of Dagster whose message quotes no report.
 
     An error that a person can act on keeps its message, and is not retried. Of an
-    unexpected one only kind and place are told where its message might quote a report.
+    unexpected one only kind and place are told.
 
     Args:
         before: put in front of the message.
@@ -77,7 +58,8 @@ def redact_errors(before: str = "") -> Iterator[None]:
             raise
         message = (
             f"{before}unexpected {where(error)}; its message is withheld, because it "
-            "may quote a report. Please report this."
+            f"may quote a report. Please report this. On invented reports alone, "
+            f"{REDACTION_VARIABLE}=false shows it."
         )
         raise dg.Failure(message, allow_retries=False) from None
 
@@ -104,7 +86,7 @@ def where(error: BaseException | None) -> str:
     return kind
 
 
-def _keep_place_only(record: logging.LogRecord) -> bool:
+def keep_place_only(record: logging.LogRecord) -> bool:
     """Keep the place alone of an error that Dagster redacts, and logs whole.
 
     Of failures that say themselves what is wrong, and of a process that was asked to

@@ -8,7 +8,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.orchestration import internals
 from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
@@ -42,8 +41,7 @@ def test_an_edited_configuration_is_kept(home: Home) -> None:
 def test_processes_of_a_home_are_told_its_folder_and_secrecy(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DAGSTER_REDACT_USER_CODE_ERRORS", "false")
-    home.claim(Corpus("mimic", "credentialed"))
+    monkeypatch.delenv("DAGSTER_REDACT_USER_CODE_ERRORS", raising=False)
     variables = environment_of_children(home)
     assert variables["DAGSTER_HOME"] == str(home.dagster)
     assert variables["LUNGUAGE_HOME"] == str(home.root)

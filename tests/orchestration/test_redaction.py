@@ -1,30 +1,18 @@
-"""Of unexpected errors their kind and place are told, and their messages only of an
-invented corpus.
-"""
+"""Of unexpected errors their kind and place are told, and no message."""
 
 from __future__ import annotations
-
-import os
 
 import dagster as dg
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration import redaction
 from lunguage_assets.orchestration.redaction import (
     REDACTION_VARIABLE,
     messages_may_be_shown,
     redact_errors,
-    withhold_messages,
 )
 
 QUOTED = "There may be a nodule near the rim."
-
-
-@pytest.fixture(autouse=True)
-def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
-    monkeypatch.setattr(redaction, "_data_classes", set())
 
 
 def burst() -> None:
@@ -41,26 +29,13 @@ def everything_told(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize(
-    ("data_class", "variable", "is_shown"),
-    [
-        (None, "", False),
-        ("credentialed", "", False),
-        ("credentialed", "false", False),
-        ("synthetic", "", True),
-        ("synthetic", "true", False),
-    ],
+    ("variable", "is_shown"), [("", False), ("true", False), ("false", True)]
 )
-def test_messages_are_shown_of_synthetic_corpora_alone(
-    data_class: str | None,
-    variable: str,
-    is_shown: bool,
-    monkeypatch: pytest.MonkeyPatch,
+def test_messages_are_shown_only_where_somebody_says_so(
+    variable: str, is_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(REDACTION_VARIABLE, variable)
-    before = dict(os.environ)
-    withhold_messages(data_class)  # type: ignore[arg-type]
     assert messages_may_be_shown() is is_shown
-    assert dict(os.environ) == before
     with pytest.raises(KeyError if is_shown else dg.Failure), redact_errors():
         burst()
 

@@ -9,11 +9,7 @@ from lunguage_assets.packaged_data import expectation
 
 
 def environment(home: Path) -> dict[str, str]:
-    ours = (
-        "DAGSTER_HOME",
-        "LUNGUAGE_JUDGES",
-        "DAGSTER_REDACT_USER_CODE_ERRORS",
-    )  # the last is set by definitions that a test loads
+    ours = ("DAGSTER_HOME", "LUNGUAGE_JUDGES", "DAGSTER_REDACT_USER_CODE_ERRORS")
     kept = {key: value for key, value in os.environ.items() if key not in ours}
     return {**kept, "LUNGUAGE_HOME": str(home), "PYTHONHASHSEED": "random"}
 
