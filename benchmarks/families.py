@@ -13,18 +13,15 @@ With `--wrong` the sentences of the last two are printed.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
+from stated_rows import difference, names_of, stated_in
 
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.report import cut_report
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from stated_rows import difference, names_of, stated_in
 
 FAMILIES = Path(__file__).parent / "families"
 HEADINGS = {"history": "HISTORY", "conclusions": "IMPRESSION"}

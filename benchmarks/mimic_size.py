@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import psutil
+from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.orchestration.instance import dagster_instance
 from lunguage_assets.sample import (
@@ -40,9 +41,6 @@ from lunguage_assets.sample import (
     write_sample,
 )
 from lunguage_assets.workspace.home import Home
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from recombined import Pools, pools_of, recombined
 
 MIMIC_CXR = 227_835
 STUDIES_OF_A_PATIENT = 3

@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 import tiny_encoder
 import tiny_model
+from model_libraries import needs_models
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import SentenceEmbedder, named_path
 from lunguage_assets.judges.providers.local import loaded_model
-
-reason = tiny_model.missing() or tiny_encoder.missing()
-needs_models = pytest.mark.skipif(reason is not None, reason=reason or "")
 
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
 SWITCHES = (

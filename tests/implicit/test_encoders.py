@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tiny_encoder
 from invented_reports import AlikeEmbedder, vocabulary
+from model_libraries import needs_models
 
 from lunguage_assets import hub
 from lunguage_assets.errors import ConfigurationError, MethodError
@@ -21,8 +22,6 @@ from lunguage_assets.settings import ImplicitSettings
 
 PHRASES = ("pleural effusion", "nodule 5 mm", "opacity", "unheard of", "mass left")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-_MISSING = tiny_encoder.missing()
-needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
 
 
 # The built-in encoder, and what is asked of any
@@ -78,7 +77,7 @@ def embedder(name: Path | str, revision: str = "") -> SentenceEmbedder:
 
 
 @pytest.mark.lengthy
-@needs_model
+@needs_models
 def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
     vectors = embedder(model).encode(PHRASES)
     assert vectors.dtype == np.float32
@@ -87,7 +86,7 @@ def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> 
 
 
 @pytest.mark.lengthy
-@needs_model
+@needs_models
 def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere" / "tiny"
     shutil.copytree(model, moved)
@@ -99,7 +98,7 @@ def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.lengthy
-@needs_model
+@needs_models
 def test_a_model_of_the_hub_is_recorded_by_its_commit(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +128,7 @@ def test_a_missing_library_is_named_with_what_installs_it(
 
 
 @pytest.mark.lengthy
-@needs_model
+@needs_models
 def test_only_safetensors_are_read_and_no_code_of_a_model_is_run(
     model: Path, tmp_path: Path
 ) -> None:

@@ -6,12 +6,12 @@ from collections import Counter
 from typing import Any
 
 import pandas as pd
-from any_cosines import AnyCosines
 from generated_reports import reports
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import (
     AlikeEmbedder,
+    AnyCosines,
     Outcome,
     StatedFinding,
     dictionary,

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import small_models
 from commands import CommandResult, lunguage
 from loopback import TROUBLES, LoopbackServer, failing_share
+from model_libraries import needs_small_models
 from platform_support import environment, without_expectations
 from served_home import wait_for
 
@@ -157,9 +157,7 @@ def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
 
 
 @pytest.mark.lengthy  # a real model answers its trial
-@pytest.mark.skipif(
-    small_models.missing() is not None, reason=small_models.missing() or ""
-)
+@needs_small_models
 def test_the_small_real_model_is_refused_at_its_trial(tmp_path: Path) -> None:
     write_sample(tmp_path / "three", reports=3, seed=5)
     home = without_expectations(tmp_path / "home")

@@ -4,12 +4,14 @@ and never over a corpus of another kind.
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from another_process import printed_here_and_elsewhere
 
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
@@ -64,7 +66,16 @@ def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
         "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) "
         "for file in files])\n"
     )
-    printed, elsewhere = printed_here_and_elsewhere(program)
+    printed, elsewhere = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    )
     assert printed == elsewhere
     assert all(name in printed for name in (*FILES, "reports.csv"))
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,23 @@ class TableEmbedder(LexicalEmbedder):
                 for a in phrases
             ]
         )
+
+
+class AnyCosines(LexicalEmbedder):
+    """Cosines that mean nothing, many alike and many at the threshold."""
+
+    def __init__(self, salt: int) -> None:
+        self.identity = f"any-{salt}"
+
+    def cosine(self, phrase_1: str, phrase_2: str) -> float:
+        if phrase_1 == phrase_2:
+            return 1.0
+        pair = [self.identity, *sorted((phrase_1, phrase_2))]
+        number = blake2b(repr(pair).encode(), digest_size=1).digest()[0]
+        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[number % 7]
+
+    def cosines(self, phrases: Sequence[str]) -> np.ndarray:
+        return np.array([[self.cosine(a, b) for b in phrases] for a in phrases])
 
 
 @dataclass

@@ -1,52 +1,14 @@
-"""A tiny random sentence encoder, saved as sentence-transformers saves real ones, for
-the tests of models in this process.
-"""
+"""A tiny random sentence encoder, saved as sentence-transformers saves real ones."""
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-os.environ["HF_HUB_OFFLINE"] = (
-    "1"  # no test may fetch anything; read when the library is imported
-)
-
 WORDS = [
-    "pleural",
-    "effusion",
-    "opacity",
-    "nodule",
-    "right",
-    "left",
-    "upper",
-    "lower",
-    "lobe",
-    "small",
-    "large",
-    "mild",
-    "hazy",
-    "5",
-    "mm",
-    "scar",
-    "mass",
-    "edema",
-]
-
-
-def missing() -> str | None:
-    """Why no model can run here, or None. In CI nothing may be missing."""
-    absent = [
-        module
-        for module in ("torch", "transformers", "sentence_transformers")
-        if find_spec(module) is None
-    ]
-    return (
-        f"needs {absent[0]}: pip install 'lunguage-assets[models]'"
-        if absent and not os.environ.get("CI")
-        else None
-    )
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "pleural", "effusion", "opacity", "nodule", "right", "left", "upper",
+    "lower", "lobe", "small", "large", "mild", "hazy", "5", "mm", "scar", "mass", "edema",
+]  # fmt: skip
 
 
 def save(folder: Path, *, seed: int = 0, longest: int = 32) -> Path:
@@ -58,32 +20,27 @@ def save(folder: Path, *, seed: int = 0, longest: int = 32) -> Path:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    torch.set_num_threads(
-        1
-    )  # threads that wait for each other take longer than models so small
+    torch.set_num_threads(1)  # threads take longer to wait than models so small to run
     torch.manual_seed(seed)
-    words = _tokenizer()
     bert = folder.with_name(f"{folder.name}-bert")
-    size = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-    }
-    tf.BertModel(
-        tf.BertConfig(
-            vocab_size=len(words),
-            initializer_range=0.5,
-            max_position_embeddings=64,
-            pad_token_id=0,
-            **size,
-        )
-    ).save_pretrained(bert)
-    words.save_pretrained(bert)
-    inner = Transformer(str(bert), max_seq_length=longest)
-    SentenceTransformer(
-        modules=[inner, Pooling(32, pooling_mode="mean")], device="cpu"
-    ).save(str(folder), create_model_card=False)
+    config = tf.BertConfig(
+        vocab_size=len(WORDS),
+        initializer_range=0.5,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+    )
+    tf.BertModel(config).save_pretrained(bert)
+    _tokenizer().save_pretrained(bert)
+    modules = [
+        Transformer(str(bert), max_seq_length=longest),
+        Pooling(32, pooling_mode="mean"),
+    ]
+    encoder = SentenceTransformer(modules=modules, device="cpu")
+    encoder.save(str(folder), create_model_card=False)
     return folder
 
 
@@ -91,22 +48,15 @@ def _tokenizer() -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {
-        word: number
-        for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
-    }
+    vocabulary = {word: number for number, word in enumerate(WORDS)}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=words,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    )
+    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]"}
+    tokens = {f"{name}_token": token for name, token in names.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=words, **tokens)
 
 
 def plain_vector(folder: Path, phrase: str) -> Any:
@@ -116,13 +66,8 @@ def plain_vector(folder: Path, phrase: str) -> Any:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
+    tokens = AutoTokenizer.from_pretrained(folder)(phrase, return_tensors="pt")
     with torch.no_grad():
-        layer = (
-            AutoModel.from_pretrained(folder)
-            .eval()(
-                **AutoTokenizer.from_pretrained(folder)(phrase, return_tensors="pt")
-            )
-            .last_hidden_state[0]
-        )
+        layer = AutoModel.from_pretrained(folder).eval()(**tokens).last_hidden_state[0]
     mean = layer.double().mean(dim=0)
     return (mean / mean.norm()).numpy()

@@ -1,24 +1,18 @@
 """Tiny random language models with a tokenizer of their own, saved as the libraries
-save real ones, for the tests of models in this process.
+save real ones.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
-
-os.environ["HF_HUB_OFFLINE"] = (
-    "1"  # no test may fetch anything; read when the library is imported
-)
 
 LABELS = ("sentence_1", "sentence_2")
 SPECIALS = ("<pad>", "<bos>", "<end>", "<system>", "<user>", "<model>")
@@ -39,35 +33,21 @@ REFUSING_SYSTEM = (
 DROPPING_SYSTEM = WITH_SYSTEM.replace("in messages", "in messages if m.role == 'user'")
 
 
-def missing() -> str | None:
-    """Why no model can run here, or None. In CI nothing may be missing."""
-    absent = [
-        module for module in ("torch", "transformers") if find_spec(module) is None
-    ]
-    needed = (
-        f"needs {absent[0]}: pip install 'lunguage-assets[models]'" if absent else None
-    )
-    return None if os.environ.get("CI") else needed
-
-
 def save(
     folder: Path,
     family: str = "llama",
     template: str | None = WITH_SYSTEM,
     *,
-    seed: int = 0,
     positions: int = 4096,
 ) -> Path:
     """A model of two layers with random weights, and its tokenizer."""
     import torch
 
-    torch.set_num_threads(
-        1
-    )  # threads that wait for each other take longer than models so small
-    tokenizer = _tokenizer(template)
-    torch.manual_seed(seed)
-    _model(family, len(tokenizer), positions).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    torch.set_num_threads(1)  # threads take longer to wait than models so small to run
+    tokens = _tokenizer(template)
+    torch.manual_seed(0)
+    _model(family, len(tokens), positions).save_pretrained(folder)
+    tokens.save_pretrained(folder)
     return folder
 
 
@@ -78,11 +58,10 @@ def _tokenizer(template: str | None) -> Any:
     words = Tokenizer(models.BPE())
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=420,
         special_tokens=list(SPECIALS),
-        initial_alphabet=alphabet,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     words.train_from_iterator(CORPUS * 3, trainer)
@@ -100,28 +79,18 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
     """Initialised so widely that what a model answers depends on what it was asked."""
     import transformers as tf
 
-    common = {"vocab_size": vocabulary, "initializer_range": 0.35}
+    common: dict[str, Any] = {"vocab_size": vocabulary, "initializer_range": 0.35}
     common |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    layers = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-    }
-    layers |= {"num_key_value_heads": 2, "max_position_embeddings": positions}
+    common |= {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    common |= {"num_attention_heads": 4, "num_key_value_heads": 2}
+    common |= {"max_position_embeddings": positions}
     if family != "gemma":
-        return tf.LlamaForCausalLM(tf.LlamaConfig(**layers, **common))
+        return tf.LlamaForCausalLM(tf.LlamaConfig(**common))
     # MedGemma's kind: one layer sees a window of its neighbourhood only
-    sliding_window = {
-        "layer_types": ["sliding_attention", "full_attention"],
-        "sliding_window": 16,
-    }
-    window = {
-        "head_dim": 8,
-        "query_pre_attn_scalar": 8,
-        "tie_word_embeddings": False,
-    } | sliding_window
-    model = tf.Gemma3ForCausalLM(tf.Gemma3TextConfig(**layers, **window, **common))
+    window = {"layer_types": ["sliding_attention", "full_attention"]}
+    sizes = {"sliding_window": 16, "head_dim": 8, "query_pre_attn_scalar": 8}
+    config = tf.Gemma3TextConfig(tie_word_embeddings=False, **common, **window, **sizes)
+    model = tf.Gemma3ForCausalLM(config)
     # it is scaled up later, and the last word alone would decide
     model.get_input_embeddings().weight.data *= 0.1
     return model
@@ -135,6 +104,13 @@ def plain_model(folder: Path) -> Any:
     return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
+@cache
+def tokenizer(folder: Path) -> Any:
+    import transformers
+
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
 def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
     """Log-probabilities of the token after these, by the plainest use of the library:
     one prompt, no padding, no generation.
@@ -146,55 +122,34 @@ def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
     return torch.log_softmax(logits[0, -1].double(), dim=-1)
 
 
-def slot(
-    folder: Path, params: dict[str, Any] | None = None, **fields: Any
-) -> LLMJudgeConfig:
+def made(folder: Path, params: dict[str, Any] | None = None) -> Provider:
     parameters = {"max_new_tokens": 12, **(params or {})}
-    local = {
-        "provider": "transformers",
-        "model": str(folder),
-        "params": parameters,
-    }
-    return LLMJudgeConfig.model_validate(local | fields)
+    slot = {"provider": "transformers", "model": str(folder), "params": parameters}
+    return provider_of("tiny", LLMJudgeConfig.model_validate(slot), {})
 
 
-def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> Provider:
-    return provider_of("tiny", slot(folder, params, **fields), {})
-
-
-def question(number: int, mode: Any = "text", **fields: Any) -> Request:
+def question(number: int, mode: Any = "text") -> Request:
     """Invented questions of very different lengths, so that a batch of them is
     padded.
     """
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
-    request_fields = {
-        "prompt": Prompt("You judge.", user, "v1"),
-        "mode": mode,
-        "labels": LABELS,
-    }
-    return Request("compare", **(request_fields | fields))
+    return Request("compare", Prompt("You judge.", user, "v1"), mode, LABELS)
 
 
-def answers(provider: Provider, *requests: Request) -> list[Reply]:
-    """All asked at once."""
+def answers(provider: Provider, *requests: Request) -> list[Reply | BaseException]:
+    """Replies to what is asked at once, or what they failed with."""
 
-    async def ask() -> list[Reply]:
-        return list(await asyncio.gather(*map(provider.answer, requests)))
+    async def ask() -> list[Reply | BaseException]:
+        calls = map(provider.answer, requests)
+        return await asyncio.gather(*calls, return_exceptions=True)
 
     return asyncio.run(ask())
 
 
-@cache
-def tokenizer(folder: Path) -> Any:
-    import transformers
-
-    return transformers.AutoTokenizer.from_pretrained(folder)
-
-
-def shown(folder: Path, request: Request, answered: str = "") -> list[int]:
+def shown(folder: Path, request: Request) -> list[int]:
     """Tokens of a conversation as the test's template writes it, up to the model's
     turn.
     """
-    text = f"<bos><system>{request.prompt.system}<end><user>{request.prompt.user}<end><model>{answered}"
+    text = f"<bos><system>{request.prompt.system}<end><user>{request.prompt.user}<end><model>"
     tokens: list[int] = tokenizer(folder)(text, add_special_tokens=False)["input_ids"]
     return tokens

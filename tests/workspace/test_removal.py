@@ -4,12 +4,13 @@ is finished.
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import pytest
+from killed_process import killed_at
 from stored_tables import store_table
 
 from lunguage_assets.errors import ConfigurationError
@@ -57,11 +58,11 @@ def home(filled: Path, tmp_path: Path) -> Home:
 
 
 def files(home: Home) -> list[str]:
-    """All files but the record of the removals and locks."""
+    """All files but the record of the removals and what is hidden."""
     return sorted(
         str(path.relative_to(home.root))
         for path in home.root.rglob("*")
-        if path.is_file() and path.name not in ("removals.json", ".lock")
+        if path.is_file() and not path.name.startswith((".", "removals.json"))
     )
 
 
@@ -76,50 +77,26 @@ def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None
     assert (home.release / "panel" / "v1").is_dir()
 
 
-def dies_after(steps: int) -> Callable[..., None]:
-    """`Path.unlink`, until a kill."""
-    unlink = Path.unlink
-    steps_left = iter(range(steps))
-
-    def dying(path: Path, missing_ok: bool = False) -> None:
-        if next(steps_left, None) is None:
-            raise KeyboardInterrupt
-        unlink(path, missing_ok=missing_ok)
-
-    return dying
-
-
-@pytest.mark.parametrize("steps", range(5))
-def test_a_removal_that_was_killed_is_done_by_doing_it_again(
-    home: Home, steps: int
+def test_a_removal_killed_anywhere_ends_by_itself_or_the_next_registration(
+    home: Home, tmp_path: Path
 ) -> None:
-    undisturbed = Home(home.root.with_name("whole"))
-    shutil.copytree(home.root, undisturbed.root)
+    undisturbed = Home(shutil.copytree(home.root, tmp_path / "whole"))
     undisturbed.remove("first")
-    with (
-        mock.patch.object(Path, "unlink", dies_after(steps)),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        home.remove("first")
-    assert [batch.key for batch in home.registered()] == ["first", "second"]
-    home.remove("first")
-    assert files(home) == files(undisturbed)
-    assert {gone.sha256 for gone in home.removed()} == {
-        gone.sha256 for gone in undisturbed.removed()
-    }
-
-
-def test_the_next_registration_ends_a_killed_removal(
-    home: Home,
-) -> None:
-    with (
-        mock.patch("shutil.rmtree", side_effect=KeyboardInterrupt),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        home.remove("first")
-    assert [batch.key for batch in home.registered()] == ["second"]
-    home.register(home.batches / "second", "second")
-    assert not any("first" in name for name in files(home))
+    removed = {gone.sha256 for gone in undisturbed.removed()}
+    ends = set()
+    for step in itertools.count():
+        killed = Home(shutil.copytree(home.root, tmp_path / f"{step}"))
+        if not killed_at(step, partial(killed.remove, "first")):
+            break
+        is_there = len(killed.registered()) == 2
+        ends.add(is_there)
+        if is_there:
+            killed.remove("first")
+        else:
+            killed.register(killed.batches / "second", "second")
+        assert files(killed) == files(undisturbed)
+        assert {gone.sha256 for gone in killed.removed()} == removed
+    assert ends == {True, False}
 
 
 def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import tiny_encoder
 from distilled_world import World
+from model_libraries import needs_models
 
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.distilled import judge, learning
@@ -26,10 +27,6 @@ from lunguage_assets.explicit.distilled.learning import (
 )
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.hub import SentenceEmbedder
-
-needs_models = pytest.mark.skipif(
-    bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
-)
 
 
 @pytest.fixture(scope="module")

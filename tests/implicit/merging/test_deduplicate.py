@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pandas as pd
 import pytest
-from any_cosines import AnyCosines
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import (
     AlikeEmbedder,
+    AnyCosines,
     StatedFinding,
     TableEmbedder,
     blacklist,

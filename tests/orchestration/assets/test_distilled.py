@@ -13,6 +13,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 import tiny_encoder
+from model_libraries import needs_models
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
@@ -22,10 +23,6 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
-
-pytestmark = pytest.mark.skipif(
-    bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
-)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +58,7 @@ def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
 
 
+@needs_models
 @pytest.mark.lengthy
 def test_a_distilled_model_is_a_ranker_like_any_other_and_private(
     taught: SmallHome,
