@@ -18,10 +18,10 @@ import pandas as pd
 from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.annotation.method import Frames
 from lunguage_assets.explicit.hedges import words_of
-from lunguage_assets.implicit.rows import column_values
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.release.row_words import status_of
 from lunguage_assets.structuring.rows import read_spans
+from lunguage_assets.tables.values import column_values
 
 _SENTENCE_KEY = ["study_id", "section", "sent_idx"]
 _STRUCTURED_KEY = ["study_id", "section", "ent_idx"]

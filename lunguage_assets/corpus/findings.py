@@ -41,7 +41,7 @@ def findings_table(
     is_past = (rows["section"] == "hist") | (rows["past_hx"] != "")
     rows["currency"] = is_past.map({True: "past dx", False: "current dx"})
     _mask(rows, Masker(vocabulary), log)
-    return FINDINGS.frame(rows[list(FINDINGS.names)].to_dict("list"))
+    return FINDINGS.frame(rows)
 
 
 def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:

@@ -35,6 +35,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
+from lunguage_assets.tables.values import values_of
 
 _STRUCTURED = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
@@ -176,7 +177,7 @@ def _intake(
     rejected = studies["rows_delivered"] - used.astype("int64")
     reports = studies.assign(rows_rejected=rejected).sort_values("study_id")
     return Intake(
-        REPORTS.frame(reports.to_dict("list")),
+        REPORTS.frame(reports),
         findings,
         log.rejected_frame(),
         log.notes_frame(),
@@ -195,15 +196,20 @@ def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
         file=_STRUCTURED,
         line=rows.index + 1,
         row=number,
-        finding_id=list(map(row_of_a_study, rows["study_id"], number)),
+        finding_id=list(map(row_of_a_study, rows["study_id"].tolist(), number)),
     )
-    names = rows["section"] + ":" + rows["ent_idx"].astype(str)
-    ids = dict(zip(rows["study_id"] + " " + names, rows["finding_id"], strict=True))
+    ids = {
+        f"{study_id} {section}:{ent_idx}": finding_id
+        for study_id, section, ent_idx, finding_id in values_of(
+            rows, "study_id", "section", "ent_idx", "finding_id"
+        )
+    }
     for column in ("evidence", "associate"):
-        cells = zip(rows["study_id"], rows[column], rows["finding_id"], strict=True)
         rows[column] = [
             _ids_of(ids, study_id, names, finding_id)
-            for study_id, names, finding_id in cells
+            for study_id, names, finding_id in values_of(
+                rows, "study_id", column, "finding_id"
+            )
         ]
     return rows
 

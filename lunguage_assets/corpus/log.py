@@ -90,14 +90,14 @@ class IntakeLog:
         words = pd.DataFrame(reasons()["rejections"]).T
         rows = _rows(REJECTED, self._rejected).sort_values(["file", "line"])
         rows[words.columns] = words.loc[rows["reason"]].to_numpy()
-        return REJECTED.frame(rows.to_dict("list"))
+        return REJECTED.frame(rows)
 
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
         rows = rows.assign(number=rows.index, done=done)
-        return INTAKE_NOTES.frame(rows.to_dict("list"))
+        return INTAKE_NOTES.frame(rows)
 
 
 def _rows(table: Table, rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:

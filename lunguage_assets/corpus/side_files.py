@@ -52,7 +52,7 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     _note_unused(~is_whole, path, log)
     order = [*required, "subcategory"]
     terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
-    return TERMS.frame(terms.to_dict("list"))
+    return TERMS.frame(terms)
 
 
 def read_metadata(

@@ -210,4 +210,4 @@ def _with_probabilities(
         ruler=ranking["ruler"].iloc[0],
         ranking_version=ranking["ranking_version"].iloc[0],
     )
-    return FITTED_PROBABILITIES.frame(pairs.to_dict("list"))
+    return FITTED_PROBABILITIES.frame(pairs)

@@ -113,7 +113,7 @@ def comparison_matches(
     has_a_won = (matches["answer"] == "sentence_1") != is_swapped
     winner = matches["phrase_a"].where(has_a_won, matches["phrase_b"])
     matches["winner"] = winner.mask(matches["answer"] == "invalid")
-    return COMPARISON_MATCHES.frame(matches.to_dict("list"))
+    return COMPARISON_MATCHES.frame(matches)
 
 
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFrame:

@@ -8,19 +8,19 @@ a row says (`statements/`), and any rule about two rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from lunguage_assets.caches import remembered
 from lunguage_assets.implicit.policy import POLICIES, Policy
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.values import column_values
 
 CLAIM_DECIMALS = 12
 
@@ -164,22 +164,6 @@ def read_rows(frame: pd.DataFrame) -> list[Row]:
         for field in fields(Row)
     ]
     return list(map(Row, *columns))
-
-
-def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
-    """Read a column as Python values: None where it is missing, lists as tuples."""
-    column = frame[name]
-    values: list[Any] = column.tolist()
-    if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
-        return list(map(tuple, values))
-    if column.hasnans:
-        return column.astype(object).where(column.notna(), None).tolist()
-    return values
-
-
-def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Read the values of several columns, row by row."""
-    return zip(*(column_values(frame, name) for name in names), strict=True)
 
 
 def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from lunguage_assets.implicit.policy import POLICIES
-from lunguage_assets.implicit.rows import column_values
 from lunguage_assets.implicit.statements.contradictions import (
     is_course_alone,
     qualifying,
@@ -29,6 +28,7 @@ from lunguage_assets.implicit.statements.locations import (
 )
 from lunguage_assets.labels.claims import Claim, LabelRow, claim_of
 from lunguage_assets.labels.evidence import EvidenceByLabel, LabelEvidence
+from lunguage_assets.tables.values import values_of
 
 LABEL_COLUMNS = (*LabelRow._fields, "evidence")
 """Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
@@ -204,8 +204,7 @@ class RowClaims:
 
 
 def _label_rows(rows: pd.DataFrame) -> Iterator[LabelRow]:
-    columns = [column_values(rows, name) for name in LabelRow._fields]
-    return map(LabelRow._make, zip(*columns, strict=True))
+    return map(LabelRow._make, values_of(rows, *LabelRow._fields))
 
 
 def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
@@ -214,7 +213,7 @@ def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
     is_positive = rows["status"].str.endswith("p")
     stated = rows[(rows["source"] == "original") & is_positive]
     causes: defaultdict[str, set[str]] = defaultdict(set)
-    for name, signs in zip(stated["name"], stated["evidence"], strict=True):
+    for name, signs in values_of(stated, "name", "evidence"):
         for sign in signs:
             causes[sign].add(name)
     return causes
@@ -224,8 +223,7 @@ def _subjects(
     rows: pd.DataFrame,
 ) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
     """Yield finding id, study, canonical name and location parts of rows."""
-    names = ("finding_id", "study_id", "name", "location_parts")
-    return zip(*(column_values(rows, name) for name in names), strict=True)
+    return values_of(rows, "finding_id", "study_id", "name", "location_parts")
 
 
 def _stated_findings_of(subjects: set[_Subject], rows: pd.DataFrame) -> set[str]:

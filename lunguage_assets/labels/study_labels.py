@@ -16,6 +16,7 @@ from lunguage_assets.labels.evidence import EvidenceByLabel, LabelEvidence
 from lunguage_assets.labels.no_finding import weigh_denied_labels
 from lunguage_assets.labels.row_claims import RowClaims
 from lunguage_assets.tables.released import CLAIMED, LABELS
+from lunguage_assets.tables.values import values_of
 
 _STUDY_COLUMNS = ("study_id", "subject_id", "source_id")
 _UNMENTIONED = {
@@ -40,8 +41,7 @@ def label_evidence(
         log: RESOLUTION_LOG of the same studies.
     """
     # A device has no diagnosis: a broken lead is no fracture.
-    diagnosis = matches["diagnosis"]
-    diagnoses = dict(zip(matches["finding_id"], diagnosis, strict=True))
+    diagnoses = dict(values_of(matches, "finding_id", "diagnosis"))
     claims = RowClaims(rows, diagnoses, listed)
     claims.mark_disputes(rows, log)
     # After all claims: a label is denied by what is decided of the others.
@@ -63,10 +63,9 @@ def label_frame(
         LABELS, one row per study and label, sorted. A study without any row has all its
         labels unmentioned.
     """
-    columns = [reports[name].tolist() for name in _STUDY_COLUMNS]
     rows = []
     # By the study's id, which stands first.
-    for study in sorted(zip(*columns, strict=True)):
+    for study in sorted(values_of(reports, *_STUDY_COLUMNS)):
         study_cells = dict(zip(_STUDY_COLUMNS, study, strict=True))
         for number, label in enumerate(listed.labels):
             names = {"label": label.name, "chexpert": label.chexpert}

@@ -29,6 +29,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.values import values_of
 
 MAX_QUARANTINED_SHARE = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
@@ -125,7 +126,7 @@ def belief_rules(rows: pd.DataFrame) -> list[Rule]:
     is_stated = rows["source"] == "original"
     is_positive = rows["status"].isin(["dp", "tp"])
     has_definite_status = rows["status"].isin(["dp", "dn"])
-    p_by_id = dict(zip(rows["finding_id"], rows["prob"], strict=True))
+    p_by_id = dict(values_of(rows, "finding_id", "prob"))
     extended = rows.assign(
         is_positive=is_positive.astype("float64"),
         claimed=rows["prob"].where(is_positive, 1.0 - rows["prob"]),

@@ -36,6 +36,7 @@ from lunguage_assets.tables.corpus import (
     REPORT_SENTENCES,
     SENTENCE_ACCOUNTS,
 )
+from lunguage_assets.tables.values import values_of
 
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
@@ -68,9 +69,11 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     chunks = map_studies(_cut, (reports,), tuple, processes=processes)
     cut = joined([reports_of_chunk for reports_of_chunk, _ in chunks])
     texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
-    for row in texts.to_dict("records"):
-        for note in row["notes"]:
-            log.note(note, row["file"], line=row["line"], study_id=row["study_id"])
+    for study, file, line, notes in values_of(
+        texts, "study_id", "file", "line", "notes"
+    ):
+        for note in notes:
+            log.note(note, file, line=line, study_id=study)
     # Delivered views, as of the metadata of images, are known; those of the text are
     # only inferred from its words.
     is_inferred = (texts["view_information"] == "") & (texts["named_views"] != "")
@@ -92,7 +95,7 @@ def _cut(texts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     reports: list[tuple[str, str, tuple[str, ...]]] = []
     rows: list[dict[str, Any]] = []
-    for study_id, text in zip(texts["study_id"], texts["report"], strict=True):
+    for study_id, text in values_of(texts, "study_id", "report"):
         report = cut_report(study_id, text)
         reports.append((study_id, report.views, report.notes))
         for sentence in report.sentences:
@@ -117,16 +120,15 @@ def sectioned_reports(
     # A structurer needs the order of the text ("It is unchanged" speaks of the sentence
     # before); a table may be sorted by section.
     ordered = report_sentences.sort_values("begin", kind="stable")
-    for row in ordered.to_dict("records"):
-        span = Span(row["begin"], row["end"])
-        number = row["sent_idx"]
-        sentence = Sentence(row["section"], number, span, row["sent"], row["heading"])
-        sentences_by_study.setdefault(row["study_id"], []).append(sentence)
-    for row in report_texts.to_dict("records"):
-        study = row["study_id"]
+    columns = ("study_id", "section", "sent_idx", "begin", "end", "sent", "heading")
+    for study, section, number, begin, end, *texts in values_of(ordered, *columns):
+        sentence = Sentence(section, number, Span(begin, end), *texts)
+        sentences_by_study.setdefault(study, []).append(sentence)
+    for study, text, views in values_of(
+        report_texts, "study_id", "report", "view_information"
+    ):
         sentences = tuple(sentences_by_study.get(study, ()))
-        views = row["view_information"]
-        yield SectionedReport(study, row["report"], sentences, views)
+        yield SectionedReport(study, text, sentences, views)
 
 
 # --- answers to rows

@@ -157,17 +157,20 @@ class Table:
     # Frames of the table.
 
     def frame(
-        self, rows: Iterable[Mapping[Any, Any]] | Mapping[Any, Sequence[Any]] = ()
+        self,
+        rows: pd.DataFrame
+        | Iterable[Mapping[Any, Any]]
+        | Mapping[Any, Sequence[Any]] = (),
     ) -> pd.DataFrame:
-        """Make a typed frame from row mappings, or from sequences by column.
+        """Make a typed frame from one with more columns, row mappings, or columns.
 
         An empty frame has the types, too.
         """
-        if not isinstance(rows, Mapping):
+        if not isinstance(rows, Mapping | pd.DataFrame):
             row_list = list(rows)
             rows = {name: [row[name] for row in row_list] for name in self.names}
         columns = {
-            column.name: self._typed(column, list(rows[column.name]))
+            column.name: self._typed(column, rows[column.name])
             for column in self.columns
         }
         return self.from_arrow(pa.table(columns))

@@ -93,7 +93,7 @@ def receive(delivery: Delivery) -> Received:
     _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
     texts = _rows(first, log).sort_values("study_id")
     return Received(
-        REPORT_TEXTS.frame(texts.to_dict("list")),
+        REPORT_TEXTS.frame(texts),
         log.rejected_frame(),
         log.notes_frame(),
         terms,

@@ -235,4 +235,4 @@ def ranking_correlations(
     pairs = spearman.where(is_pair).stack([0, 1], future_stack=True).dropna()
     means = pairs.groupby(level=[0, 2], sort=False).mean().reset_index()
     rows = means.set_axis(["first", "second", "spearman"], axis=1)
-    return RANKING_CORRELATIONS.frame(rows.to_dict("list"))
+    return RANKING_CORRELATIONS.frame(rows)

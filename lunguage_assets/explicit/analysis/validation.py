@@ -168,7 +168,7 @@ def fit_validation(
         seeds=seeds,
         ranking_version=ranking["ranking_version"].iloc[0],
     )
-    return FIT_VALIDATION.frame(frame.to_dict("list"))
+    return FIT_VALIDATION.frame(frame)
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:

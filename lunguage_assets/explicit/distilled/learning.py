@@ -160,7 +160,7 @@ def distil(
         shortcomings=shortcomings(tests),
     )
     rows = tests.assign(encoder=encoder.identity, sentences=len(panel), files=digest)
-    return DISTILLED_SCORER.frame(rows.to_dict("list"))
+    return DISTILLED_SCORER.frame(rows)
 
 
 def shortcomings(tests: pd.DataFrame) -> list[str]:

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import pandas as pd
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
-from lunguage_assets.implicit.rows import Row, rounded, values_of
+from lunguage_assets.implicit.rows import Row, rounded
 from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
     qualifying_word_of,
 )
+from lunguage_assets.tables.values import values_of
 
 ALTERNATIVE = "alternative"
 """`p_source` of a finding whose p follows from the other alternatives."""

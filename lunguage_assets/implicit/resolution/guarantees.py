@@ -23,7 +23,6 @@ from lunguage_assets.implicit.rows import (
     Row,
     by_study,
     read_rows,
-    values_of,
 )
 from lunguage_assets.implicit.statements.contradictions import (
     Statements,
@@ -33,6 +32,7 @@ from lunguage_assets.implicit.statements.contradictions import (
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING
+from lunguage_assets.tables.values import values_of
 
 ONE_ROW_PER_KEY = "no key has two rows"
 NO_CLASH = "no polarity clash remains"
@@ -118,7 +118,7 @@ def account(
     accounts["set_aside"] = (accounts["rows_in"] - accounts["rejected"]) * is_set_aside
     accounts["balanced"] = balance(accounts)
     accounts = accounts.rename_axis("study_id").reset_index()
-    return ACCOUNTING.frame(accounts.to_dict("list"))
+    return ACCOUNTING.frame(accounts)
 
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:

@@ -31,12 +31,12 @@ from lunguage_assets.implicit.rows import (
     natural,
     read_rows,
     united_tokens,
-    values_of,
     write_rows,
 )
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
+from lunguage_assets.tables.values import values_of
 
 
 class Resolution(NamedTuple):
