@@ -10,7 +10,6 @@ Not here: batches over several machines, which are Dagster's runs (`docs/scale.m
 
 from __future__ import annotations
 
-import gc
 import math
 import multiprocessing
 import os
@@ -26,6 +25,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from lunguage_assets.caches import fewer_collections
 from lunguage_assets.errors import LunguageError
 
 Result = TypeVar("Result")
@@ -35,8 +35,6 @@ MIN_STUDIES_FOR_POOL = 500
 """Studies of a batch for which other processes are started."""
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
-_GC_THRESHOLDS = (200_000, 20, 20)
-"""The same as the command's: fewer collections, because chunks make many objects."""
 
 
 class ProcessLost(LunguageError):
@@ -189,7 +187,6 @@ def _started_processes(count: int) -> ProcessPoolExecutor:
 
 
 def _begin_process() -> None:
-    gc.set_threshold(*_GC_THRESHOLDS)
     # Ctrl-C is for the process that computes with this one, and tells it to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -215,4 +212,5 @@ def _made_tools(recipe: bytes) -> tuple[Any, ...]:
 def _compute(
     function: Callable[..., Result], chunk: tuple[Any, ...], recipe: bytes
 ) -> Result:
-    return function(*chunk, *_made_tools(recipe))
+    with fewer_collections():
+        return function(*chunk, *_made_tools(recipe))

@@ -24,6 +24,7 @@ from lunguage_assets.annotation.given_reports import (
     reports_of_frame,
 )
 from lunguage_assets.annotation.method import Frames, bundled_method, in_parts
+from lunguage_assets.caches import fewer_collections
 
 REPORTS_IN_A_NOTEBOOK = 5
 """Reports that an `Annotation` shows of itself; the others are in its frames."""
@@ -195,7 +196,8 @@ def _parts(
 
 def _annotated(reports: Sequence[GivenReport], cues: Path | str | None) -> Annotation:
     names = [field.name for field in fields(Annotation)]
-    parts = list(_parts(reports, cues, names))
+    with fewer_collections():
+        parts = list(_parts(reports, cues, names))
     frames = {
         name: pd.concat([part[name] for part in parts], ignore_index=True)
         for name in names

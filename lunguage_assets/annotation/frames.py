@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -60,11 +60,21 @@ def annotation_frames(
         "spans": _spans,
         "cues": cues_frame,
     }
+
+    # An id stands in many tables.
+    @cache
+    def callers_id(stored_id: str) -> str:
+        """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
+        if not _ID.match(stored_id):
+            return stored_id
+        study, colon, row = stored_id.partition(":")
+        return reports[study].name + colon + row.lstrip("0")
+
     frames = {}
     for name in names:
         # The others are tables as they are.
         make = makers.get(name, itemgetter(name))
-        frames[name] = _with_callers_ids(make(tables), reports)
+        frames[name] = _with_callers_ids(make(tables), callers_id)
     return frames
 
 
@@ -111,25 +121,18 @@ def left_out_frame(tables: Frames) -> pd.DataFrame:
 
 
 def _with_callers_ids(
-    table: pd.DataFrame, reports: Mapping[str, GivenReport]
+    table: pd.DataFrame, callers_id: Callable[[str], str]
 ) -> pd.DataFrame:
-    """Rename all ids of a table, and drop what was made up for it.
+    """Rename all ids of a table, and drop what was made up for it."""
 
-    `s00000000:0003/lung` becomes `a:3/lung`; bare names of references stay.
-    """
-
-    def callers_name(match: re.Match[str]) -> str:
-        study, colon, row = match[0].partition(":")
-        return reports[study].name + colon + row.lstrip("0")
-
-    def callers_id(stored_id: Any) -> Any:
-        if isinstance(stored_id, str):
-            return _ID.sub(callers_name, stored_id)
-        return list(map(callers_id, stored_id))
+    def renamed(cell: Any) -> Any:
+        if isinstance(cell, str):
+            return callers_id(cell)
+        return list(map(callers_id, cell))
 
     kept = table.drop(columns=_MADE_UP, errors="ignore")
     for column in kept.columns.intersection(_ID_COLUMNS):
-        names = kept[column].map(callers_id, na_action="ignore")
+        names = kept[column].map(renamed, na_action="ignore")
         # Without a row, `map` would change the type.
         kept[column] = names.astype(kept[column].dtype)
     return kept.reset_index(drop=True)

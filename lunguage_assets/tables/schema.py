@@ -166,6 +166,9 @@ class Table:
 
         An empty frame has the types, too.
         """
+        if isinstance(rows, pd.DataFrame) and rows.empty:
+            # Its columns may have any type.
+            rows = ()
         if not isinstance(rows, Mapping | pd.DataFrame):
             row_list = list(rows)
             rows = {name: [row[name] for row in row_list] for name in self.names}
