@@ -20,7 +20,6 @@ from lunguage_assets.assertion.hedges import (
 )
 from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
 
-_MAX_SHIFT = 5.0
 _SHARE_OF_ALTERNATIVES = 0.25
 _WHOLE_SCALE = 50.0
 """A denied hedge is as far from one end of the scale as it would be from the other."""
@@ -42,18 +41,13 @@ class LexiconJudge(RuleJudge):
 
     def __init__(self, key: str) -> None:
         lexicon = bundled_lexicon()
-        hedges = [(hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges]
         self._shifts = lexicon.shifts
         self._score_by_cue = lexicon.places_by_cue
         self._score_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
         super().__init__(
             key,
             method="lexicon",
-            entries=[
-                sorted(hedges),
-                sorted(lexicon.places_by_cue.items()),
-                sorted(lexicon.shifts.items()),
-            ],
+            files=["hedges.yaml", "published_ranking.csv"],
             phrases=self._score_by_phrase,
         )
 
@@ -64,7 +58,7 @@ class LexiconJudge(RuleJudge):
             return None
         # Words that strengthen or weaken a finding, such as those of size, shift it.
         shift = sum(self._shifts.get(word, 0.0) for word in scope.context)
-        return round(score + max(-_MAX_SHIFT, min(_MAX_SHIFT, shift)), 6)
+        return round(score + shift, 6)
 
     def _score_of_hedges(self, scope: Scope) -> float | None:
         """Score the hedges of a finding, without its context."""

@@ -7,9 +7,12 @@ of its own, from which it knows how sure a cue is, and scores.
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -17,22 +20,15 @@ import numpy as np
 from lunguage_assets.assertion.named import (
     PREFERRED,
     GoverningCue,
-    NamedFinding,
     governing_cues,
-    hedges_in,
 )
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.judges.rules.phrases import (
-    Phrase,
-    PhraseTable,
-    within,
-    words_of,
-)
 from lunguage_assets.judges.scoring import Scorer
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import Floats
 
-VERSION = "6"
+VERSION = "7"
 """Part of a judge's identity: raise it with every change that changes an answer."""
 
 DOUBTING = ("doubted", "mimic", "reservation")
@@ -42,13 +38,57 @@ may be missed".
 _ROLES = {
     **dict.fromkeys(("hedged", "question", "setting", *DOUBTING), "hedge"),
     "alternative": "joint",
-    "negated": "negated",
-    "ended": "ended",
+    "negated": "denial",
+    "ended": "denial",
     PREFERRED: "preferred",
 }
 """Category of a cue -> what it does to the finding; others do nothing."""
+_WORD = re.compile(r"and/or|vs\.|\w+(?:['’-]\w+)*|[;:.,?()/]")
+_BEGINS = r"(?:(?<![\w'’-])|(?!\w))"
+_ENDS = r"(?:(?![\w'’-])|(?<!\w))"
+"""Where a phrase may begin and end: "specific" does not stand in "non-specific"."""
+_ADVERBS = r"\s+(?:[a-z]+ly\s+)*"
+
 _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
+
+
+class Phrase(NamedTuple):
+    """A phrase with its characters in the sentence."""
+
+    text: str
+    begin: int
+    end: int
+
+
+class PhraseTable:
+    """Phrases to find: the longest first, none overlapping.
+
+    An adverb inside a phrase of three words or more does not matter: "cannot be
+    confidently excluded".
+
+    Args:
+        phrases: words with a space between.
+    """
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._phrases = set(phrases)
+        patterns: list[str] = []
+        # The first phrase that fits is then the longest.
+        for phrase in sorted(self._phrases, key=len, reverse=True):
+            gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
+            patterns.append(gap.join(map(re.escape, phrase.split())))
+        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
+
+    def find_in(self, sentence: str) -> list[Phrase]:
+        """List the phrases of a sentence in order."""
+        phrases: list[Phrase] = []
+        for match in self._pattern.finditer(sentence.lower()):
+            words = match.group().split()
+            if " ".join(words) not in self._phrases:
+                words = [word for word in words if not word.endswith("ly")]
+            phrases.append(Phrase(" ".join(words), *match.span()))
+        return phrases
 
 
 class Hedging(NamedTuple):
@@ -57,21 +97,24 @@ class Hedging(NamedTuple):
     Attributes:
         cue: id.
         category: of the cue.
-        span: its characters, as one phrase.
-        words: its words.
+        span: its words, as one phrase.
         phrases: those of the judge in it.
     """
 
     cue: str
     category: str
     span: Phrase
-    words: Sequence[str]
     phrases: Sequence[Phrase]
 
     @property
     def is_doubt(self) -> bool:
         """Whether it speaks against the finding."""
         return self.category in DOUBTING
+
+    @property
+    def words(self) -> list[str]:
+        """Its words."""
+        return self.span.text.split()
 
 
 class Scope(NamedTuple):
@@ -96,22 +139,19 @@ class Scope(NamedTuple):
 def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     """Find what hedges the masked finding of a sentence."""
     finding = _governing_cues(masked_sentence)
-    words = words_of(masked_sentence)
-    phrases = table.find_in(words)
+    phrases = table.find_in(masked_sentence)
     cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
     for cue in finding.cues:
         role = _ROLES.get(cue.category, "")
-        cues_by_role[role].append(_hedging(cue, phrases, words))
+        cues_by_role[role].append(_hedging(cue, masked_sentence, phrases))
     hedges = cues_by_role["hedge"]
     joints = cues_by_role["joint"]
-    negated = cues_by_role["negated"]
-    is_preferred = bool(cues_by_role["preferred"])
-    if not (hedges or joints or is_preferred or negated):
+    if not finding.cues:
         # Whoever asks knows that it is doubted: "<finding> appears improved".
         hedges = [
-            Hedging("", "hedged", phrase, phrase.text.split(), [phrase])
+            Hedging("", "hedged", phrase, [phrase])
             for clause in finding.clauses
-            for phrase in within(phrases, *clause)
+            for phrase in _within(phrases, *clause)
         ]
     if hedges:
         # "The possibility of <finding> should be considered": the nearest, and those on
@@ -120,37 +160,40 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
         is_before = hedges[0].span.begin < mention
         hedges = [it for it in hedges if (it.span.begin < mention) == is_before]
         hedges.sort(key=lambda hedge: hedge.span.begin)
-    context = _context([*hedges, *joints], finding, words)
-    denials = negated + cues_by_role["ended"]
-    return Scope(hedges, joints, denials, is_preferred, context)
+    unhedged = masked_sentence
+    for hedge in (*hedges, *joints):
+        _, begin, end = hedge.span
+        unhedged = unhedged[:begin] + " " * (end - begin) + unhedged[end:]
+    clauses = [_words(unhedged[begin:end]) for begin, end in finding.clauses]
+    return Scope(
+        hedges,
+        joints,
+        denials=cues_by_role["denial"],
+        is_preferred=bool(cues_by_role["preferred"]),
+        context=list(chain.from_iterable(clauses)),
+    )
 
 
-def _hedging(
-    cue: GoverningCue, phrases: Sequence[Phrase], words: Sequence[Phrase]
-) -> Hedging:
+def _hedging(cue: GoverningCue, sentence: str, phrases: Sequence[Phrase]) -> Hedging:
     """Take the words of a cue, and the phrases that a judge knows in it."""
-    texts = [word.text for word in within(words, cue.begin, cue.end)]
-    phrases_in_cue = within(phrases, cue.begin, cue.end)
+    words = " ".join(_words(sentence[cue.begin : cue.end]))
+    phrases_in_cue = _within(phrases, cue.begin, cue.end)
     if cue.category in DOUBTING:
         # Of "felt to be less likely" the last phrase is the doubt.
         phrases_in_cue = phrases_in_cue[-1:]
-    span = Phrase(" ".join(texts), cue.begin, cue.end)
-    return Hedging(cue.cue, cue.category, span, texts, phrases_in_cue)
+    span = Phrase(words, cue.begin, cue.end)
+    return Hedging(cue.cue, cue.category, span, phrases_in_cue)
 
 
-def _context(
-    hedges: Sequence[Hedging], finding: NamedFinding, words: Sequence[Phrase]
-) -> list[str]:
-    """List the words of the finding's clauses that belong to no hedge."""
-    inside: set[Phrase] = set()
-    for hedge in hedges:
-        inside.update(within(words, hedge.span.begin, hedge.span.end))
-    return [
-        word.text
-        for clause in finding.clauses
-        for word in within(words, *clause)
-        if word not in inside
-    ]
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _within(phrases: Sequence[Phrase], begin: int, end: int) -> Sequence[Phrase]:
+    """Take the phrases, in order, that share characters with a span."""
+    first = bisect_left(phrases, begin + 1, key=lambda phrase: phrase.end)
+    last = bisect_left(phrases, end, key=lambda phrase: phrase.begin)
+    return phrases[first:last]
 
 
 class RuleJudge(Scorer, ABC):
@@ -159,7 +202,7 @@ class RuleJudge(Scorer, ABC):
     Args:
         key: of the judge.
         method: name of the rules; coins of different methods fall independently.
-        entries: all words with what they say: other words are another judge.
+        files: resources with its words: other words are another judge.
         phrases: those that the judge knows.
     """
 
@@ -167,10 +210,11 @@ class RuleJudge(Scorer, ABC):
         self,
         key: str,
         method: str,
-        entries: Sequence[object],
+        files: Sequence[str],
         phrases: Iterable[str],
     ) -> None:
-        digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
+        words = b"".join(resource(file).read_bytes() for file in files)
+        digest = hashlib.blake2b(words, digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, self._score_all, method)
         self._table = PhraseTable(phrases)
@@ -202,9 +246,7 @@ class RuleJudge(Scorer, ABC):
 
     def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
-            of_sentence = self._table.find_in(words_of(question.sentence))
-            spans = hedges_in(question.sentence)
-            phrases = [it for span in spans for it in within(of_sentence, *span)]
+            phrases = self._table.find_in(question.sentence)
         else:
             scope = scope_of(question.masked_sentence, self._table)
             hedges = (*scope.hedges, *scope.joints)
