@@ -17,13 +17,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, most_usd
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger import Attempt, Flaw, Ledger, Settled
+from lunguage_assets.judges.ledger import Attempt, Ledger, Settled
 from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.requests import (
     Provider,
@@ -41,9 +41,6 @@ be readable.
 """
 
 LONGEST_BACKOFF_S = 60.0
-LONGEST_WAIT_S = 300.0
-"""A service that asks to wait longer is not waited for: the question is given up."""
-
 MOST_REJECTED = 20
 """After so many questions that are rejected in a row the others are not asked."""
 
@@ -230,10 +227,11 @@ class Asker:
         failure = await self._call(batch, key)
         if failure is None:
             self._failures_in_a_row = 0
+            self._has_replied = True
         else:
             self._failures_in_a_row += 1
             self._respond_to(failure)
-            if not failure.retryable or failure.retry_after > LONGEST_WAIT_S:
+            if not failure.retryable:
                 batch.given_up[str(failure)] += 1
                 return
             # Up to twice as long with every round of failures; more doublings would
@@ -245,7 +243,11 @@ class Asker:
             batch.open_keys.append(key)
 
     def _respond_to(self, failure: ProviderFailure) -> None:
-        """Ask fewer questions at once, or none where others would fare no better."""
+        """Ask later, fewer at once, or none where others would fare no better."""
+        if failure.retryable:
+            # Retry-After holds for all calls of a judge.
+            pause_ends = time.monotonic() + failure.retry_after
+            self._paused_until = max(self._paused_until, pause_ends)
         if failure.kind == "timeout" and self._places > 1:
             # A server with one place answers in time once it is asked one call at a
             # time: its time-outs count as failures only then.
@@ -282,31 +284,24 @@ class Asker:
         """
         request = batch.requests[key]
         worst_usd = most_usd(self.config, request.prompt)
-        failure: ProviderFailure | None = None
         # A pause may come, or grow, while one waits.
         while (wait_s := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(wait_s)
-        # Where nothing was sent, nothing is paid.
-        attempt = Attempt(key, self.key, request.task, self.config.model, cost_usd=0.0)
+        attempt = Attempt(key, self.key, request.task, self.config.model)
+        failure: ProviderFailure | None = None
         self._budget.begin(self.key, worst_usd)
         try:
-            reply = await self._provider.answer(request)
-            self._has_replied = True
-            attempt = replace(
-                attempt,
-                reply=reply,
-                failure=_flaw_of(reply, batch.parse),
-                cost_usd=self._cost(reply, worst_usd),
-            )
+            attempt.reply = await self._provider.answer(request)
+            attempt.cost_usd = self._cost(attempt.reply, worst_usd)
+            if attempt.reply.refused:
+                attempt.failure = "refused"
+            elif batch.parse(attempt.reply.text) is None:
+                attempt.failure = "unreadable"
         except ProviderFailure as no_reply:
             failure = no_reply
-            attempt = replace(attempt, failure=failure.kind)
+            attempt.failure = failure.kind
             if failure.kind in _MAY_BE_BILLED:
-                attempt = replace(attempt, cost_usd=worst_usd)
-            if failure.retry_after <= LONGEST_WAIT_S:
-                # Retry-After holds for all calls of a judge.
-                pause_ends = time.monotonic() + failure.retry_after
-                self._paused_until = max(self._paused_until, pause_ends)
+                attempt.cost_usd = worst_usd
         finally:
             self._budget.end(worst_usd, attempt.cost_usd)
         settled = await asyncio.to_thread(self._ledger.record, attempt)
@@ -364,15 +359,6 @@ class Asker:
             "preset. Where its service was at fault, name another $LUNGUAGE_LEDGER: "
             "this one keeps the answers."
         )
-
-
-def _flaw_of(reply: Reply, parse: Parse) -> Flaw | None:
-    """Say why a reply is not used; None: it is."""
-    if reply.refused:
-        return "refused"
-    if parse(reply.text) is None:
-        return "unreadable"
-    return None
 
 
 @lru_cache(maxsize=1)

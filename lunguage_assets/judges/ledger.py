@@ -93,9 +93,9 @@ def moment(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
-    """A call as it is recorded.
+    """A call as it is recorded; where nothing was sent, nothing is paid.
 
     Attributes:
         key: of its question (`requests.request_key`).
@@ -115,7 +115,7 @@ class Attempt:
     model: str
     reply: Reply = NO_REPLY
     failure: FailureKind | Flaw | None = None
-    cost_usd: float | None = None
+    cost_usd: float | None = 0.0
     time: str = field(default_factory=lambda: moment(datetime.now(UTC)))
 
 

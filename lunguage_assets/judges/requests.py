@@ -27,6 +27,10 @@ FailureKind = Literal[
 ]  # fmt: skip
 
 
+LONGEST_WAIT_S = 300.0
+"""A service that asks to wait longer is not waited for: the question is given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """The text of one request.
@@ -139,7 +143,8 @@ class ProviderFailure(Exception):
     def retryable(self) -> bool:
         """Whether another try may bring a reply."""
         # A wrong request and a wrong key stay wrong.
-        return self.kind not in ("rejected", "authentication")
+        is_wrong = self.kind in ("rejected", "authentication")
+        return not is_wrong and self.retry_after <= LONGEST_WAIT_S
 
 
 class Provider(Protocol):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain
 
 from pydantic import BaseModel
 
