@@ -157,25 +157,24 @@ class JudgesFile(TomlTable):
         judges = [
             key for key, config in self.judges.items() if config.provider != "distilled"
         ]
-        _require_known("preset", [self.preset], self.presets)
+        _require_known("preset", self.preset, self.presets)
         for name, panel in self.panels.items():
-            _require_known(f"panels.{name}.members", panel.members, judges)
+            field = f"panels.{name}.members"
+            _require_known(field, panel.members, judges)
             if len(set(panel.members)) != len(panel.members):
-                raise ValueError(
-                    f"panels.{name}.members names a judge twice; expected every member "
-                    "once"
-                )
-        # The first of the structurers are the rules, which do not read again.
-        readers = ["", *self.structurers[1:]]
+                raise ValueError(f"{field} names a judge twice; expected each once")
+        choices_by_field = {
+            "panel": self.panels,
+            "extractor": judges,
+            "candidates": self.judges,
+            "structurer": self.structurers,
+            # The first of the structurers are the rules, which do not read again.
+            "second_reader": ["", *self.structurers[1:]],
+        }
         for name, preset in self.presets.items():
-            for field, keys, choices in (
-                ("panel", [preset.panel], self.panels),
-                ("extractor", [preset.extractor], judges),
-                ("candidates", preset.candidates, self.judges),
-                ("structurer", [preset.structurer], self.structurers),
-                ("second_reader", [preset.second_reader], readers),
-            ):
-                _require_known(f"presets.{name}.{field}", keys, choices)
+            for field, choices in choices_by_field.items():
+                named = getattr(preset, field)
+                _require_known(f"presets.{name}.{field}", named, choices)
         return self
 
     def activated(
@@ -240,7 +239,10 @@ def load_judges(
     return file.activated(name, structurer, PANEL if is_of_home else name)
 
 
-def _require_known(field: str, keys: Sequence[str], choices: Collection[str]) -> None:
+def _require_known(
+    field: str, named: str | Sequence[str], choices: Collection[str]
+) -> None:
+    keys = [named] if isinstance(named, str) else named
     for key in keys:
         if key not in choices:
             expected = ", ".join(filter(None, choices))

@@ -151,7 +151,7 @@ class LLMJudgeConfig(TomlTable):
     model: str = Field(pattern=r"^\S(.*\S)?$")
     params: dict[str, JsonValue] = {}
     mode: Mode = "text"
-    order: Order | None = None
+    order: Order = "one"
     let_in: str = ""
     base_url: str = ""
     api_key_env: str = Field(default="", pattern=r"^([A-Z_][A-Z0-9_]*)?$")
@@ -167,23 +167,16 @@ class LLMJudgeConfig(TomlTable):
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Give a judge the price and limits of where it runs, unless told otherwise."""
+        """Give a judge price, limits and order of where it runs, unless told."""
         is_in_process = values.get("provider") == "transformers"
         defaults: dict[str, Any] = {}
         if is_in_process or on_this_machine(str(values.get("base_url"))):
-            # What runs here has one place unless somebody says otherwise.
-            defaults["limits"] = {"in_flight": 1}
+            # What runs here has one place, and costs nothing: small models, which are
+            # the ones that prefer a position, are asked in both orders.
+            defaults |= {"limits": {"in_flight": 1}, "order": "both"}
         if is_in_process:
             defaults["price"] = {"input": 0.0, "output": 0.0, "as_of": "2026-11-20"}
         return defaults | values
-
-    @property
-    def deciding_parameters(self) -> dict[str, Any]:
-        """How it draws its answers; needs no key, no endpoint and no SDK."""
-        if self.provider != "transformers":
-            return self.params
-        # Other weights, or coarser ones, answer otherwise.
-        return {**self.params, "revision": self.revision, "dtype": self.dtype}
 
     def key_of(self, request: Request) -> str:
         """Compute the ledger's key of a question: 64 hexadecimal digits.
@@ -193,12 +186,16 @@ class LLMJudgeConfig(TomlTable):
         policy, because they decide whether and when, not what; nor results, such as the
         returned model. Every change of it would pay for all answers anew.
         """
+        parameters = dict(self.params)
+        if self.provider == "transformers":
+            # Other weights, or coarser ones, answer otherwise.
+            parameters |= {"revision": self.revision, "dtype": self.dtype}
         content = {
             "provider": self.provider,
             # Once more: a changed key would have every answer paid again.
             "endpoint_class": self.provider,
             "model": self.model,
-            "parameters": self.deciding_parameters,
+            "parameters": parameters,
             "template_version": request.prompt.template_version,
             "mode": request.mode,
             "stage": request.task,
@@ -224,18 +221,6 @@ class LLMJudgeConfig(TomlTable):
         """
         digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
         return f"{self.provider}/{self.model}/{self.mode}/{digest}"
-
-    @property
-    def asked_order(self) -> Order:
-        """Whether a pair is asked once or in both orders.
-
-        Unless said, both where a call costs nothing: small models, which run in this
-        process or on this machine, are the ones that prefer a position.
-        """
-        if self.order is not None:
-            return self.order
-        is_here = self.provider == "transformers" or on_this_machine(self.base_url)
-        return "both" if is_here else "one"
 
     @property
     def leaves_machine(self) -> bool:

@@ -133,7 +133,7 @@ class ModelJudge:
         self._asker = asker
         self._config = asker.config
         self._needs_trial = has_trial
-        is_turned = asker.config.asked_order == "both"
+        is_turned = asker.config.order == "both"
         self._shows_position = is_position_drawn or is_turned
         self._answers = Progress(asker.key)
 
@@ -148,7 +148,7 @@ class ModelJudge:
         prompt = Prompt("", "", json.dumps([version, version]))
         blank = Request("compare", prompt, config.mode, LABELS)
         identity = config.identity(config.key_of(blank))
-        return identity if config.asked_order == "one" else f"{identity}/both"
+        return identity if config.order == "one" else f"{identity}/both"
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -174,7 +174,7 @@ class ModelJudge:
         """
         if questions:
             self._pass_trial()
-        order = self._config.asked_order
+        order = self._config.order
         requests = self._requests(in_order(questions, order))
         pairs: list[AnsweredPair] = []
         for answers in self._asker.ask_in_looks(requests, choice_of):

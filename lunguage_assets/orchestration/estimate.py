@@ -195,7 +195,7 @@ def _questions(
     matches = _matches(configuration, pairs[1])
     for judge in judges.models.keys() & members:
         # Twice where both orders are asked, as in the trial before the first match.
-        orders = 2 if judges.models[judge].asked_order == "both" else 1
+        orders = 2 if judges.models[judge].order == "both" else 1
         scale = orders * matches + 2 * len(trial_questions())
         of_scale = np.outer([judge in partitions, True], scale)
         yield "compare", judge, orders * answers + of_scale

@@ -182,7 +182,7 @@ def test_local_models_are_asked_in_both_orders_unless_told_otherwise() -> None:
     server = {"provider": "openai-compatible", "base_url": "http://localhost:1/v1"}
     hosted = {"provider": "openai"}
     orders = [
-        LLMJudgeConfig.model_validate({"model": "m", **table}).asked_order
+        LLMJudgeConfig.model_validate({"model": "m", **table}).order
         for table in (local, server, hosted, {**local, "order": "one"})
     ]
     assert orders == ["both", "both", "one", "one"]
