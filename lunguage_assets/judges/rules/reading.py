@@ -25,10 +25,9 @@ from lunguage_assets.assertion.named import (
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.scoring import Scorer
-from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import Floats
 
-VERSION = "7"
+VERSION = "6"
 """Part of a judge's identity: raise it with every change that changes an answer."""
 
 DOUBTING = ("doubted", "mimic", "reservation")
@@ -202,7 +201,7 @@ class RuleJudge(Scorer, ABC):
     Args:
         key: of the judge.
         method: name of the rules; coins of different methods fall independently.
-        files: resources with its words: other words are another judge.
+        entries: all words with what they say: other words are another judge.
         phrases: those that the judge knows.
     """
 
@@ -210,11 +209,10 @@ class RuleJudge(Scorer, ABC):
         self,
         key: str,
         method: str,
-        files: Sequence[str],
+        entries: Sequence[object],
         phrases: Iterable[str],
     ) -> None:
-        words = b"".join(resource(file).read_bytes() for file in files)
-        digest = hashlib.blake2b(words, digest_size=6)
+        digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, self._score_all, method)
         self._table = PhraseTable(phrases)
