@@ -153,8 +153,7 @@ def _mentions(
 
 def _is_stated_at(stated: Assertion, implied: Assertion) -> bool:
     return compatible_locations(
-        frozenset(anatomical_parts(stated.location)),
-        frozenset(anatomical_parts(implied.location)),
+        anatomical_parts(stated.location), anatomical_parts(implied.location)
     )
 
 

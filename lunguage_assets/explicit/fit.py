@@ -126,29 +126,6 @@ def _stable_subset(examples: Sequence[str]) -> list[str]:
     return [example for _, example in sorted(hashed)[:EXAMPLES_DRAWN_FROM]]
 
 
-def fit_sentences(
-    sentences: Sequence[str],
-    reference: ReferenceScale,
-    panel: Sequence[Judge],
-    settings: ExplicitSettings,
-) -> Fits:
-    """Fit distinct masked sentences.
-
-    Args:
-        sentences: masked sentences.
-        reference: the phrases that they play.
-        panel: judges, in the order in which their answers are used.
-        settings: N, K, patience, limit of steps, seed, position, whether there is a
-            log.
-
-    Returns:
-        The fits, all ended.
-    """
-    fits = Fits(sentences, reference, panel, settings)
-    fits.run()
-    return fits
-
-
 class Fits:
     """Fits of many sentences; every sentence begins at the prior, without an answer.
 
@@ -160,7 +137,8 @@ class Fits:
         sentences: masked sentences, distinct.
         reference: the phrases that they play.
         panel: judges, in the order in which their answers are used.
-        settings: as for `fit_sentences`.
+        settings: N, K, patience, limit of steps, seed, position, whether there is a
+            log.
 
     Attributes:
         mu: score of each sentence.

@@ -19,7 +19,6 @@ from lunguage_assets.explicit.fit import (
     Fits,
     Outcome,
     ReferenceScale,
-    fit_sentences,
 )
 from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
@@ -94,9 +93,9 @@ def fit_pairs(
     sentences = masked.set_axis(keys).dropna()
     sentences = sentences[~sentences.index.duplicated()].sort_index()
     fit_of_sentence = _distinct_fits(sentences, panel)
-    fits = fit_sentences(
-        sentences.groupby(fit_of_sentence).first().tolist(), reference, panel, settings
-    )
+    distinct = sentences.groupby(fit_of_sentence).first().tolist()
+    fits = Fits(distinct, reference, panel, settings)
+    fits.run()
     # Sentences of one fit have one score, which all their pairs share.
     scores = _scores(fits, reference).loc[fit_of_sentence].set_axis(sentences.index)
     pairs = rows[["finding_id", "study_id", "same_name_in_sentence"]].assign(

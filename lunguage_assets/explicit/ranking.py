@@ -249,8 +249,7 @@ def collect_answers(
 
     Returns:
         An answer a row: the numbers of the phrases `winner` and `loser`, and that of
-        the sentence pair, `cluster`; hashes of the `match`, and of match and judge,
-        `identity`.
+        the sentence pair, `cluster`; a hash of match and judge, `identity`.
     """
     frames = [COMPARISON_MATCHES.frame().assign(judge="")]
     frames += [frame.assign(judge=judge) for judge, frame in matches.items()]
@@ -266,7 +265,6 @@ def collect_answers(
             "loser": numbers.get_indexer(pd.Index(loser)),
             # All judges see the same two sentences: their answers go together.
             "cluster": rows.groupby(_PAIR, sort=False).ngroup(),
-            "match": text_hashes(rows["match_id"]),
             "identity": text_hashes(rows["match_id"] + " " + rows["judge"]),
         }
     )

@@ -49,17 +49,6 @@ def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary) -> Embedde
     """
     if settings.encoder == "lexical":
         return LexicalEmbedder(vocabulary)
-    return _model(settings)
-
-
-def encoder_identity(settings: ImplicitSettings) -> str:
-    """Name the encoder that `make_embedder` would open; raises as that does."""
-    if settings.encoder == "lexical":
-        return LexicalEmbedder.identity
-    return _model(settings).identity
-
-
-def _model(settings: ImplicitSettings) -> SentenceEmbedder:
     return SentenceEmbedder(
         settings.encoder_model,
         settings.encoder_revision,

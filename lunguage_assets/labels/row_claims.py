@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from lunguage_assets.implicit.policy import POLICIES
+from lunguage_assets.implicit.rows import Content, content_of
 from lunguage_assets.implicit.statements.contradictions import (
     is_course_alone,
     qualifying,
@@ -68,21 +69,17 @@ class RowClaims:
         diagnosis = self._diagnoses.get(row.finding_id, "")
         # A calcified nodule, or an opacity that is a nipple shadow, is no lung lesion.
         meanings = self._label_list.admitted_meanings(
-            self._label_list.meanings(row.name, diagnosis),
-            location=", ".join((row.location, *row.location_parts)),
+            Content._make(content_of(row)),
+            diagnosis,
             cells=(row.name, row.ent, row.measurement, *row.refining),
             causes=self._causes.get(row.finding_id, _NO_CAUSES),
             words_before=row.sent.lower().partition(row.ent.lower())[0],
         )
         labels_read: set[int] = set()
-        for meaning in meanings:
-            as_it_stands = self._label_list.read_as(
-                meaning.entry, row.status, row.name, row.measurement, row.morphology
-            )
-            if meaning.label in labels_read or as_it_stands is None:
-                continue
-            labels_read.add(meaning.label)
-            self._note(row, meaning, as_it_stands)
+        for meaning, as_it_stands in meanings:
+            if meaning.label not in labels_read:
+                labels_read.add(meaning.label)
+                self._note(row, meaning, as_it_stands)
 
     def _note(self, row: LabelRow, meaning: Meaning, as_it_stands: bool) -> None:
         """Note what a row says of a label.
@@ -190,10 +187,8 @@ class RowClaims:
             removed_subjects.add((study, name, anatomical_parts(parts)))
             # The report said this, too: of the label it says both.
             diagnosis = self._diagnoses.get(finding, "")
-            for meaning in self._label_list.meanings(name, diagnosis):
-                if meaning.entry.reads == "against" or meaning.entry.described:
-                    continue
-                if meaning.entry.holds_at(", ".join(parts)):
+            for meaning in self._label_list.meanings(name, diagnosis, parts):
+                if meaning.entry.reads != "against" and not meaning.entry.described:
                     self.evidence[study, meaning.label].is_disputed = True
         winners = _stated_findings_of(removed_subjects, rows)
         if not winners:

@@ -26,8 +26,8 @@ from tentative_findings import (
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import fitted_findings
 from lunguage_assets.explicit.fit import (
+    Fits,
     ReferenceScale,
-    fit_sentences,
 )
 from lunguage_assets.explicit.fitted_findings import FitTables, fit_log, fit_pairs
 from lunguage_assets.explicit.hedges import hedge_phrases
@@ -231,7 +231,8 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[
         : max(6, scaled(25))
     ]
-    fits = fit_sentences(sentences, reference, panel, options)
+    fits = Fits(sentences, reference, panel, options)
+    fits.run()
     fit_of_sentence = pd.Series(range(len(sentences)), sentences)
     log = fit_log(fits, fit_of_sentence, panel, reference)
     logged = log.groupby("sentence_key", sort=False)
@@ -385,8 +386,8 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
 def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
     stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = mock.Mock(wraps=fitted_findings.fit_sentences)
-    monkeypatch.setattr(fitted_findings, "fit_sentences", counted)
+    counted = mock.Mock(wraps=fitted_findings.Fits)
+    monkeypatch.setattr(fitted_findings, "Fits", counted)
     rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
     tables = fit(
         findings_frame(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATION
 from lunguage_assets.tables.schema import Table
 
 ALL_JUDGES = "all judges"
+COEFFICIENTS = ("fleiss kappa", "krippendorff alpha")
 
 MIN_PHRASES_TO_CORRELATE = 3
 _QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
@@ -65,31 +66,21 @@ def pairwise_agreement(first: pd.Series, second: pd.Series) -> MeasuredValue:
     return wilson(int(is_equal.sum()), int(is_rated.sum()))
 
 
-def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
-    """Compute Fleiss' kappa (Fleiss 1971) over the units that every rater rated."""
-    return _agreement_beyond_chance(ratings.dropna(), is_drawn_again=True)
-
-
-def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
-    """Compute Krippendorff's alpha for nominal data, over units with two ratings.
-
-    The package of this name holds units x categories x categories numbers: gigabytes
-    for a large vocabulary.
-    """
-    return _agreement_beyond_chance(ratings, is_drawn_again=False)
-
-
-def _agreement_beyond_chance(
-    ratings: pd.DataFrame, is_drawn_again: bool
-) -> MeasuredValue:
+def agreement_beyond_chance(measure: str, ratings: pd.DataFrame) -> MeasuredValue:
     """Compare how often two ratings of a unit are equal with any two ratings.
 
-    Not defined without a unit of two ratings, or with a single category in use.
+    Fleiss' kappa (Fleiss 1971) takes the units that every rater rated, Krippendorff's
+    alpha for nominal data those with two ratings. Neither is defined without such a
+    unit, or with a single category in use. The packages hold units x categories x
+    categories numbers: gigabytes for a large vocabulary.
 
     Args:
+        measure: one of `COEFFICIENTS`.
         ratings: units are rows, raters columns.
-        is_drawn_again: whether chance may draw one rating twice, as Fleiss lets it.
     """
+    is_fleiss = measure == "fleiss kappa"
+    if is_fleiss:
+        ratings = ratings.dropna()
     paired = ratings[ratings.notna().sum(axis=1) > 1]
     answers = paired.reset_index(drop=True).stack().dropna()
     answers_of_category = answers.value_counts()
@@ -100,7 +91,8 @@ def _agreement_beyond_chance(
     beside = alike.groupby(level=0).sum() - 1
     total = len(answers)
     observed = (alike * (alike - 1)).div(beside, level=0).sum() / total
-    left_out = 0 if is_drawn_again else 1
+    # Chance may draw one rating twice, as Fleiss lets it.
+    left_out = 0 if is_fleiss else 1
     pairs = answers_of_category * (answers_of_category - left_out)
     by_chance = pairs.sum() / (total * (total - left_out))
     return MeasuredValue(float((observed - by_chance) / (1.0 - by_chance)), len(paired))
@@ -132,13 +124,10 @@ def coefficient_rows(
         columns: of the rows.
     """
     rows = []
-    for coding, ratings in (("phrase", phrases), ("position", positions)):
-        kappa = fleiss_kappa(ratings)
-        alpha = krippendorff_alpha(ratings)
-        rows.append(agreement_row("fleiss kappa", kappa, coding=coding, **columns))
-        rows.append(
-            agreement_row("krippendorff alpha", alpha, coding=coding, **columns)
-        )
+    codings = {"phrase": phrases, "position": positions}
+    for measure, (coding, ratings) in product(COEFFICIENTS, codings.items()):
+        measured = agreement_beyond_chance(measure, ratings)
+        rows.append(agreement_row(measure, measured, coding=coding, **columns))
     return rows
 
 

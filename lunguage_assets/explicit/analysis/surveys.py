@@ -5,7 +5,6 @@ All that is drawn follows from the seed. The answers are read by `experts.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -61,18 +60,11 @@ def pairs_template(
     # certain phrase would always stand first.
     for number in random.permutation(spread.astype(int)):
         phrases = [ranked[rank] for rank in random.permutation(by_distance[number])]
-        examples = [
-            "\n".join(_draw(sentences[phrase], EXAMPLES_OF_PAIR, random))
-            for phrase in phrases
-        ]
+        examples = []
+        for phrase in phrases:
+            drawn = random.permutation(sorted(set(sentences[phrase])))
+            examples.append("\n".join(drawn[:EXAMPLES_OF_PAIR]))
         rows.append([*phrases, *examples, *[""] * experts])
     names = [f"expert_{number}" for number in range(1, experts + 1)]
     columns = ["phrase_1", "phrase_2", "example_1", "example_2", *names]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _draw(
-    sentences: Sequence[str], count: int, random: np.random.Generator
-) -> list[str]:
-    distinct = sorted(set(sentences))
-    return [distinct[number] for number in random.permutation(len(distinct))[:count]]

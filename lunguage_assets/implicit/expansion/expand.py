@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.implicit.expansion.matching import Match, match
+from lunguage_assets.implicit.expansion.matching import match
 from lunguage_assets.implicit.expansion.stated_signs import StatedSigns
 from lunguage_assets.implicit.expansion.sub_findings import sub_finding
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
@@ -58,7 +58,7 @@ def expand(deduplicated: pd.DataFrame, labels: LabelList) -> Expansion:
     Returns:
         Both tables sorted by study and report order, each child after its parent.
     """
-    matches: list[Match] = []
+    matches: list[dict[str, Any]] = []
     children: list[Row] = []
     for study in by_study(read_rows(deduplicated)):
         expander = _StudyExpander(study, labels)
@@ -66,15 +66,14 @@ def expand(deduplicated: pd.DataFrame, labels: LabelList) -> Expansion:
             expander.expand(row)
         matches += expander.matches
         children += expander.children
-    records = [answer.record() for answer in matches]
-    return Expansion(PATHWAY_MATCHES.frame(records), write_rows(EXPANSIONS, children))
+    return Expansion(PATHWAY_MATCHES.frame(matches), write_rows(EXPANSIONS, children))
 
 
 class _StudyExpander:
     """Expands the rows of one study, with knowledge of what the report states."""
 
     def __init__(self, study: Sequence[Row], labels: LabelList) -> None:
-        self.matches: list[Match] = []
+        self.matches: list[dict[str, Any]] = []
         self.children: list[Row] = []
         self._study = study
         self._dictionary = labels.dictionary
@@ -93,14 +92,14 @@ class _StudyExpander:
 
     def expand(self, row: Row) -> None:
         """Note the match of a row, and its sub-findings, each followed by its own."""
-        matched = match(row, self._dictionary)
-        self.matches.append(matched)
-        if matched.pathway is None:
+        pathway, record = match(row, self._dictionary)
+        self.matches.append(record)
+        if pathway is None:
             return
-        for number, edge in enumerate(matched.pathway.implies):
+        for number, edge in enumerate(pathway.implies):
             child = sub_finding(row, edge, self._dictionary)
             child.finding_id = f"{row.finding_id}/{number}"
-            child.parent_pathway_id = matched.pathway.id
+            child.parent_pathway_id = pathway.id
             child.edge = number
             child.outcome, stated = self._outcome(child, edge, row)
             if stated is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
@@ -22,31 +22,10 @@ _REFINING_OF = attrgetter(*CLINICAL_ATTRIBUTES)
 
 
 class Match(NamedTuple):
-    """The answer for one row: its diagnosis, and a pathway or the reason for none."""
+    """The pathway of one row, or None, and its row of PATHWAY_MATCHES."""
 
-    row: Row
-    diagnosis: str
-    refinements: list[str]
     pathway: Pathway | None
-    reason: str
-
-    def record(self) -> dict[str, object]:
-        """Write the answer as a row of PATHWAY_MATCHES."""
-        record: dict[str, object] = {
-            "finding_id": self.row.finding_id,
-            "study_id": self.row.study_id,
-            "name": self.row.name,
-            "diagnosis": self.diagnosis,
-            "refinements": self.refinements,
-            "pathway_id": "",
-            "pathway": "",
-            "reason": self.reason,
-            "generated": self.row.is_generated,
-        }
-        if self.pathway is not None:
-            record["pathway_id"] = self.pathway.id
-            record["pathway"] = self.pathway.notation
-        return record
+    record: dict[str, Any]
 
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
@@ -62,7 +41,18 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     if not reason:
         views = study_views(row.view_information)
         pathway, reason = dictionary.choose(diagnosis, refinements, views)
-    return Match(row, diagnosis, refinements, pathway, reason)
+    record = {
+        "finding_id": row.finding_id,
+        "study_id": row.study_id,
+        "name": row.name,
+        "diagnosis": diagnosis,
+        "refinements": refinements,
+        "pathway_id": pathway.id if pathway else "",
+        "pathway": pathway.notation if pathway else "",
+        "reason": reason,
+        "generated": row.is_generated,
+    }
+    return Match(pathway, record)
 
 
 def _reason_not_expanding(row: Row, diagnosis: str) -> str:

@@ -7,8 +7,7 @@ location, or as evidence of the diagnosis that implies it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
@@ -19,45 +18,12 @@ from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 
 
 class StatedSigns:
-    """The stated rows of one study, by name and by the labels that they mean."""
+    """The stated rows of one study, among which a sub-finding may be."""
 
     def __init__(self, study: Sequence[Row], labels: LabelList) -> None:
         self._dictionary = labels.dictionary
         self._labels = labels
-        self._study = study
         self._by_id = {row.finding_id: row for row in study}
-        self._by_name: dict[tuple[str, str, bool], list[Row]] = defaultdict(list)
-        """By name, currency and polarity."""
-        self._by_label: dict[tuple[int, str], list[Row]] = defaultdict(list)
-        """Rows that say that a label is present, by label and currency."""
-        for row in study:
-            # Merged rows count: the survivor may be worded otherwise.
-            if row.disposition != "excluded":
-                self._add(row)
-
-    def _add(self, row: Row) -> None:
-        name = self._labels.read(row).name
-        self._by_name[name, row.currency, row.positive].append(row)
-        if is_present(row):
-            for label in self._labels.present(row):
-                self._by_label[label, row.currency].append(row)
-
-    def named(self, wording: str, currency: str, positive: bool) -> Sequence[Row]:
-        """List the stated rows of a name.
-
-        Args:
-            wording: of the name.
-            currency: of the rows.
-            positive: whether they say that it is there.
-        """
-        name = self._dictionary.vocabulary.finding(wording)
-        return self._by_name.get((name, currency, positive), ())
-
-    def strongest(self, rows: Iterable[Row]) -> Row | None:
-        """Find the preferred row; a merged row counts through its survivor."""
-        # The survivor stays in the result, so that the link to it holds.
-        survivors = (self._by_id[row.merged_into or row.finding_id] for row in rows)
-        return min(survivors, key=priority, default=None)
 
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
@@ -67,55 +33,74 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        if child.policy.recognises_other_wordings and self._dictionary.is_symptom(edge):
+        survivors = [
+            # A merged row counts through its survivor, so that the link to it holds.
+            self._by_id[row.merged_into or row.finding_id]
+            for row in self._by_id.values()
+            if self._states(row, child, edge, parent)
+        ]
+        return min(survivors, key=priority, default=None)
+
+    def _states(self, row: Row, child: Row, edge: SubFinding, parent: Row) -> bool:
+        """Whether a row states a sub-finding: by its name, or in other words.
+
+        Args:
+            row: that is stated.
+            child: the sub-finding.
+            edge: that implies it.
+            parent: whose diagnosis implies it.
+        """
+        in_any_words = child.policy.recognises_other_wordings
+        if in_any_words and self._dictionary.is_symptom(edge):
             # Symptoms stand in the history.
-            facts = child.name, child.positive
-            return self.strongest(
-                row for row in self._study if (row.name, row.positive) == facts
+            return (row.name, row.positive) == (child.name, child.positive)
+        if row.disposition == "excluded" or row.currency != child.currency:
+            return False
+        # Merged rows count: the survivor may be worded otherwise.
+        name = self._labels.read(row).name
+        is_named = (name, row.positive) == (child.name, child.positive)
+        if not in_any_words:
+            # The paper compares names and locations, and nothing else.
+            return (
+                is_named
+                and compatible_locations(row.location_parts, child.location_parts)
+                and not self._dictionary.contradictory(
+                    row.measurement, child.measurement
+                )
             )
-        if child.policy.recognises_other_wordings:
-            return self.strongest(self._in_any_wording(child, edge, parent))
-        # The paper compares names and locations, and nothing else.
-        location = frozenset(child.location_parts)
-        return self.strongest(
-            row
-            for row in self.named(edge.ent, child.currency, child.positive)
-            if compatible_locations(frozenset(row.location_parts), location)
-            and not self._dictionary.contradictory(row.measurement, child.measurement)
-        )
+        if is_named and _is_beside(row, child, parent) and self._shows(row, edge):
+            return True
+        return child.positive and self._means_the_same(row, child, edge, parent)
 
-    def _in_any_wording(
-        self, child: Row, edge: SubFinding, parent: Row
-    ) -> Iterator[Row]:
-        for row in self.named(edge.ent, child.currency, child.positive):
-            if _is_beside(row, child, parent) and self._shows(row, edge):
-                yield row
-        if child.positive:
-            yield from self._meaning_the_same(child, edge, parent)
-
-    def _meaning_the_same(
-        self, child: Row, edge: SubFinding, parent: Row
-    ) -> Iterator[Row]:
-        """Yield the rows that mean a label which the child means.
+    def _means_the_same(
+        self, row: Row, child: Row, edge: SubFinding, parent: Row
+    ) -> bool:
+        """Whether a row means a label which the child means.
 
         "Enlargement" of the heart means its increased size, "haziness" an opacity,
-        "nodule" a nodular one. What names the parent itself does not state its signs.
+        "nodule" a nodular one. What names the parent itself does not state its signs:
+        "lung cancer" is a lung lesion, and not its own nodular opacity.
+
+        Args:
+            row: that is stated.
+            child: the sub-finding.
+            edge: that implies it.
+            parent: whose diagnosis implies it.
         """
         labels = self._labels
-        parents_diagnosis = labels.read(parent).diagnosis
-        for label in labels.present(child):
+        is_parents = labels.read(row).diagnosis == labels.read(parent).diagnosis
+        if is_parents or not is_present(row):
+            return False
+        is_placeless = labels.present(row)
+        for label in labels.present(child).keys() & is_placeless.keys():
             # Words that mean one thing say it all. An opacity may be of many kinds, so
             # that of a nodular one the report must say that it is nodular.
             suffices = labels.is_diagnosis(label)
-            for row in self._by_label.get((label, child.currency), ()):
-                # "Lung cancer" is a lung lesion, and not its own nodular opacity.
-                if labels.read(row).diagnosis == parents_diagnosis:
-                    continue
-                # "The heart is enlarged": what is said lies where the heart does.
-                is_placeless = labels.present(row)[label]
-                is_located = is_placeless or _is_beside(row, child, parent)
-                if is_located and (suffices or self._shows(row, edge)):
-                    yield row
+            # "The heart is enlarged": what is said lies where the heart does.
+            is_located = is_placeless[label] or _is_beside(row, child, parent)
+            if is_located and (suffices or self._shows(row, edge)):
+                return True
+        return False
 
     def _shows(self, row: Row, edge: SubFinding) -> bool:
         """Whether a row is there now and has the attributes that define the sign."""
@@ -151,7 +136,8 @@ def _is_beside(row: Row, child: Row, parent: Row) -> bool:
     return bool(anatomy().covers(stated, implied) or lies_in(stated, implied))
 
 
-def compatible_locations(stated: frozenset[str], implied: frozenset[str]) -> bool:
+def compatible_locations(stated: Iterable[str], implied: Iterable[str]) -> bool:
     """Whether one contains all parts of the other; a stated one may be wider."""
+    parts = set(stated)
     # "Opacity" without a location does not state the one at the left base.
-    return stated >= implied or bool(stated and stated <= implied)
+    return parts.issuperset(implied) or bool(parts and parts.issubset(implied))

@@ -75,6 +75,7 @@ def kind_denied(row: Row) -> str:
     return restriction.qualifier.name if restriction else ""
 
 
+@remembered
 def qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
 ) -> QualifierWord | None:
@@ -90,15 +91,8 @@ def qualifying(
         The qualifier with its word; None of a denial that nothing restricts.
     """
     # Reading a sentence costs far more than looking for such a word in it.
-    if not _has_qualifying_word(sentence):
+    if not _qualifying_words().search(sentence):
         return None
-    return _qualifying(name, ent, sentence, cells)
-
-
-@remembered
-def _qualifying(
-    name: str, ent: str, sentence: str, cells: tuple[str, ...]
-) -> QualifierWord | None:
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
         for word, qualifier in product(denial.words, statements_file().qualifiers):
@@ -108,11 +102,6 @@ def _qualifying(
             if word in description or (denial.is_behind_denial and qualifier.lists):
                 return QualifierWord(qualifier, word)
     return None
-
-
-@remembered
-def _has_qualifying_word(sentence: str) -> bool:
-    return _qualifying_words().search(sentence) is not None
 
 
 @cache

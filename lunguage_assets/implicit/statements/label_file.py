@@ -147,17 +147,31 @@ class LabelList:
         self._reading = lru_cache(maxsize=ENTRIES)(self._read)
         self._wording = remembered(vocabulary.finding)
 
-    def meanings(self, name: str, diagnosis: str) -> list[Meaning]:
-        """List the labels that a finding may be, in the order of preference."""
+    def meanings(
+        self, name: str, diagnosis: str, location: Sequence[str]
+    ) -> list[Meaning]:
+        """List the labels that a finding may be, in the order of preference.
+
+        Args:
+            name: of the finding.
+            diagnosis: that it is; empty without one.
+            location: where it lies, in one or several wordings.
+        """
         by_name = self._of_name.get(name, ())
         # What its name calls a kind of a label is not all that its diagnosis means.
         is_kind_of = {
             meaning.label for meaning in by_name if meaning.entry.reads == "kind"
         }
-        by_diagnosis = self._of_diagnosis.get(diagnosis, ())
+        by_diagnosis = [
+            meaning
+            for meaning in self._of_diagnosis.get(diagnosis, ())
+            if meaning.label not in is_kind_of
+        ]
+        wording = ", ".join(location)
         return [
-            *(meaning for meaning in by_diagnosis if meaning.label not in is_kind_of),
-            *by_name,
+            meaning
+            for meaning in (*by_diagnosis, *by_name)
+            if meaning.entry.holds_at(wording)
         ]
 
     def read(self, row: Row) -> RowReading:
@@ -166,14 +180,11 @@ class LabelList:
 
     def _read(self, row: Content) -> RowReading:
         diagnosis = diagnosis_of(row, self.dictionary) or ""
-        location = ", ".join((row.location, *row.location_parts))
         is_positive = row.status[1] == "p"
         meanings: list[tuple[Meaning, bool]] = []
-        for meaning in self.meanings(row.name, diagnosis):
-            as_it_stands = self.read_as(
-                meaning.entry, row.status, row.name, row.measurement, row.morphology
-            )
-            if as_it_stands is not None and meaning.entry.holds_at(location):
+        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
+            as_it_stands = self._read_as(meaning.entry, row)
+            if as_it_stands is not None:
                 meanings.append((meaning, is_positive == as_it_stands))
         name = row.name
         # "Fracture" of a wire neither states nor denies one of a rib.
@@ -183,28 +194,29 @@ class LabelList:
 
     def admitted_meanings(
         self,
-        meanings: Sequence[Meaning],
-        location: str,
+        row: Content,
+        diagnosis: str,
         cells: Sequence[str],
-        causes: AbstractSet[str] = frozenset(),
-        words_before: str = "",
-    ) -> Iterator[Meaning]:
+        causes: AbstractSet[str],
+        words_before: str,
+    ) -> Iterator[tuple[Meaning, bool]]:
         """Yield the meanings that a row has, without those that one of them replaces.
 
         Args:
-            meanings: that its name may have.
-            location: its cell and parts, in one text.
+            row: of the result.
+            diagnosis: that it is; empty without one.
             cells: its wording and attributes.
             causes: what the report explains it by.
             words_before: those of its sentence before it.
+
+        Yields:
+            Each with whether the row is read as it stands, or the other way round.
         """
         admitted: list[Meaning] = []
         replaced: set[str] = set()
-        for meaning in meanings:
+        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
             entry = meaning.entry
-            if not entry.holds_at(location) or not entry.describes(cells):
-                continue
-            if not entry.holds_after(words_before):
+            if not (entry.describes(cells) and entry.holds_after(words_before)):
                 continue
             # An opacity that the report calls a nipple shadow is none of the lung.
             if causes and causes <= set(map(self._wording, entry.not_explained_by)):
@@ -212,8 +224,10 @@ class LabelList:
             admitted.append(meaning)
             replaced.update(self.labels[meaning.label].instead_of)
         for meaning in admitted:
-            if self.names[meaning.label] not in replaced:
-                yield meaning
+            as_it_stands = self._read_as(meaning.entry, row)
+            is_replaced = self.names[meaning.label] in replaced
+            if as_it_stands is not None and not is_replaced:
+                yield meaning, as_it_stands
 
     def _is_family(self, meaning: Meaning) -> bool:
         """Whether what has this meaning is one with others of the label.
@@ -239,14 +253,7 @@ class LabelList:
             if is_label_present and self._is_family(meaning)
         }
 
-    def read_as(
-        self,
-        entry: Findings,
-        status: str,
-        name: str,
-        measurement: str,
-        morphology: str,
-    ) -> bool | None:
+    def _read_as(self, entry: Findings, row: Content) -> bool | None:
         """Read a row as a label.
 
         Of a size, "normal" denies in either polarity: reports are annotated both ways
@@ -254,26 +261,19 @@ class LabelList:
         one that is enlarged says not of which part. A contour or a position says
         nothing of a size.
 
-        Args:
-            entry: by which a row is read as the label.
-            status: of the row.
-            name: its canonical name.
-            measurement: its cell.
-            morphology: its cell.
-
         Returns:
             True when a row is read as it stands, False when the other way round, None
             when it says nothing of the label.
         """
-        is_positive = status[1] == "p"
+        is_positive = row.status[1] == "p"
         if entry.reads in ("kind", "against"):
             # To deny one kind denies no other.
             return is_positive or None
         if entry.reads not in ("size", "whole"):
             return entry.reads == "presence"
-        measured = f"{measurement}, {morphology}"
+        measured = f"{row.measurement}, {row.morphology}"
         # "The contour of the heart is normal" leaves its size open.
-        if has_axes(name) and axes_of(measured) and "size" not in axes_of(measured):
+        if has_axes(row.name) and axes_of(measured) and "size" not in axes_of(measured):
             return None
         is_enlarged = self.dictionary.contradictory(measured, "normal")
         is_normal = self.dictionary.contradictory(measured, "increased")

@@ -13,9 +13,10 @@ import pandas as pd
 
 from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.encoders import encoder_identity
+from lunguage_assets.implicit.encoders import make_embedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
@@ -47,6 +48,7 @@ from lunguage_assets.quality.rules import (
     studies_of,
     without_studies,
 )
+from lunguage_assets.tables import TERMS
 
 GROUP = "implicit"
 
@@ -83,11 +85,12 @@ def implicit_assets(
         content_hash(),
     ]
     merge_options = settings.model_dump(include=MERGE_OPTIONS)
+    encoder = make_embedder(settings, Vocabulary.from_terms(TERMS.frame()))
 
     @table_asset(
         configuration,
         GROUP,
-        versioned("9", merge_options, encoder_identity(settings), statements),
+        versioned("9", merge_options, encoder.identity, statements),
         by.ranker_and_batch,
         "deduplicated_findings",
         deps=["blacklist_file"],

@@ -19,9 +19,8 @@ from scipy.stats import spearmanr
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.explicit.analysis.agreement import (
-    fleiss_kappa,
+    agreement_beyond_chance,
     judge_agreement,
-    krippendorff_alpha,
     ranking_correlations,
 )
 from lunguage_assets.explicit.ranking import reference_ranking
@@ -58,8 +57,8 @@ def rated(codes: np.ndarray) -> pd.DataFrame:
 
 def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
     ratings = np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])
-    kappa = fleiss_kappa(rated(ratings))
-    alpha = krippendorff_alpha(rated(KRIPPENDORFF_2011))
+    kappa = agreement_beyond_chance("fleiss kappa", rated(ratings))
+    alpha = agreement_beyond_chance("krippendorff alpha", rated(KRIPPENDORFF_2011))
     assert (kappa.value, kappa.n) == (pytest.approx(0.20993070442195522), 10)
     assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
 

@@ -12,7 +12,7 @@ import pytest
 from profiles import scaled
 from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
 
-from lunguage_assets.explicit.fit import Fits, ReferenceScale, fit_sentences
+from lunguage_assets.explicit.fit import Fits, ReferenceScale
 from lunguage_assets.explicit.intervals import READING_SD, panel_posterior
 from lunguage_assets.explicit.probability import Anchor, calibrate, probability
 from lunguage_assets.settings import ExplicitSettings
@@ -38,7 +38,8 @@ def trials(noise: Noise) -> list[Trial]:
         panel = corpus.panel(JUDGES, noise, seed)
         ranking = corpus.ranking(panel, settings)
         reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
-        fits = fit_sentences(corpus.targets, reference, panel, settings)
+        fits = Fits(corpus.targets, reference, panel, settings)
+        fits.run()
         done.append(Trial(corpus, ranking, reference, fits))
     return done
 

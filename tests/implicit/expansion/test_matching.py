@@ -22,7 +22,7 @@ def matched(ent: str, **options: Any) -> tuple[str, str]:
     row = read_rows(frames([stated(ent, **options)])[0])[0]
     row.p_source = "definitive"
     outcome = match(row, dictionary())
-    return outcome.pathway.id if outcome.pathway else "", outcome.reason
+    return outcome.record["pathway_id"], outcome.record["reason"]
 
 
 def expected_effusion_signs(views: frozenset[str]) -> set[str]:
