@@ -115,6 +115,10 @@ class RowReading(NamedTuple):
     """At its location; empty without one."""
     meanings: tuple[tuple[Meaning, bool], ...]
     """Each with whether the row says that its label is present."""
+    present: Mapping[int, bool]
+    """The labels that it says are present, as one with others of the label: each with
+    whether its location belongs to the finding itself.
+    """
 
 
 class LabelList:
@@ -190,7 +194,12 @@ class LabelList:
         # "Fracture" of a wire neither states nor denies one of a rib.
         if not diagnosis and self.dictionary.recognise(name):
             name = f"{name} elsewhere"
-        return RowReading(name, diagnosis, tuple(meanings))
+        present = {
+            meaning.label: meaning.entry.placeless
+            for meaning, is_label_present in meanings
+            if is_label_present and self._is_family(meaning)
+        }
+        return RowReading(name, diagnosis, tuple(meanings), present)
 
     def admitted_meanings(
         self,
@@ -241,17 +250,6 @@ class LabelList:
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing; else it is a family."""
         return self.names[label] in self.labels[label].diagnoses
-
-    def present(self, row: Row) -> Mapping[int, bool]:
-        """List the labels that a row says are present.
-
-        Each with whether its location belongs to the finding itself.
-        """
-        return {
-            meaning.label: meaning.entry.placeless
-            for meaning, is_label_present in self.read(row).meanings
-            if is_label_present and self._is_family(meaning)
-        }
 
     def _read_as(self, entry: Findings, row: Content) -> bool | None:
         """Read a row as a label.
