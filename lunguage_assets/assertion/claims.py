@@ -156,34 +156,20 @@ def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
 
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
     """Whether a denial is the whole answer: "Effusion: no", "pneumonia less likely"."""
-    cue = units[at]
-    if cue.direction != "both":
-        return False
-    if [unit.form for unit in units[max(0, at - 1) : at + 2 : 2]] == ["(", ")"]:
-        # "Effusion (no), edema (mild)"
-        return True
-    # The colon behind a heading is read as its verb, a dash as a comma.
-    before = kind_at(units, at - 1)
-    following = kind_at(units, at + 1)
-    if before == "comma":
-        return following in ("", "break")
-    return before in ("finding", "copula") and following in ("", "break", "comma")
+    following = units[at + 1 : at + 2]
+    # "Effusion (no), edema (mild)"
+    is_last = all(unit.kind == "break" or unit.form == ")" for unit in following)
+    return units[at].direction == "both" and is_last
 
 
 def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what has gone: what stands before, else what follows ("resolved edema")."""
     end = units[at]
-    behind = first_beyond(units[at + 1 :], OWN_WORDS)
     # "Lung cancer, now resolved pneumonia"
-    before = kind_beyond(reversed(units[:at]), ("other", "seen"))
-    is_first = before in ("", "break", "comma", "hedged", "link")
-    is_adjective = is_first and behind is not None and behind.kind == "finding"
-    gone: list[TaggedToken] = []
-    if end.direction != "behind" and not is_adjective:
-        gone = list_before(units, at)
-    if not gone and end.direction != "before":
-        gone = list_behind(units, at)
-    return gone
+    is_adjective = kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
+    if end.direction == "behind" or (end.direction == "both" and is_adjective):
+        return list_behind(units, at)
+    return list_before(units, at) or list_behind(units, at)
 
 
 def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -191,7 +177,7 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     hedge = units[at]
     if hedge.kind == "hedged before":
         # "Atelectasis, scarring, or both".
-        return list_before(units, at, is_hedge=True, is_or=hedge.form == "or")
+        return list_before(units, at)
     if _is_of_attribute(units, at):
         hedge.has_spoken = True
         return []
@@ -199,7 +185,7 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     is_glued = hedge.form == "?" and units[at - 1].end == hedge.begin
     behind = list_behind(units, at)
     if is_glued or not behind:
-        return list_before(units, at, is_hedge=True)
+        return list_before(units, at)
     # "Consistent with known edema": it is there, whatever hedges it.
     open_ = [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
     hedge.has_spoken = open_ != behind
@@ -237,7 +223,7 @@ def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     before = finding_beside(units, at, -1)
     behind = finding_beside(units, at, 1)
     if before is not None and behind is not None:
-        return [*list_before(units, at, is_or=True), behind]
+        return [*list_before(units, at), behind]
     finding = before or behind
     if finding is not None and units[at].form in ("versus", "vs"):
         # "Edema versus overlap": what is in no word list may be it, too.
@@ -268,7 +254,7 @@ def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """
     units[at].has_spoken = True
     if units[at].kind == "limitation before":
-        reached = list_before(units, at, is_hedge=True)
+        reached = list_before(units, at)
         clause = units[begin_of_clause(units, at) : at]
         near = [unit.kind for unit in clause if unit.kind in ("finding", "comma")]
         if near[-1:] == ["comma"]:
@@ -290,7 +276,6 @@ def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
 def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what an earlier examination showed: "was seen on the prior film"."""
-    units[at].has_spoken = True
     begin = begin_of_clause(units, at)
     behind = rest_of_clause(units, at)
     clause = [*units[begin:at], *behind]

@@ -36,14 +36,15 @@ _ENDS: frozenset[Kind] = frozenset(
 )
 _ENDS_BEFORE: frozenset[Kind] = _ENDS | {"negated", "hedged", "with"}
 # "Likely opacity suggesting pneumonia": the second hedge has a list of its own.
-_STATES: frozenset[Kind] = frozenset({"with", "copula", "hedged", "negated"})
+_STATES: frozenset[Kind] = frozenset({"with", "copula", "hedged", "negated", "past"})
 _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
     "hedged": _STATES,
     "aside": _STATES,
     "past": _STATES,
+    # "Without fever this is more likely edema"
+    "negated": frozenset({"copula"}),
     "ended": frozenset({"copula", "comma", "negated"}),
 }
-_BEGINS_CLAUSE = ("negated", "break", "hedged", "past", "copula")
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
 _FINDING: frozenset[Kind] = frozenset({"finding"})
@@ -68,31 +69,24 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     cue = units[at]
     reached = _REACHED.get(cue.makes, _FINDING)
     members: list[TaggedToken] = []
-    has_member = False
     for position in range(at + 1, len(units)):
         unit = units[position]
-        before = units[position - 1]
-        if _ends_behind(unit, before, cue, has_member=has_member):
+        if _ends_behind(unit, cue, has_member=bool(members)):
             break
         if unit.kind in reached:
             members.append(unit)
-            # "No enlarged, calcified nodes" goes on to its noun.
-            has_member = has_member or unit.kind == "finding"
         elif unit.kind in ("comma", "and", "with") and not _goes_on(
-            units, position, cue, has_member=has_member
+            units, position, cue, has_member=bool(members)
         ):
             break
     return members
 
 
-def _ends_behind(
-    unit: TaggedToken, before: TaggedToken, cue: TaggedToken, *, has_member: bool
-) -> bool:
+def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
     """Whether the list behind a cue ends at a unit that is no joint.
 
     Args:
         unit: in question.
-        before: the unit in front of it.
         cue: whose list it is.
         has_member: whether the list has a member already.
     """
@@ -104,9 +98,7 @@ def _ends_behind(
     # What is felt is now: "history of asthma, cough".
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
     ends = _ENDS_BEHIND_MEMBER.get(cue.makes, frozenset())
-    # "Without fever this is more likely edema"
-    is_predicate = unit.kind == "hedged" and before.kind == "copula"
-    return has_member and (is_felt or is_predicate or unit.kind in ends)
+    return has_member and (is_felt or unit.kind in ends)
 
 
 def _goes_on(
@@ -129,25 +121,17 @@ def _goes_on(
     if cue.reaches_next and (is_hedge or joint.kind != "comma"):
         # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
         return False
-    return not _begins_statement(units, at, is_hedge=is_hedge)
+    return not _begins_statement(units, at)
 
 
-def _begins_statement(units: list[TaggedToken], at: int, *, is_hedge: bool) -> bool:
-    """Whether something else is stated behind a joint.
-
-    Args:
-        units: of the sentence.
-        at: position of the joint.
-        is_hedge: whether the list is one of a hedge.
-    """
+def _begins_statement(units: list[TaggedToken], at: int) -> bool:
+    """Whether something else is stated behind a joint."""
     joints = ("and", "comma", "with")
     behind = units[at + 1 : at + _AHEAD]
     statement = list(dropwhile(lambda unit: unit.kind in joints, behind))
-    if not statement or statement[0].kind in _BEGINS_CLAUSE:
+    if not statement or _describes_anatomy(statement):
         return True
-    if _describes_anatomy(statement):
-        return True
-    if is_hedge and units[at].kind == "and":
+    if units[at].kind == "and":
         # "May represent edema and small effusion": the size is on the list.
         return False
     # "No effusion is seen (blunting may be scar)": its verb has closed the list.
@@ -169,26 +153,18 @@ def _describes_anatomy(statement: list[TaggedToken]) -> bool:
     """Whether a part of the body is described: "... and the heart is large"."""
     ends = (*JOINTS, "finding", "break")
     described = list(takewhile(lambda unit: unit.kind not in ends, statement))
-    return has_kind(described, "anatomy") and has_kind(described, "copula", "normal")
+    return has_kind(described, "copula", "normal")
 
 
-def list_before(
-    units: list[TaggedToken], at: int, *, is_hedge: bool = False, is_or: bool = False
-) -> list[TaggedToken]:
+def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List the finding before a cue, and those joined to it, the nearest first.
 
-    A comma joins where the list has an "and" or "or": "A, B and C are absent".
-
-    Args:
-        units: of the sentence.
-        at: position of the cue.
-        is_hedge: "A, and B cannot be excluded" is of B only.
-        is_or: the cue is the "or" itself.
+    A comma joins in a hedged list, and where the list has an "and" or "or": "A, B and C
+    are absent".
     """
     cue = units[at]
-    is_plural = cue.form in WORDS["plural_verbs"]
-    is_list = is_plural or is_or
-    is_of_last = is_hedge and not is_plural
+    is_list = cue.makes == "hedged"
+    is_of_last = is_list and cue.form not in WORDS["plural_verbs"]
     is_joined = True
     # "The heart appears large, but this is due to the projection"
     reached = JUDGED if cue.kind == "mimic before" else _FINDING
@@ -197,8 +173,11 @@ def list_before(
         unit = units[position]
         if not members and _stands_between(unit):
             continue
-        is_end = is_of_last and _is_serial(units, position)
-        if is_end or _ends_before(unit, cue, has_member=bool(members), is_or=is_or):
+        # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
+        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
+        if is_serial and is_of_last:
+            break
+        if _ends_before(unit, cue, has_member=bool(members)):
             break
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"
@@ -211,41 +190,33 @@ def list_before(
     return members
 
 
-def _is_serial(units: list[TaggedToken], at: int) -> bool:
-    """Whether an "and" stands behind a comma."""
-    return units[at].kind == "and" and kind_at(units, at - 1) == "comma"
-
-
 def _stands_between(unit: TaggedToken) -> bool:
     """Whether it stands between a cue and what it is said of before it.
 
     "Is probably not seen", "the edema that has cleared".
     """
-    is_relative = unit.kind == "break" and unit.form in ("which", "that")
-    return unit.kind == "hedged" or is_relative
+    return unit.kind == "hedged" or unit.form in ("which", "that")
 
 
-def _ends_before(
-    unit: TaggedToken, cue: TaggedToken, *, has_member: bool, is_or: bool
-) -> bool:
+def _ends_before(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
     """Whether the list before a cue ends at a unit.
 
     Args:
         unit: in question.
         cue: whose list it is.
         has_member: whether the list has a member already.
-        is_or: the cue is an "or".
     """
-    # "Opacity, atelectasis or pneumonia": the sign is there; "effusion and edema or
-    # pneumonia": so is the effusion.
-    is_sign = has_member and unit.kind == "finding" and unit.name in WORDS["signs"]
-    if is_or and (is_sign or unit.kind == "and"):
-        return True
+    if cue.makes == "hedged":
+        # "Opacity, atelectasis or pneumonia": the sign is there.
+        is_sign = has_member and unit.name in WORDS["signs"]
+        # "Effusion and edema or pneumonia": so is the effusion.
+        is_other_list = cue.kind == "alternative" and unit.kind == "and"
+        # "Scarring, either atelectasis or pneumonia": the list begins here.
+        if is_sign or is_other_list or unit.form == "either":
+            return True
     # "The effusion is small, edema is absent": a verb ends the list.
     is_verb = has_member and unit.kind in ("copula", "link", "seen")
-    # "Scarring, either atelectasis or pneumonia": the list begins here.
-    is_end = unit.kind in _ENDS_BEFORE or unit.form == "either"
-    return is_end or is_verb or cue.stops_at(unit)
+    return is_verb or unit.kind in _ENDS_BEFORE or cue.stops_at(unit)
 
 
 def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken | None:
@@ -264,7 +235,6 @@ def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken 
         if unit.kind == "finding":
             return unit
         # "Edema or, less likely, pneumonia"
-        is_doubt = step > 0 and unit.doubts
-        if unit.kind not in between and not is_doubt:
+        if unit.kind not in between and not unit.doubts:
             return None
     return None

@@ -61,11 +61,8 @@ def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
         part += 1
     if kind_at(units, part) != "anatomy":
         return False
-    predicate = kind_at(units, part + 1)
-    # A colon counts as a verb elsewhere, but begins no judgement.
-    is_verb = predicate == "copula" and units[part + 1].form != ":"
     # "No effusion lungs clear"
-    return is_verb or predicate in _PREDICATES
+    return kind_at(units, part + 1) in ("copula", "normal", "abnormal")
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:

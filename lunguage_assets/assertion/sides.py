@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from lunguage_assets.assertion.lists import COURSES
-from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, has_kind, kind_at
+from lunguage_assets.assertion.units import TaggedToken, has_kind, kind_at
 from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -49,9 +49,8 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     statement = list(takewhile(lambda unit: unit.kind not in _JOINTS, units[at:]))
     if not statement or has_kind(statement, "finding", "anatomy"):
         return
-    first = statement[0]
     forms = [unit.form for unit in statement]
-    if "one" in forms and first.code == "measurement":
+    if "one" in forms:
         # "... but a small one on the right"
         units[at + forms.index("one")] = subject.copy()
         return
@@ -60,10 +59,10 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
         return
     units[at - 1].become(LexiconEntry("break"))
     last = statement[-1]
-    if first.form in WORDS["sides"] and last.kind == "negated":
+    if last.kind == "negated":
         _read_bare_not(units, at, last)
-    # "... but not on the right", "the right is unchanged"; "... none on the right"
-    is_behind = first is not predicates[0] or first.kind == "negated"
+    # "... but not on the right", "the right is unchanged"
+    is_behind = statement[0].kind == "negated"
     units.insert(at + is_behind, subject.copy())
 
 
@@ -74,8 +73,6 @@ def _is_predicate(unit: TaggedToken) -> bool:
 def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None:
     """Read the "not" of "the left has gone, the right has not": it is still there."""
     last.has_spoken = True
-    if has_kind(units[:at], "ended"):
-        last.become(UNKNOWN)
-    else:
+    if not has_kind(units[:at], "ended"):
         # "... is seen on the left, the right is not"
         last.become(LexiconEntry("negated before", cue=last.cue))

@@ -114,16 +114,13 @@ def _listed(
     last = words[-1]
     read: list[TaggedToken] = []
     if entry.kind == "question":
-        entry = _question(first, kind_before, section)
-    elif first.form == "free" and entry.kind == "negated" and kind_before == "copula":
+        entry = _question(kind_before, section)
+    elif first.form == "free" and entry.kind == "negated":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
         read.append(TaggedToken(_NORMAL, first.form, first.begin, first.end))
-    elif first.form in WORDS["extubated"] and entry.kind == "ended":
+    elif first.form in WORDS["extubated"]:
         # An endotracheal tube was there, and is no more.
         read.append(TaggedToken(_AIRWAY, first.form, first.begin, first.end))
-    elif first.form == "otherwise" and entry.kind == "break":
-        # "The lungs are otherwise clear": nothing new begins.
-        entry = UNKNOWN if kind_before in ("copula", "anatomy") else entry
     unit = TaggedToken(entry, first.form, first.begin, last.end)
     unit.is_single_word = len(words) == 1
     if unit.kind in ("place", "anatomy") and not unit.is_single_word:
@@ -138,9 +135,8 @@ def _noun_of_place(words: list[Token]) -> TaggedToken | None:
     if last.form not in WORDS["nouns_of_places"]:
         return None
     # "Lung zone" of "right upper lung zone", and "zone" of "lung zone".
-    has_organ = len(words) > 2 and words[-2].form == "lung"
-    begin = words[-2].begin if has_organ else last.begin
-    return TaggedToken(_LEVEL, last.form, begin, last.end)
+    noun = words[-2] if words[-2].form == "lung" else last
+    return TaggedToken(_LEVEL, last.form, noun.begin, last.end)
 
 
 def _quote_less(unit: TaggedToken, words: list[Token]) -> None:
@@ -163,16 +159,10 @@ def _quote_less(unit: TaggedToken, words: list[Token]) -> None:
         unit.end = leading[-1].end
 
 
-def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
-    """Read words that ask: "any", "rule out".
-
-    Args:
-        first: their first word.
-        kind_before: kind of the unit before.
-        section: code of their section.
-    """
+def _question(kind_before: str, section: str) -> LexiconEntry:
+    """Read words that ask, in a section of this code: "any", "rule out"."""
     # "Without any effusion": it belongs to the denial, and asks nothing.
-    if first.form == "any" and kind_before in ("negated", "ended"):
+    if kind_before in ("negated", "ended"):
         return UNKNOWN
     # Under History "any effusion" is a question; elsewhere, the aim of an examination.
     cue = "question.of_request" if section == "hist" else "aim.of_question"

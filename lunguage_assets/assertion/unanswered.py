@@ -46,9 +46,6 @@ _ASKED: frozenset[Category] = frozenset(
     }
 )
 """Categories of cues that have to reach something."""
-_IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
-"""What stands between the members of a list that nothing but commas join."""
-_ANSWER_SIGNS = frozenset({":", "-", "–", "—"})
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile("x{3,}")
 
@@ -120,7 +117,6 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         units: of the sentence, with what their cues have said; changed in place.
         text: of the sentence.
     """
-    _mark_rest_of_lists(units)
     _mark_taken_for(units)
     parts = _parts_of(units, text)
     for number, part in enumerate(parts):
@@ -128,41 +124,10 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         if not unread:
             continue
         # Devices have names that no list has.
-        listed = [
-            unit
-            for unit in unread
-            if unit.cue is not None or speaks(text[unit.begin : unit.end])
-        ]
+        listed = [unit for unit in unread if speaks(text[unit.begin : unit.end])]
         for mention in _concerned(parts, number):
             words = listed if mention.code == DEVICE else unread
             mention.unanswered = (*mention.unanswered, *words)
-
-
-def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
-    """Note a predicate that reached some members of a list only.
-
-    "Edema, pneumonia, hemorrhage possible" may be of all three; "opacity, pneumonia
-    possible" states a sign.
-    """
-    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
-    for at, following in reversed(list(pairwise(findings))):
-        first = units[at]
-        second = units[following]
-        is_sign = first.name in WORDS["explained_signs"]
-        is_list = _is_bare_list(units[at + 1 : following])
-        if first.edges or is_sign or not is_list:
-            continue
-        first.unanswered = second.unanswered
-        begins = [edge.begin for edge in second.edges if edge.begin > second.begin]
-        if begins:
-            predicates = (unit for unit in units if unit.begin == begins[0])
-            first.unanswered = (next(predicates),)
-
-
-def _is_bare_list(between: list[TaggedToken]) -> bool:
-    """Whether nothing but commas joins two members of a list."""
-    joints = {unit.kind for unit in between}
-    return "comma" in joints and joints <= _IN_LISTS
 
 
 def _mark_taken_for(units: list[TaggedToken]) -> None:
@@ -183,7 +148,7 @@ def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
         # "Opacity that was thought to be pneumonia" is one part.
         if unit.kind in ("break", "comma") and unit.form not in ("that", "which"):
             parts.append(_Part([], begins_clause=unit.kind == "break"))
-        if unit.kind not in ("break", "comma") or speaks(text[unit.begin : unit.end]):
+        if unit.kind not in ("break", "comma"):
             parts[-1].units.append(unit)
     return [part for part in parts if part.units]
 
@@ -209,7 +174,7 @@ def _concerned(parts: list[_Part], number: int) -> list[TaggedToken]:
 def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
     """Yield the units of a part that nothing answered for."""
     for at, unit in enumerate(units):
-        is_answered = unit.aside or unit.has_spoken or unit.begin == unit.end
+        is_answered = unit.aside or unit.has_spoken
         if not is_answered and _is_unread(units, at, text):
             yield unit
 
@@ -218,21 +183,13 @@ def _is_unread(units: list[TaggedToken], at: int, text: str) -> bool:
     """Whether a unit says something that no rule has read."""
     unit = units[at]
     if unit.cue is not None:
-        return unit.cue.category in _ASKED or _is_unread_answer(units, at)
-    if unit.kind == "break":
-        # An exception that names no finding: "it has cleared, except at the bases".
-        return not has_kind(units, *_MENTIONS)
+        return unit.cue.category in _ASKED
     words = text[unit.begin : unit.end].lower()
     is_unknown = speaks(words) or _is_unknown(units, at, words)
-    return (unit.kind == "other" and is_unknown) or _is_unread_answer(units, at)
-
-
-def _is_unread_answer(units: list[TaggedToken], at: int) -> bool:
-    """Whether nothing behind a colon or dash is understood: "pneumothorax: -"."""
-    if units[at].form not in _ANSWER_SIGNS or kind_at(units, at - 1) != "finding":
-        return False
-    unread = {"other", "copula", "preposition"}
-    return unread.issuperset(unit.kind for unit in units[at + 1 :])
+    # "Pneumothorax: -" answers nothing.
+    is_behind_finding = kind_at(units, at - 1) == "finding"
+    is_bare_colon = unit.form == ":" and unit is units[-1] and is_behind_finding
+    return is_bare_colon or (unit.kind == "other" and is_unknown)
 
 
 def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:
