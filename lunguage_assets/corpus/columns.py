@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.errors import InputError
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 ROW_NUMBER = "row"
@@ -36,36 +35,6 @@ _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _ONE_WORD = re.compile(r"[^\W\d]{1,40}")
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
-
-
-def require_columns(
-    file: str,
-    header: Sequence[str],
-    required: Sequence[str],
-    optional: Sequence[str] = (),
-) -> None:
-    """Refuse a file that lacks a required column.
-
-    Args:
-        file: name of the file, for the message.
-        header: its columns as written, which the message lists (`shown_names`).
-        required: folded names of the columns that must be there.
-        optional: further columns of the format, which the message may name.
-
-    Raises:
-        InputError: a required column is missing.
-    """
-    present = set(map(folded_name, header))
-    absent = [name for name in required if name not in present]
-    if absent:
-        raise InputError(
-            file,
-            f"columns {shown_names(header, (*required, *optional))}",
-            f"also {absent}",
-            "Add the header line if it is missing, else the column, or correct its "
-            "name. Of a table of reports: --text-column and --id-column name them.",
-            column=absent[0],
-        )
 
 
 def shown_names(header: Sequence[str], column_names: Collection[str]) -> str:

@@ -8,10 +8,8 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.corpus import columns
@@ -26,24 +24,20 @@ from lunguage_assets.corpus.delivery import (
     Delivery,
 )
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts import layouts
-from lunguage_assets.corpus.texts.archives import (
-    TEXT_FORM,
-    XML_FORM,
-    holds,
-    is_archive,
-    only_member,
-)
+from lunguage_assets.corpus.texts.archives import holds, is_archive, only_member
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
-from lunguage_assets.corpus.texts.layouts import Layout
-from lunguage_assets.corpus.texts.sources import TextSource
+from lunguage_assets.corpus.texts.layouts import (
+    REPORTS,
+    Layout,
+    layout_with,
+    layouts,
+)
+from lunguage_assets.corpus.texts.sources import FORMS, TextSource
 from lunguage_assets.errors import InputError
 
 _TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
 """Names of folders in which published collections keep a file for each report."""
 _REPORTS_TABLE = ("reports.csv", "reports.parquet")
-_TREE_FORMS = {"open-i-xml": XML_FORM, "texts": TEXT_FORM}
-"""Layouts of files of one report each."""
 _NAMES_SHOWN = 8
 
 
@@ -69,7 +63,7 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     findings = None
     if table_columns is not None:
         study, text = map(folded_name, table_columns)
-        layout = layouts.layout_with(text, study, known_by=(text, study))
+        layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
     else:
         findings = next(filter(_holds_findings, _files_in(path)), None)
@@ -100,9 +94,10 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
 
 
 def _accepted() -> str:
-    titles = ", ".join({layout.title: 1 for layout in layouts.layouts().values()})
+    titles = dict.fromkeys(layout.title for layout in layouts().values())
     return (
-        f"a file {FINDINGS} (or another table of its columns), or raw reports: {titles}"
+        f"a file {FINDINGS} (or another table of its columns), or raw reports: "
+        + ", ".join(titles)
     )
 
 
@@ -114,7 +109,7 @@ def _no_delivery(path: Path) -> InputError:
         remedy = "Put the files there or name another place."
     else:
         known_names = {*columns.REQUIRED, *columns.OPTIONAL}
-        for layout in layouts.layouts().values():
+        for layout in layouts().values():
             known_names.update(layout.fields)
         listed = shown_names(fields_of(path), known_names)
         problem = f"a file of another kind with the columns {listed}"
@@ -156,47 +151,47 @@ def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     packed = path / PACKED
     if packed.is_file():
         return [TextSource(None, (packed,))]
-    files = [file for file in _files_in(path) if file != findings]
-    sources = _sources_of_records(files)
-    trees = [file for file in files if is_archive(file) and not layout_of_file(file)]
+    layout_by_file = {
+        file: layout_of_file(file) for file in _files_in(path) if file != findings
+    }
+    sources = _sources_of_records(layout_by_file)
+    trees = [
+        file
+        for file, layout in layout_by_file.items()
+        if layout is None and is_archive(file)
+    ]
     is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
     # A text file beside findings or a table of reports may be a licence.
     if is_tree or not (findings or sources or trees):
         trees.append(path)
-    return [*sources, *chain.from_iterable(map(_sources_of_tree, trees))]
+    for tree in trees:
+        for layout in layouts().values():
+            if layout.reads != "records" and holds(tree, FORMS[layout.reads]):
+                sources.append(TextSource(layout, (tree,)))
+    return sources
 
 
-def _sources_of_tree(tree: Path) -> list[TextSource]:
-    """Find files of one report each in a folder or an archive, or the one it is."""
-    return [
-        TextSource(layouts.layouts()[name], (tree,))
-        for name, form in _TREE_FORMS.items()
-        if holds(tree, form)
-    ]
-
-
-def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
+def _sources_of_records(
+    layout_by_file: Mapping[Path, Layout | None],
+) -> list[TextSource]:
     """Find tables and JSON files of reports; all of a layout belong together.
 
     Of a part (a split) that comes in several files the first layout's is read.
     """
-    layout_by_file = {file: layout_of_file(file) for file in files}
-    name_by_part: dict[tuple[str, str], str] = {}
-    paths_by_name: defaultdict[str, list[Path]] = defaultdict(list)
-    for name, layout in layouts.layouts().items():
-        for file in files:
-            if layout_by_file[file] is layout:
-                part = (layout.title, layout.part_in(file.name))
-                if name_by_part.setdefault(part, name) == name:
-                    paths_by_name[name].append(file)
-    return [
-        TextSource(
-            layouts.layouts()[name],
-            tuple(paths),
-            _table_beside(layouts.layouts()[name], paths[0].parent),
-        )
-        for name, paths in paths_by_name.items()
-    ]
+    sources = []
+    layout_by_part: dict[tuple[str, str], Layout] = {}
+    for layout in layouts().values():
+        paths = []
+        for file, layout_of_this in layout_by_file.items():
+            part = (layout.title, layout.part_in(file.name))
+            if layout_of_this is layout:
+                layout_by_part.setdefault(part, layout)
+                if layout_by_part[part] is layout:
+                    paths.append(file)
+        if paths:
+            beside = _table_beside(layout, paths[0].parent)
+            sources.append(TextSource(layout, tuple(paths), beside))
+    return sources
 
 
 def layout_of_file(path: Path) -> Layout | None:
@@ -205,10 +200,11 @@ def layout_of_file(path: Path) -> Layout | None:
     A file called `reports` is taken for a table of reports in any case, so that the
     message says which column is missing.
     """
-    layout = layouts.layout_of(_names_in(path))
-    if layout is None and _is_named(path, *_REPORTS_TABLE):
-        layout = layouts.layouts()[layouts.REPORTS]
-    return layout
+    names = _names_in(path)
+    for layout in layouts().values():
+        if layout.known_by and names.issuperset(layout.known_by):
+            return layout
+    return layouts()[REPORTS] if _is_named(path, *_REPORTS_TABLE) else None
 
 
 def _table_beside(layout: Layout, folder: Path) -> Path | None:
@@ -217,8 +213,7 @@ def _table_beside(layout: Layout, folder: Path) -> Path | None:
         # A damaged file beside the reports is none of theirs.
         with suppress(InputError):
             names = set(map(folded_name, read_header(path)))
-            is_reports = names.issuperset(layout.known_by)
-            if names.issuperset(layout.beside) and not is_reports:
+            if set(layout.beside) <= names and not set(layout.known_by) <= names:
                 return path
     return None
 

@@ -13,16 +13,16 @@ import csv
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.columns import clean, folded_name, mapped, require_columns
+from lunguage_assets.corpus.columns import clean, folded_name, mapped, shown_names
 from lunguage_assets.corpus.texts.archives import content_of, only_member, require_size
 from lunguage_assets.errors import InputError, damaged
 
@@ -40,6 +40,12 @@ UNCLOSED = "unclosed-quote"
 WIDTH = "wrong-number-of-values"
 NOT_PARSED = (UNCLOSED, WIDTH)
 """Reasons of the records of a CSV that is not well formed."""
+CAUSES = ("reason", "found", "content")
+"""Columns of broken records."""
+_REMEDY = (
+    "Add the header line if it is missing, else the column, or correct its name. Of a "
+    "table of reports: --text-column and --id-column name them."
+)
 
 
 class Records(NamedTuple):
@@ -60,28 +66,12 @@ class Records(NamedTuple):
     is_guessed: bool = False
 
 
-def records_of(
-    header: list[str],
-    names: list[str],
-    rows: dict[Any, Any],
-    broken: dict[Any, Any],
-    is_guessed: bool = False,
-) -> Records:
-    """Make `Records`.
-
-    Args:
-        header: the column names as written.
-        names: the same as they are known by.
-        rows: values of the good records by number.
-        broken: reason, what was found, and content of the others.
-        is_guessed: the file is not UTF-8.
-    """
-    causes = ["reason", "found", "content"]
-    return Records(
-        header,
-        pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=object),
-        pd.DataFrame.from_dict(broken, orient="index", columns=causes, dtype=object),
-        is_guessed,
+def numbered(
+    rows: Mapping[int, Sequence[str]], columns: Sequence[str] = CAUSES
+) -> pd.DataFrame:
+    """Make a frame of rows by their numbers."""
+    return pd.DataFrame.from_dict(
+        dict(rows), orient="index", columns=list(columns), dtype=object
     )
 
 
@@ -102,6 +92,7 @@ def read_records(
     *,
     required: Sequence[str] = (),
     may_be_empty: bool = False,
+    remedy: str = _REMEDY,
 ) -> Records:
     """Read a Parquet or CSV file.
 
@@ -114,18 +105,29 @@ def read_records(
             values of the others are empty. None: all are read.
         required: those that must be there.
         may_be_empty: a file with a header only is not refused.
+        remedy: what to do about a column that is not there.
 
     Raises:
         InputError: the file is empty, repeats or lacks a column, or is too large; the
             message shows no cell.
     """
     records = _read(path, column_names)
-    names = _column_names(records.header)
+    header = records.header
+    names = _column_names(header)
     repeated = [n for n, name in enumerate(names, 1) if names.count(name) > 1]
     # Numbers, not names: without a header line the names are cells of a report.
     if repeated:
         raise _unusable(path.name, f"repeated columns (numbers {repeated})")
-    require_columns(path.name, records.header, required, tuple(column_names or ()))
+    missing = [name for name in required if folded_name(name) not in names]
+    if missing:
+        listed = shown_names(header, (*required, *(column_names or ())))
+        raise InputError(
+            path.name,
+            f"no column {missing} among columns {listed}",
+            f"columns {list(required)}, each name once",
+            remedy,
+            column=missing[0],
+        )
     if records.values.empty and records.broken.empty and not may_be_empty:
         raise _unusable(path.name, "a header line and no data row")
     return records
@@ -198,7 +200,8 @@ def _read_csv(file: str, content: bytes) -> Records:
         else:
             problem = "a quote that is not closed, or text behind a closing quote"
             broken[number] = (UNCLOSED, problem, raw)
-    return records_of(header, _column_names(header), rows, broken, is_guessed)
+    good = numbered(rows, _column_names(header))
+    return Records(header, good, numbered(broken), is_guessed)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
@@ -244,48 +247,23 @@ def _read_parquet(
     """
     # Arrow raises anything, depending on what a stranger's bytes make it believe.
     try:
-        header: list[str] = pq.read_schema(pa.BufferReader(content)).names
+        parquet = pq.ParquetFile(pa.BufferReader(content))
+        header: list[str] = parquet.schema_arrow.names
         names = _column_names(header)
-        needed = [
-            written
-            for written, name in zip(header, names, strict=True)
-            if column_names is None or name in column_names
-        ]
-        # A text is decoded once, however many rows of a small file have it.
-        parquet = pq.ParquetFile(pa.BufferReader(content), read_dictionary=needed)
-        require_size(file, _unpacked_size(parquet.metadata, needed))
-        columns = {}
-        characters = 0
-        for name in needed:
-            column = _texts_of(parquet.read([name], use_threads=False).column(0))
-            characters += column.str.len().sum()
-            require_size(file, characters)
-            columns[name] = column
+        numbers = range(1, parquet.metadata.num_rows + 1)
+        values = pd.DataFrame("", numbers, names, dtype=object)
+        unpacked = 0
+        for position, name in enumerate(names):
+            if column_names is None or name in column_names:
+                cells = parquet.read([header[position]], use_threads=False).column(0)
+                unpacked += cells.nbytes
+                require_size(file, unpacked)
+                texts = cells.cast(pa.string()).to_pandas().fillna("")
+                values.isetitem(position, texts.astype(object).to_numpy())
     except InputError:
         raise
     except Exception as error:
         expected = "a Parquet file with one text or number a row in each column"
         problem = "damaged data, or lists in a column"
         raise damaged(file, problem, error, expected) from None
-    table = pd.DataFrame(columns, range(parquet.metadata.num_rows), dtype=object)
-    table = table.reindex(columns=header, fill_value="").set_axis(names, axis=1)
-    table.index += 1
-    return records_of(header, [], {}, {})._replace(values=table)
-
-
-def _unpacked_size(metadata: pq.FileMetaData, names: Collection[str]) -> int:
-    """Sum up the bytes of columns when they are unpacked, by the footer of the file."""
-    size = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            if chunk.path_in_schema.split(".")[0] in names:
-                size += chunk.total_uncompressed_size
-    return size
-
-
-def _texts_of(column: pa.ChunkedArray) -> pd.Series:
-    form: pa.DataType = pa.string()
-    if pa.types.is_dictionary(column.type):
-        form = pa.dictionary(pa.int32(), form)
-    texts: pd.Series = column.cast(form).to_pandas()
-    return texts.astype(object).fillna("")
+    return Records(header, values, numbered({}))

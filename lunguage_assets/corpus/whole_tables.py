@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import shown_names
+from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.records import read_records
 from lunguage_assets.errors import InputError
 from lunguage_assets.spreadsheets import cell_of_sheet
@@ -37,28 +37,19 @@ def read_table(
         InputError: an unreadable file, a repeated or missing column, or a row with too
             few or too many values. No cell is quoted.
     """
-    records = read_records(path, may_be_empty=True)
-    header = records.header
-    broken_rows: Iterator[Any] = records.broken.itertuples()
-    for broken in broken_rows:
+    records = read_records(path, required=required, may_be_empty=True, remedy=remedy)
+    broken: Any
+    for broken in records.broken.itertuples():
         raise InputError(
             path.name,
             f"an unreadable row ({broken.found})",
-            f"a row with {len(header)} values, one for each column",
+            f"a row with {len(records.header)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
             row=broken.Index,
         )
-    missing = [name for name in required if name not in header]
-    if missing:
-        raise InputError(
-            path.name,
-            f"no column {missing} among columns {shown_names(header, required)}",
-            f"columns {list(required)}, each name once",
-            remedy,
-        )
-    names = zip(header, records.values.columns, strict=True)
-    columns = [name or unnamed for name, unnamed in names]
-    return records.values.set_axis(columns, axis="columns").reset_index(drop=True)
+    # A required column has the name by which it was asked for.
+    names = {folded_name(name): name for name in [*records.header, *required] if name}
+    return records.values.rename(columns=names).reset_index(drop=True)
 
 
 def edited_rows(

@@ -133,33 +133,6 @@ def test_a_broken_record_costs_no_good_one_behind_it(tmp_path: Path) -> None:
         assert good == ["50000001", "50000003", "50000004", "50000005"]
 
 
-def test_a_parquet_bomb_is_refused_before_its_texts_are_decoded(
-    tmp_path: Path,
-) -> None:
-    """One text of 4 MB is the value of every row, as a dictionary allows."""
-    text = pa.array(["x" * (4 << 20)])
-    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), text)
-    path = tmp_path / "reports.parquet"
-    table = pa.table({"study_id": [str(n) for n in range(1000)], "report": rows})
-    pq.write_table(table, path, compression="zstd")
-    assert path.stat().st_size < 10_000
-    usual_pool = pa.default_memory_pool()
-    pool = pa.proxy_memory_pool(usual_pool)
-    pa.set_memory_pool(pool)
-    try:
-        with pytest.raises(InputError) as refused:
-            read_records(path, ["study_id", "report"])
-    finally:
-        pa.set_memory_pool(usual_pool)
-    assert pool.max_memory() < 200 << 20
-    error = refused.value
-    assert (error.file, error.found) == (
-        "reports.parquet",
-        "more than 1,024 MiB when unpacked",
-    )
-    assert "in several deliveries" in error.remedy
-
-
 def test_columns_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
     """What no footer can bound, a list of lists, does not matter in another column."""
     table = pa.table(

@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.errors import InputError, damaged
 
 MOST_UNPACKED = 1 << 30
-"""Bytes that are unpacked of one file or package, or of all `.gz` files that land.
+"""Bytes that are unpacked of one file or package.
 
 All reports of MIMIC-CXR are a fifth of it.
 """
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
+_ANY_FORM = re.compile("")
 _ARCHIVE_FORM = re.compile(r"\.(?:zip|tgz|tar\.gz)$", re.IGNORECASE)
 _NO_REPORT = re.compile(
     r"(?:^|/)(?:[~_]|\.(?!\.?/))"
@@ -69,24 +70,6 @@ def is_archive(path: Path) -> bool:
     return _ARCHIVE_FORM.search(path.name) is not None
 
 
-def names_in(path: Path) -> list[str]:
-    """Name the files of an archive, or the one that a file is.
-
-    Raises:
-        InputError: an archive cannot be opened.
-    """
-    if not is_archive(path):
-        return [path.name]
-    status = path.stat()
-    return _names_in_archive(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=16)
-def _names_in_archive(path: Path, *version: int) -> list[str]:
-    """List the files of an archive, once for each version of it."""
-    return [name for name, _ in _members(path)]
-
-
 def holds(path: Path, form: re.Pattern[str]) -> bool:
     """Tell whether there are files of a form in a folder or an archive."""
     return any(form.search(name) for name, _ in _members(path))
@@ -97,8 +80,8 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
 
     A file that is no archive is its own only one.
     """
-    of_form = list(filter(form.search, names_in(path)))
-    return of_form[0] if len(of_form) == 1 else ""
+    names = [name for name, _ in _members(path) if form.search(name)]
+    return names[0] if len(names) == 1 else ""
 
 
 def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> bytes:
@@ -114,20 +97,18 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
             file.
     """
     if not is_archive(path):
-        form = re.compile("")
+        form = _ANY_FORM
     # A plain file may be larger than what is unpacked.
     limit = max(MOST_UNPACKED, path.stat().st_size)
-    contents = contents_in(path, form, most or limit + 1)
-    if len(contents) != 1:
-        problem = "no such file, or several"
-        remedy = "Deliver the file itself, or a package with it alone."
-        raise InputError(path.name, problem, "one file of the delivery", remedy)
-    ((_, content),) = contents
+    contents = [content for _, content in contents_in(path, form, most or limit + 1)]
+    content = contents[0] if len(contents) == 1 else None
     if content is None:
-        problem = "a file that cannot be unpacked"
-        raise InputError(path.name, problem, "a whole file", "Deliver it again.")
-    if len(content) > limit:
-        require_size(path.name, len(content))
+        raise InputError(
+            path.name,
+            "a file that cannot be unpacked, no such file, or several",
+            "one whole file of the delivery",
+            "Deliver the file itself again, or a package with it alone.",
+        )
     return content
 
 
@@ -159,7 +140,7 @@ def contents_in(
             content = stream.read(most)
             unpacked += len(content)
         contents.append((name, content))
-        if is_archive(path):
+        if path.is_file() and unpacked > path.stat().st_size:
             require_size(path.name, unpacked)
     return sorted(contents, key=lambda member: member[0])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.corpus.columns import clean, folded_name
-from lunguage_assets.corpus.records import Records, records_of
+from lunguage_assets.corpus.records import Records, numbered
 from lunguage_assets.corpus.texts.archives import content_of, only_member
 from lunguage_assets.errors import InputError
 
@@ -62,7 +62,7 @@ def read_entries(path: Path, names: Collection[str]) -> Records:
             rows[line] = [_text_at(fields, name.split(".")) for name in names]
         else:
             broken[line] = ("unreadable-entry", "", str(entry))
-    return records_of([*names], [*names], rows, broken)
+    return Records([*names], numbered(rows, [*names]), numbered(broken))
 
 
 def _entries(path: Path) -> list[tuple[str, Any]]:

@@ -9,7 +9,7 @@ the head of the YAML file explains every key.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -104,16 +104,11 @@ def layout_with(
     return layouts()[REPORTS].model_copy(update=names | title)
 
 
-def layout_of(names: Collection[str]) -> Layout | None:
-    """Find the first layout all of whose fields are there."""
-    for layout in layouts().values():
-        if layout.known_by and set(layout.known_by).issubset(names):
-            return layout
-    return None
-
-
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     """Read raw reports in the fields of records.
+
+    Where a record is an image, a study has one report of all its records; images with
+    another text are another report of the study.
 
     Args:
         fields: a text for each field of the layout, by folded name; what a record has
@@ -136,10 +131,6 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         ids = columns["study"].str.extract(layout.ids).fillna("").astype(object)
         columns["study"] = ids["study"]
         columns["patient"] = first_said(ids["patient"], columns["patient"])
-    views = nothing
-    for name in layout.views:
-        views = views + "\n" + fields[name]
-    columns["views"] = mapped(views, _joined_views)
     sections = nothing
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
@@ -152,7 +143,15 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     columns["content"] = first_said(sections.str.lstrip(), *whole_texts)
     has_id = columns["study"] != ""
     columns["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
-    return pd.DataFrame(columns, dtype=object)
+    columns["views"] = nothing
+    for name in layout.views:
+        columns["views"] = columns["views"] + "\n" + fields[name]
+    reports = pd.DataFrame(columns, dtype=object)
+    if layout.record_is_image:
+        report = ["study", "content"]
+        views = reports.groupby(report)["views"].transform("\n".join)
+        reports = reports.assign(views=views).drop_duplicates(report)
+    return reports.assign(views=mapped(reports["views"], _joined_views))
 
 
 def _single(lines: str) -> str:
@@ -175,13 +174,3 @@ def _joined_views(lines: str) -> str:
     if views & {"ap", "pa"}:
         views.discard("frontal")
     return ", ".join(sorted(views))
-
-
-def reports_of_images(reports: pd.DataFrame) -> pd.DataFrame:
-    """Make one report of the records of a study's images, with all their views.
-
-    Images with another text are another report of the study.
-    """
-    report = ["study", "content"]
-    views = reports.groupby(report)["views"].transform(", ".join)
-    return reports.assign(views=mapped(views, _joined_views)).drop_duplicates(report)

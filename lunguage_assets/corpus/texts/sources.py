@@ -23,11 +23,13 @@ from lunguage_assets.corpus.texts.layouts import (
     PATH,
     Layout,
     reports_of,
-    reports_of_images,
     storable,
 )
 from lunguage_assets.corpus.texts.packed import read_packed
 from lunguage_assets.corpus.texts.raw import COLUMNS
+
+FORMS = {"texts": TEXT_FORM, "xml": XML_FORM}
+"""Names of files of one report each, by what a layout reads."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +69,23 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
     """Read the reports of a path of a source."""
     if layout.reads != "records":
         records = _read_files(path, layout)
-    elif holds_json(path):
-        records = read_entries(path, layout.fields)
+        fields = records.values
     else:
-        records = read_records(path, layout.fields, required=layout.known_by)
-    fields = records.values
-    is_of_records = layout.reads == "records"
-    if is_of_records:
-        fields = cleaned(fields, layout.fields)
+        if holds_json(path):
+            records = read_entries(path, layout.fields)
+        else:
+            records = read_records(path, layout.fields, required=layout.known_by)
+        fields = cleaned(records.values, layout.fields)
     if beside is not None:
         study, *names = layout.beside
         table = cleaned(read_records(beside, layout.beside).values, layout.beside)
-        lines_of_study = table.groupby(study).agg("\n".join)
-        for name in names:
-            lines = fields[layout.study[0]].map(lines_of_study[name])
-            fields[name] = lines.fillna("")
+        lines = table.groupby(study).agg("\n".join)
+        lines = lines.reindex(fields[layout.study[0]], fill_value="")
+        fields[names] = lines.to_numpy()
     reports = reports_of(fields, layout)
-    if layout.record_is_image:
-        reports = reports_of_images(reports)
     broken = records.broken.rename(columns={"reason": "broken"})
     reports = pd.concat([reports, broken])
+    is_of_records = layout.reads == "records"
     return reports.assign(
         file=storable(path.name) if is_of_records else reports.index,
         line=reports.index if is_of_records else 1,
@@ -109,22 +108,18 @@ def _read_files(path: Path, layout: Layout) -> Records:
 
     Records are by the name of the file instead of their number.
     """
-    is_xml = layout.reads == "xml"
-    form = XML_FORM if is_xml else TEXT_FORM
+    form = FORMS[layout.reads]
     # Of a single file the folder may be that of its patient.
-    is_single = path.is_file() and form.search(path.name)
-    folder = path.parent if is_single else path
+    folder = path.parent if path.is_file() and form.search(path.name) else path
     names = []
     records = []
     damaged_names = []
     for name, content in contents_in(path, form):
         file = storable(name)
-        record: dict[str, Any] = {}
-        if is_xml:
+        record: dict[str, Any] = {CONTENT: content}
+        if layout.reads == "xml":
             record = _fields_of_xml(content or b"")
-        elif content is not None:
-            record[CONTENT] = content
-        if not record:
+        if not record or content is None:
             damaged_names.append(file)
             continue
         record[KEY] = form.sub("", file.rpartition("/")[2])

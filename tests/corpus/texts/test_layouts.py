@@ -22,9 +22,9 @@ from raw_deliveries import (
     write_text_files,
 )
 
+from lunguage_assets.corpus import discovery
 from lunguage_assets.corpus.delivery import content_hash
 from lunguage_assets.corpus.discovery import find_delivery
-from lunguage_assets.corpus.texts import layouts as layout_module
 from lunguage_assets.corpus.texts.layouts import Layout, layouts
 from lunguage_assets.corpus.texts.packed import write_packed
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -117,7 +117,7 @@ def test_the_entry_of_the_page_on_adding_reads_its_example(
     content = yaml.safe_load(f"our-archive:{entry.partition('```')[0]}")
     ours = Layout(**content["our-archive"])
     with_ours = {"our-archive": ours, **layouts()}
-    monkeypatch.setattr(layout_module, "layouts", lambda: with_ours)
+    monkeypatch.setattr(discovery, "layouts", lambda: with_ours)
     assert differences(ours, tmp_path) == []
 
 
