@@ -65,11 +65,9 @@ class Delivery:
     @property
     def main_file(self) -> str:
         """Name of the file or folder with the findings or the raw reports."""
-        if self.findings is not None:
-            return self.findings.name
         if self.texts is not None:
             return self.texts.paths[0].name
-        return self.folder.name
+        return (self.findings or self.folder).name
 
     def raw_reports(self) -> pd.DataFrame:
         """Read the raw reports (`texts.raw.COLUMNS`) in their order.
@@ -85,8 +83,7 @@ class Delivery:
         if self.metadata is None:
             return reports
         studies = mapped(reports["study"], study_of)
-        metadata = read_metadata(self.metadata, set(studies), IntakeLog())
-        metadata = metadata.reindex(studies, fill_value="").set_index(reports.index)
+        metadata = read_metadata(self.metadata, studies, IntakeLog())
         return reports.assign(
             patient=first_said(reports["patient"], metadata["patient"]),
             taken_at=first_said(metadata["taken_at"], reports["taken_at"]),

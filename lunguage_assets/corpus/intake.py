@@ -12,7 +12,6 @@ cannot say is different: references name their rows, so none is looked for by it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +21,9 @@ from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.findings import findings_table, with_sequences
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.lunguage import in_report_order, read_findings
-from lunguage_assets.corpus.side_files import (
-    METADATA_COLUMNS,
-    read_metadata,
-    read_terms,
-)
+from lunguage_assets.corpus.lunguage import in_report_order, read_findings, referred
+from lunguage_assets.corpus.references import REFERENCES
+from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -35,7 +31,6 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
-from lunguage_assets.tables.values import values_of
 
 _STRUCTURED = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
@@ -76,11 +71,8 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
-    metadata = read_metadata(delivery.metadata, set(studies["study_id"]), log)
-    studies = studies.join(metadata.drop(columns="patient"), on="study_id")
-    studies = studies.assign(file=delivery.main_file).fillna(
-        dict.fromkeys(METADATA_COLUMNS, "")
-    )
+    metadata = read_metadata(delivery.metadata, studies["study_id"], log)
+    studies = studies.join(metadata).assign(file=delivery.main_file)
     log.note_rows("report-missing", studies[studies["report"] == ""], "report")
     return _intake(studies, rows, terms, settings, log)
 
@@ -192,40 +184,8 @@ def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
     """
     rows = in_report_order(structured_findings)
     number = rows.groupby("study_id", sort=False).cumcount() + 1
-    rows = rows.assign(
-        file=_STRUCTURED,
-        line=rows.index + 1,
-        row=number,
-        finding_id=list(map(row_of_a_study, rows["study_id"].tolist(), number)),
+    ids = list(map(row_of_a_study, rows["study_id"].tolist(), number))
+    references = {column: referred(rows, column, ids) for column in REFERENCES}
+    return rows.assign(
+        file=_STRUCTURED, line=rows.index + 1, row=number, finding_id=ids, **references
     )
-    ids = {
-        f"{study_id} {section}:{ent_idx}": finding_id
-        for study_id, section, ent_idx, finding_id in values_of(
-            rows, "study_id", "section", "ent_idx", "finding_id"
-        )
-    }
-    for column in ("evidence", "associate"):
-        rows[column] = [
-            _ids_of(ids, study_id, names, finding_id)
-            for study_id, names, finding_id in values_of(
-                rows, "study_id", column, "finding_id"
-            )
-        ]
-    return rows
-
-
-def _ids_of(
-    ids: Mapping[str, str], study_id: str, names: Sequence[str], finding_id: str
-) -> list[str]:
-    """Find the rows that a row refers to; what it names twice counts once.
-
-    A model may refer to a row that it did not write, or to the row itself.
-
-    Args:
-        ids: by study and number in a section, `s50000295 find:2`.
-        study_id: of the row.
-        names: numbers in a section.
-        finding_id: of the row.
-    """
-    targets = [ids.get(f"{study_id} {name}", finding_id) for name in names]
-    return [target for target in dict.fromkeys(targets) if target != finding_id]

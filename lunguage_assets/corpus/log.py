@@ -46,15 +46,17 @@ class IntakeLog:
         self._rejected: list[Any] = rejected.to_dict("records")
         self._notes: list[Any] = notes.to_dict("records")
 
-    def reject(self, rows: pd.DataFrame) -> None:
+    def reject(self, rows: pd.DataFrame, **cells: Any) -> None:
         """Record rows that are not used.
 
         Args:
-            rows: `file`, `line` (1-based record in the file), `study_id`, `reason` (a
-                code of a rejection), the `column` that is wrong, what was `found`
-                there, and the row's whole `content`, so that it can be corrected.
+            rows: `reason` (a code of a rejection), and further columns of
+                `tables.REJECTED`.
+            cells: of these: `file`, `line` (1-based record in the file), `study_id`,
+                the `column` that is wrong, what was `found` there, and the row's whole
+                `content`, so that it can be corrected.
         """
-        self._rejected += rows.to_dict("records")
+        self._rejected += rows.assign(**cells).to_dict("records")
 
     def note(self, reason: str, file: str, **cells: Any) -> None:
         """Record a repaired or noteworthy value.

@@ -10,7 +10,7 @@ number, its study's patient), is decided here; what needs the study as a whole i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +29,10 @@ from lunguage_assets.corpus.columns import (
 )
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import cleaned, read_records
-from lunguage_assets.corpus.references import resolved_references
+from lunguage_assets.corpus.references import REFERENCES, resolved_references
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
+from lunguage_assets.tables.values import values_of
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
@@ -113,7 +114,7 @@ def read_findings(
     names = (*REQUIRED, *OPTIONAL)
     records = read_records(path, (*names, *_NAMES_OF_NUMBERS), required=REQUIRED)
     # In a broken record the cells of other columns may stand where the id was.
-    log.reject(records.broken.assign(file=path.name, line=records.broken.index))
+    log.reject(records.broken, file=path.name, line=records.broken.index)
     if records.is_guessed:
         log.note("encoding-guessed", path.name)
     values = records.values
@@ -126,18 +127,17 @@ def read_findings(
         {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
     )
     refused = _refused(coded)
-    places: Any = refused["column"].items()
-    found = [str(cells.at[place]) or "nothing" for place in places]
-    content = records.values.loc[refused.index].set_axis(records.header, axis="columns")
-    as_json = partial(json.dumps, ensure_ascii=False)
+    contents = records.values.loc[refused.index].set_axis(records.header, axis=1)
     log.reject(
-        refused.assign(
-            file=path.name,
-            line=refused.index,
-            study_id=coded.loc[refused.index, "study_id"],
-            found=found,
-            content=list(map(as_json, content.to_dict("records"))),
-        )
+        refused,
+        file=path.name,
+        line=refused.index,
+        study_id=coded.loc[refused.index, "study_id"],
+        found=[cells.at[cell] or "nothing" for cell in refused["column"].items()],
+        content=[
+            json.dumps(content, ensure_ascii=False)
+            for content in contents.to_dict("records")
+        ],
     )
     used = cells.index.difference(refused.index)
     rows = _rows(cells.loc[used], coded.loc[used], vocabulary).assign(file=path.name)
@@ -210,12 +210,30 @@ def _studies(
 
 def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:
     """Sort rows by study, section and number; the index counts them from 0."""
-    rows = structured_findings.assign(
-        rank=structured_findings["section"].map(SECTIONS.index)
-    )
-    order = ["study_id", "rank", "ent_idx"]
-    rows = rows.sort_values(order, kind="stable", ignore_index=True)
+    rank = structured_findings["section"].map(SECTIONS.index)
+    rows = structured_findings.assign(rank=rank)
+    rows = rows.sort_values(["study_id", "rank", "ent_idx"], ignore_index=True)
     return rows.drop(columns="rank")
+
+
+def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Series:
+    """Replace what rows refer to by values of these rows; what is named twice is once.
+
+    Args:
+        rows: of structurers, which refer by section and number (`find:2`).
+        column: `evidence` or `associate`.
+        values: one for each row.
+    """
+    keys = values_of(rows, "study_id", "section", "ent_idx")
+    value_by_key = {
+        f"{study_id} {section}:{number}": value
+        for (study_id, section, number), value in zip(keys, values, strict=True)
+    }
+    cells = []
+    for study_id, references in values_of(rows, "study_id", column):
+        named = dict.fromkeys(f"{study_id} {reference}" for reference in references)
+        cells.append([value_by_key[key] for key in named])
+    return pd.Series(cells, rows.index, dtype=object)
 
 
 def lunguage_frame(
@@ -230,26 +248,17 @@ def lunguage_frame(
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
     """
     rows = in_report_order(structured_findings)
-    texts = report_texts.set_index("study_id")
-    number = rows["ent_idx"].astype(str)
-    # A number is one of its section (`find:2`), as rows refer to each other by it.
-    keys = rows["study_id"] + " " + rows["section"] + ":" + number
-    name_by_key = dict(zip(keys, rows["normed_ent"] + ", idx" + number, strict=True))
-
-    def references(column: str) -> list[str]:
-        cells = []
-        for study_id, references in zip(rows["study_id"], rows[column], strict=True):
-            names = [name_by_key[f"{study_id} {reference}"] for reference in references]
-            cells.append(", ".join(names))
-        return cells
-
+    texts = report_texts.set_index("study_id").loc[rows["study_id"]]
+    names = rows["normed_ent"] + ", idx" + rows["ent_idx"].astype(str)
+    references = {
+        column: referred(rows, column, names).map(", ".join) for column in REFERENCES
+    }
     frame = rows.rename(columns=ATTRIBUTES).assign(
-        subject_id=rows["study_id"].map(texts["subject_id"]),
-        report=rows["study_id"].map(texts["report"]),
+        subject_id=texts["subject_id"].to_numpy(),
+        report=texts["report"].to_numpy(),
         dx_status=rows["status"].str[1].map(_WORD_BY_CODE),
         dx_certainty=rows["status"].str[0].map(_WORD_BY_CODE),
-        evidence=references("evidence"),
-        associate=references("associate"),
+        **references,
     )
     # The published file numbers its rows in a column without a name.
     frame.insert(0, "", range(len(frame)))

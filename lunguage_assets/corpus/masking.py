@@ -13,9 +13,11 @@ from functools import cache
 from lunguage_assets.corpus.vocabulary import Vocabulary
 
 MASK = "<finding>"
-_GAP = re.compile(r"([\s\-\u2010-\u2014/]+)")
-_ANY_GAP = r"[\s\-\u2010-\u2014/]"
-_DASHES = set("-\u2010\u2011\u2012\u2013\u2014")
+_GAP = re.compile(r"[\s\-\u2010-\u2014/]+")
+_ANY_GAP = r"[\s\-\u2010-\u2014/]*"
+"""Blanks, hyphens and slashes stand for each other, and may be left out
+("re-expansion", "reexpansion").
+"""
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _EDGES = " \t\r\n.,;:-/"
 
@@ -54,30 +56,15 @@ class Masker:
 
     def _whole_words(self, wordings: tuple[str, ...]) -> re.Pattern[str]:
         """Compile a pattern of whole words; a wording without a letter is nowhere."""
-        bodies = [
-            self._body(wording)
-            for wording in wordings
-            if any(map(str.isalnum, wording))
-        ]
+        bodies = []
+        for wording in wordings:
+            if any(map(str.isalnum, wording)):
+                words = _GAP.split(wording.strip(_EDGES))
+                bodies.append(_ANY_GAP.join(map(self._word, words)))
         alternatives = "|".join(bodies) or r"(?!)"
         # An underscore ends a word, too.
         whole_words = rf"(?<![^\W_])(?:{alternatives})(?![^\W_])"
         return re.compile(whole_words, re.IGNORECASE)
-
-    def _body(self, wording: str) -> str:
-        """Write a pattern in which blanks, hyphens and slashes stand for each other.
-
-        A hyphen may also be left out ("re-expansion", "reexpansion").
-        """
-        pieces = _GAP.split(wording.strip(_EDGES))
-        body = self._word(pieces[0])
-        # `split` gives words and the gaps between them in turn.
-        for gap, word in zip(pieces[1::2], pieces[2::2], strict=True):
-            may_be_left_out = set(gap) <= _DASHES
-            body += _ANY_GAP
-            body += "*" if may_be_left_out else "+"
-            body += self._word(word)
-        return body
 
     def _word(self, word: str) -> str:
         """Write a pattern of a word in its singular and plurals, the longest first."""

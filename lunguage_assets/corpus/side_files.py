@@ -6,7 +6,7 @@ among the rejected rows: those are rows of findings and are accounted for one by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -29,8 +29,7 @@ _METADATA = (
     "studytime",
     "subject_id",
 )
-METADATA_COLUMNS = ("view_information", "view_source", "taken_at", "patient")
-"""What image metadata say of a study, empty where it is unknown."""
+_OF_STUDIES = ["view_information", "view_source", "taken_at", "patient"]
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
@@ -56,7 +55,7 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
 
 
 def read_metadata(
-    path: Path | None, study_ids: Collection[str], log: IntakeLog
+    path: Path | None, study_ids: pd.Series, log: IntakeLog
 ) -> pd.DataFrame:
     """Read views, time and patient of studies, united over the images of each.
 
@@ -66,11 +65,12 @@ def read_metadata(
         log: takes notes.
 
     Returns:
-        `METADATA_COLUMNS` by study id.
+        `view_information`, `view_source`, `taken_at` and `patient` of each study, empty
+        where they are unknown.
     """
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
-        return pd.DataFrame(columns=list(METADATA_COLUMNS), dtype=object)
+        return pd.DataFrame("", study_ids.index, _OF_STUDIES, dtype=object)
     images = _rows(path, ["study_id"], _METADATA)
     images["study_id"] = mapped(images["study_id"], study_id)
     _note_unused(images["study_id"].isna(), path, log)
@@ -83,23 +83,22 @@ def read_metadata(
     date = images["studydate"].str.split(".").str[0].str.zfill(8)
     time = images["studytime"].str.split(".").str[0].str.zfill(6)
     by_study = images.assign(
-        words=codes.where(is_coded, codes + " ; " + procedures),
-        is_coded=is_coded,
-        # Undated images and those without a patient say nothing of their study.
+        view_information=codes.where(is_coded, codes + " ; " + procedures),
+        view_source=is_coded,
+        # Undated images say nothing of their study.
         taken_at=(date + "T" + time).where(images["studydate"] != ""),
-        patient=images["subject_id"].where(images["subject_id"] != ""),
+        patient=images["subject_id"],
     ).groupby("study_id")
+    united = (" ; ".join, "any", "min", "max")
+    studies = by_study.agg(dict(zip(_OF_STUDIES, united, strict=True)))
     views = mapped(
-        by_study["words"].agg(" ; ".join), lambda words: written(named_views(words))
+        studies["view_information"], lambda words: written(named_views(words))
     )
-    source = by_study["is_coded"].any().map({True: "metadata", False: "procedure text"})
-    studies = {
-        "view_information": views,
-        "view_source": source.where(views != "", ""),
-        "taken_at": by_study["taken_at"].min().fillna(""),
-        "patient": by_study["patient"].first().fillna(""),
-    }
-    return pd.DataFrame(studies, dtype=object)
+    source = studies["view_source"].map({True: "metadata", False: "procedure text"})
+    studies = studies.assign(
+        view_information=views, view_source=source.where(views != "", "")
+    )
+    return studies.reindex(study_ids).set_axis(study_ids.index).fillna("")
 
 
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:

@@ -20,12 +20,10 @@ _DECUBITUS = re.compile(
 """Also as a code: "AP LLD" is of a patient who lies on the left side."""
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
 """Half upright is neither upright nor lying: such words say nothing."""
-_PROJECTION_WORDS = {
+_WORDS = {
     "ap": re.compile(r"\bap\b|\bantero\W?posterior\b"),
     "pa": re.compile(r"\bpa\b|\bpostero\W?anterior\b"),
     "lateral": re.compile(r"\b(?:lat|lateral|laterals|ll|rl)\b"),
-}
-_POSTURE_WORDS = {
     "erect": re.compile(r"\b(?:erect|upright|standing)\b"),
     "supine": re.compile(r"\bsupine\b"),
     "recumbent": re.compile(r"\brecumbent\b"),
@@ -42,15 +40,11 @@ _NO_PROJECTION = re.compile(
 
 def named_views(words: str) -> set[str]:
     """Read the views that words or codes name, such as CHEST (PORTABLE AP), or LL."""
-    text = words.lower()
     # A lateral decubitus is a posture: its "lateral" is no projection.
-    without_decubitus = _DECUBITUS.sub(" ", text)
-    projections = {
-        view
-        for view, pattern in _PROJECTION_WORDS.items()
-        if pattern.search(without_decubitus)
-    }
-    return _postures(text) | projections
+    text, decubitus = _DECUBITUS.subn(" ; ", words.lower())
+    text = _SEMI.sub(" ", text)
+    views = {view for view, pattern in _WORDS.items() if pattern.search(text)}
+    return views | {"recumbent"} if decubitus else views
 
 
 def study_views(words: str) -> frozenset[str]:
@@ -74,14 +68,6 @@ def study_views(words: str) -> frozenset[str]:
     elif is_frontal and "lateral" in views and "supine" not in views:
         views.add("pa")
     return frozenset(views)
-
-
-def _postures(text: str) -> set[str]:
-    text = _SEMI.sub(" ", text)
-    postures = {view for view, words in _POSTURE_WORDS.items() if words.search(text)}
-    if _DECUBITUS.search(text):
-        postures.add("recumbent")
-    return postures
 
 
 def written(views: Iterable[str]) -> str:

@@ -202,20 +202,6 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
     assert intake.rejected.drop(columns=words).equals(refused.drop(columns=words))
 
 
-def test_a_reference_to_no_other_row_is_left_out() -> None:
-    frame = structured(1, 3, 0)
-    frame.at[0, "evidence"] = [
-        "impr:99",
-        f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}",
-    ]
-    frame.at[0, "associate"] = []
-    intake = take_in_structured(received(1), frame, CorpusSettings())
-    finding_ids = set(intake.findings["finding_id"])
-    assert all(
-        set(references) <= finding_ids for references in intake.findings["evidence"]
-    )
-
-
 def test_rows_of_an_unknown_study_are_refused() -> None:
     with pytest.raises(InvalidTable, match="1 studies without a report"):
         take_in_structured(received(1), structured(2, 6, 0), CorpusSettings())

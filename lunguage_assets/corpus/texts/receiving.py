@@ -117,12 +117,10 @@ def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
     """Reject records, with their ids as delivered and the beginning of their text."""
     codes = refused["refusal"].str.split(": ")
     log.reject(
-        refused[["file", "line", "study_id"]].assign(
-            reason=codes.str[0],
-            column=codes.str[1].fillna(""),
-            found="",
-            content=list(map(_content, refused["study"], refused["content"])),
-        )
+        refused[["file", "line", "study_id"]],
+        reason=codes.str[0],
+        column=codes.str[1],
+        content=list(map(_content, refused["study"], refused["content"])),
     )
 
 
