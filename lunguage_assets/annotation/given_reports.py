@@ -223,7 +223,7 @@ def _source(
     """Find the reports of `reports_of_delivery`, and whether they have ids."""
     names = [folded_name(name) for name in (text, study_id, views) if name]
     fields = set(map(folded_name, fields_of(path)))
-    is_own_table = "report" in fields and layout_of_file(path) is None
+    is_own_table = "report" in fields and layout_of_file(path, fields) is None
     has_ids = bool(study_id) or "study_id" in fields
     if names or is_own_table:
         layout = layout_with(

@@ -7,12 +7,12 @@ can be used is decided where it is read (`lunguage.py`, `side_files.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.tables import ATTRIBUTES, SECTIONS
+from lunguage_assets.tables import ATTRIBUTES
 
 ROW_NUMBER = "row"
 REQUIRED = (
@@ -134,13 +134,6 @@ def whole_number(value: str) -> int | None:
     return int(number.group(1))
 
 
-def section(value: str) -> str | None:
-    """Read a section: hist, find or impr."""
-    folded = first_alternative(value).lower()
-    return folded if folded in SECTIONS else None
-
-
-def status_code(value: str, words: Sequence[str]) -> str | None:
-    """Return the first letter of one of these words; None for anything else."""
-    word = first_alternative(value).lower()
-    return word[0] if word in words else None
+def code(value: str, code_by_word: Mapping[str, str]) -> str | None:
+    """Read a word that has a code, in either case; None for anything else."""
+    return code_by_word.get(first_alternative(value).lower())

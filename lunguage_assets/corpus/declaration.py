@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -14,8 +13,6 @@ from lunguage_assets.settings import DataClass
 
 DECLARATION = "corpus.toml"
 _KEYS = ("name", "data_class")
-_LARGEST = 1 << 12
-"""Bytes; the parser takes the square of the depth of tables in tables (`a.a.a = 1`)."""
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
@@ -46,16 +43,15 @@ def read_declaration(path: Path) -> Corpus:
     """
     if not path.is_file():
         return Corpus()
-    problem = "no TOML in UTF-8 of at most 4 KiB"
+    problem = "no TOML in UTF-8"
     key = ""
-    with suppress(ValueError, RecursionError):
-        if path.stat().st_size <= _LARGEST:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-            try:
-                return _CORPUS.validate_python(content)
-            except ValidationError as error:
-                problem = "an unknown key or value"
-                key = str(error.errors()[0]["loc"][0])
+    try:
+        return _CORPUS.validate_python(tomllib.loads(path.read_text("utf-8")))
+    except ValidationError as error:
+        problem = "an unknown key or value"
+        key = str(error.errors()[0]["loc"][0])
+    except (ValueError, RecursionError):
+        pass
     remedy = "Correct or remove the file."
     # The words of a delivered file are not repeated.
     if key not in _KEYS:

@@ -24,7 +24,6 @@ from lunguage_assets.corpus.texts.raw import COLUMNS, patient_of, study_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 
 FINDINGS = "Lunguage.csv"
-FINDINGS_PARQUET = "Lunguage.parquet"
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 PACKED = "raw_reports.parquet"
@@ -57,9 +56,8 @@ class Delivery:
     @property
     def tables(self) -> list[Path]:
         """The files that exist, without what is read into raw reports."""
-        files = [self.findings, self.vocabulary]
-        if self.kind == "findings":
-            files.append(self.metadata)
+        metadata = self.metadata if self.findings is not None else None
+        files = (self.findings, self.vocabulary, metadata)
         return [path for path in files if path is not None]
 
     @property

@@ -17,7 +17,6 @@ from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
 from lunguage_assets.corpus.delivery import (
     FINDINGS,
-    FINDINGS_PARQUET,
     METADATA,
     PACKED,
     VOCABULARY,
@@ -37,6 +36,7 @@ from lunguage_assets.errors import InputError
 
 _TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
 """Names of folders in which published collections keep a file for each report."""
+_FINDINGS = (FINDINGS, "Lunguage.parquet")
 _REPORTS_TABLE = ("reports.csv", "reports.parquet")
 _NAMES_SHOWN = 8
 
@@ -65,9 +65,18 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         study, text = map(folded_name, table_columns)
         layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
+    elif (path / PACKED).is_file():
+        sources = [TextSource(None, (path / PACKED,))]
     else:
-        findings = next(filter(_holds_findings, _files_in(path)), None)
-        sources = _sources(path, findings)
+        names_by_file = {
+            file: set(map(folded_name, fields_of(file))) for file in _files_in(path)
+        }
+        for file, names in names_by_file.items():
+            if _is_named(file, *_FINDINGS) or names.issuperset(columns.REQUIRED):
+                findings = file
+                del names_by_file[file]
+                break
+        sources = _sources(path, names_by_file, findings is not None)
     forms = [source.title for source in sources]
     if findings is not None:
         forms.insert(0, FINDINGS)
@@ -133,26 +142,18 @@ def _is_named(path: Path, *names: str) -> bool:
     return path.name.lower().removesuffix(".gz") in map(str.lower, names)
 
 
-def _holds_findings(path: Path) -> bool:
-    # What a home stores is large, and no table of findings.
-    if path.name == PACKED:
-        return False
-    is_named = _is_named(path, FINDINGS, FINDINGS_PARQUET)
-    return is_named or _names_in(path).issuperset(columns.REQUIRED)
-
-
-def _sources(path: Path, findings: Path | None) -> list[TextSource]:
+def _sources(
+    path: Path, names_by_file: Mapping[Path, set[str]], has_findings: bool
+) -> list[TextSource]:
     """Find the raw reports of a folder, or of a file.
 
     Args:
         path: the folder or the file.
-        findings: that are there, too.
+        names_by_file: folded names of the fields of its files.
+        has_findings: there are findings, too.
     """
-    packed = path / PACKED
-    if packed.is_file():
-        return [TextSource(None, (packed,))]
     layout_by_file = {
-        file: layout_of_file(file) for file in _files_in(path) if file != findings
+        file: layout_of_file(file, names) for file, names in names_by_file.items()
     }
     sources = _sources_of_records(layout_by_file)
     trees = [
@@ -162,7 +163,7 @@ def _sources(path: Path, findings: Path | None) -> list[TextSource]:
     ]
     is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
     # A text file beside findings or a table of reports may be a licence.
-    if is_tree or not (findings or sources or trees):
+    if is_tree or not (has_findings or sources or trees):
         trees.append(path)
     for tree in trees:
         for layout in layouts().values():
@@ -194,13 +195,16 @@ def _sources_of_records(
     return sources
 
 
-def layout_of_file(path: Path) -> Layout | None:
+def layout_of_file(path: Path, names: set[str]) -> Layout | None:
     """Find the layout of a table or JSON file of raw reports; None: it is another.
 
     A file called `reports` is taken for a table of reports in any case, so that the
     message says which column is missing.
+
+    Args:
+        path: the file.
+        names: folded names of its fields.
     """
-    names = _names_in(path)
     for layout in layouts().values():
         if layout.known_by and names.issuperset(layout.known_by):
             return layout
@@ -230,7 +234,3 @@ def fields_of(path: Path) -> list[str]:
         if only_member(path, TABLE_FORM):
             return read_header(path)
     return []
-
-
-def _names_in(path: Path) -> set[str]:
-    return set(map(folded_name, fields_of(path)))

@@ -44,10 +44,11 @@ _PUBLISHED = (
     "associate",
 )  # fmt: skip
 """Columns of the published file, before those of the attributes."""
-_POLARITIES = ("positive", "negative")
-_CERTAINTIES = ("definitive", "tentative")
-_WORD_BY_CODE = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
+_POLARITIES = {"positive": "p", "negative": "n"}
+_CERTAINTIES = {"definitive": "d", "tentative": "t"}
+_WORD_BY_CODE = {code: word for word, code in (_POLARITIES | _CERTAINTIES).items()}
 """A status such as `tp` is the code of a certainty and that of a polarity."""
+_SECTIONS = dict(zip(SECTIONS, SECTIONS, strict=True))
 
 
 class DeliveredFindings(NamedTuple):
@@ -84,9 +85,9 @@ _MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "study_id": ("study-id", columns.study_id),
     "subject_id": ("subject-id", columns.subject_id),
     ROW_NUMBER: ("row-number", columns.whole_number),
-    "section": ("section", columns.section),
-    "dx_status": ("dx-status", partial(columns.status_code, words=_POLARITIES)),
-    "dx_certainty": ("dx-certainty", partial(columns.status_code, words=_CERTAINTIES)),
+    "section": ("section", partial(columns.code, code_by_word=_SECTIONS)),
+    "dx_status": ("dx-status", partial(columns.code, code_by_word=_POLARITIES)),
+    "dx_certainty": ("dx-certainty", partial(columns.code, code_by_word=_CERTAINTIES)),
     "ent": ("finding-empty", _finding_name),
     "cat": ("category", _category),
     "sequence": ("number", _rank),

@@ -70,13 +70,10 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
         The rows. Their cells are lists of ids of findings, and of what names no row of
         the study, behind `BARE`.
     """
-    cells = rows[[*REFERENCES]] != ""
-    # Most studies of a file have none.
-    is_referring = rows["study_id"].isin(rows.loc[cells.any(axis=1), "study_id"])
     targets: Targets = defaultdict(list)
     row: Any
-    for row in rows[is_referring].itertuples():
-        for name in set(map(vocabulary.finding, (row.ent, row.normed_ent))):
+    for row in rows.itertuples():
+        for name in {vocabulary.finding(row.ent), vocabulary.finding(row.normed_ent)}:
             targets[row.study_id, name, row.ent_idx].append(row)
             targets[row.study_id, name, None].append(row)
     resolved: dict[str, Any] = {column: [] for column in REFERENCES}

@@ -22,8 +22,8 @@ from lunguage_assets.errors import InputError
 
 KEY = "key of the entry"
 """The field for an entry's key in a JSON object, and for the name of a file."""
-_JSON_FORM = re.compile(r"\.(?:json|jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
-_LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz)?$", re.IGNORECASE)
+_JSON_FORM = re.compile(r"\.(?:json|(jsonl|ndjson))(?:\.gz)?$", re.IGNORECASE)
+"""Its group is the ending of a file that has an entry a line."""
 _BYTES_LOOKED_AT = 1 << 20
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -71,7 +71,8 @@ def _entries(path: Path) -> list[tuple[str, Any]]:
     A line of JSON lines that is no JSON stays a text.
     """
     text = content_of(path, _JSON_FORM).decode("utf-8-sig", "replace")
-    if _LINES_FORM.search(only_member(path, _JSON_FORM)):
+    form = _JSON_FORM.search(only_member(path, _JSON_FORM))
+    if form and form[1]:
         return [("", _decoded_line(line)) for line in text.split("\n") if line.strip()]
     try:
         content = _DECODER.decode(text)

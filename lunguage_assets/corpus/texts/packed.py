@@ -26,9 +26,7 @@ def read_packed(path: Path) -> pd.DataFrame:
     """
     try:
         # Not `pd.read_parquet`: its threads may abort a process that was forked.
-        reports: pd.DataFrame = pq.ParquetFile(path).read(use_threads=False).to_pandas()
-        if [*reports.columns] != [*COLUMNS]:
-            raise pa.ArrowInvalid("other columns")
+        table = pq.ParquetFile(path).read([*COLUMNS], use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise damaged(
             path.name,
@@ -37,6 +35,7 @@ def read_packed(path: Path) -> pd.DataFrame:
             "raw reports as a home stores them",
             "Register the delivery again, or restore the file.",
         ) from None
+    reports: pd.DataFrame = table.to_pandas()
     return reports.astype(object)
 
 

@@ -167,8 +167,6 @@ def without_other_languages(received: Received, note: str) -> Received:
     texts = received.report_texts
     notes = received.intake_notes
     is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
-    if not is_foreign.any():
-        return received
     log = IntakeLog(received.rejected)
     foreign = texts[is_foreign].assign(
         refusal=f"{OTHER_LANGUAGE}: report",
