@@ -16,6 +16,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import FINDINGS
 
 _SENTENCE = ["study_id", "section", "sent_idx"]
+_OF_STUDIES = ["subject_id", "sequence", "view_information"]
 
 
 def findings_table(
@@ -30,9 +31,8 @@ def findings_table(
         log: takes notes, with the file that the rows name.
     """
     rows = rows.sort_values(["study_id", "row"], ignore_index=True)
-    of_studies = studies.set_index("study_id").reindex(rows["study_id"])
-    for column in ("subject_id", "sequence", "view_information"):
-        rows[column] = of_studies[column].to_numpy()
+    of_studies = studies.set_index("study_id").loc[rows["study_id"], _OF_STUDIES]
+    rows[_OF_STUDIES] = of_studies.to_numpy()
     # Who coded the row knew what its words mean: that name goes before them.
     rows["name"] = mapped(
         first_said(rows["normed_ent"], rows["ent"]), vocabulary.finding
@@ -52,23 +52,21 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     ambiguous.
     """
 
-    def masked(concerned: pd.Series) -> pd.Series:
-        columns = (rows.loc[concerned, name] for name in ("sent", "ent", "normed_ent"))
-        sentences = list(map(masker.masked, *columns))
-        return pd.Series(sentences, rows.index[concerned], dtype=object)
-
     needs_mask = rows["status"].str.startswith("t") & (rows["section"] != "hist")
-    compared = masked(needs_mask).reindex(rows.index)
-    is_masked = compared.notna()
-    rows["masked_sentence"] = compared.where(is_masked, None)
+    # A definitive row is not masked for a judge, but would read the same.
+    sentence = [rows[name] for name in _SENTENCE]
+    is_concerned = needs_mask.groupby(sentence).transform("any")
+    columns = (rows.loc[is_concerned, name] for name in ("sent", "ent", "normed_ent"))
+    sentences = list(map(masker.masked, *columns))
+    masked = pd.Series(sentences, rows.index[is_concerned], dtype=object)
+    masked = masked.reindex(rows.index)
+    is_masked = needs_mask & masked.notna()
+    rows["masked_sentence"] = masked.where(is_masked, None)
     rows["mask_state"] = "not needed"
     rows.loc[needs_mask, "mask_state"] = "not located"
     rows.loc[is_masked, "mask_state"] = "masked"
     log.note_rows("finding-not-located", rows[needs_mask & ~is_masked], "sent", "ent")
-    # A definitive row is not masked for a judge, but would read the same.
-    sentence = is_masked.groupby([rows[name] for name in _SENTENCE])
-    is_neighbour = sentence.transform("any") & ~needs_mask
-    keys = rows[_SENTENCE].assign(text=compared.fillna(masked(is_neighbour)))
+    keys = rows[_SENTENCE].assign(text=masked)
     rows["same_name_in_sentence"] = is_masked & keys.duplicated(keep=False)
 
 

@@ -89,21 +89,16 @@ class _Spellings:
             for spelling, form in _form_by_spelling(*groups).items()
         }
         # The longest first: "pleural effusions" before "effusions".
-        patterns = [
-            re.escape(spelling).replace(r"\ ", r"[ -]")
-            for spelling in _longest_first(self.forms)
-        ]
+        spellings = "|".join(map(re.escape, _longest_first(self.forms)))
+        alternatives = spellings.replace(r"\ ", "[ -]")
         # A full stop goes with its abbreviation: "pulm. edema" is pulmonary edema.
-        self._pattern = re.compile(
-            r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?"
-        )
+        self._pattern = re.compile(rf"(?<![^\W_])({alternatives})(?![^\W_])\.?")
 
     def replaced(self, text: str) -> str:
         """Replace every spelling in a text by its form."""
-        return self._pattern.sub(self._form, text)
-
-    def _form(self, spelling: re.Match[str]) -> str:
-        return self.forms[spelling.group().rstrip(".").replace("-", " ")]
+        return self._pattern.sub(
+            lambda match: self.forms[match[1].replace("-", " ")], text
+        )
 
 
 class Vocabulary:
@@ -123,22 +118,20 @@ class Vocabulary:
                 unused.
             forms: those of `terms.yaml`.
         """
-        findings: defaultdict[str, set[str]] = defaultdict(set)
-        locations: defaultdict[str, set[str]] = defaultdict(set)
+        self._findings: dict[str, str] = {}
+        self._locations: dict[str, str] = {}
         self._categories: defaultdict[str, set[str]] = defaultdict(set)
         for category, spelling, form in terms:
             if category in CATEGORIES:
-                findings[spelling].add(form)
+                _choose_form(self._findings, spelling, form)
                 self._categories[spelling].add(category)
                 self._categories[form].add(category)
             elif category == "location":
-                locations[spelling].add(form)
+                _choose_form(self._locations, spelling, form)
         self._singulars = Singulars(forms.plurals, forms.invariable)
         self._whole_names = _form_by_spelling(forms.whole)
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)
-        self._findings = _one_form_each(findings)
-        self._locations = _one_form_each(locations)
         self.finding = remembered(self._canonical_finding)
         self.location_parts = remembered(self._canonical_locations)
 
@@ -181,27 +174,25 @@ class Vocabulary:
 
         An unknown one is in lower case, with single blanks and in the singular.
         """
+        return _settled(plain(ent), self._renamed_finding)
 
-        def renamed(name: str) -> str:
-            # The delivery goes before the built-in forms.
-            name = self._in_singular(self._findings.get(name, name), self._in_findings)
-            # "Effusion" alone is pleural, but a "pericardial effusion" is not.
-            return self._whole_names.get(name, name)
-
-        return _settled(plain(ent), renamed)
+    def _renamed_finding(self, name: str) -> str:
+        # The delivery goes before the built-in forms.
+        name = self._in_singular(self._findings.get(name, name), self._in_findings)
+        # "Effusion" alone is pleural, but a "pericardial effusion" is not.
+        return self._whole_names.get(name, name)
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
         """Name the locations of a cell: canonical comma parts, sorted and distinct."""
+        return _comma_parts(_settled(plain(location), self._renamed_locations))
 
-        def renamed(cell: str) -> str:
-            # A form with a comma is several.
-            parts = [
-                self._in_singular(self._locations.get(part, part), self._in_locations)
-                for part in _comma_parts(cell)
-            ]
-            return ", ".join(_comma_parts(", ".join(parts)))
-
-        return _comma_parts(_settled(plain(location), renamed))
+    def _renamed_locations(self, cell: str) -> str:
+        parts = [
+            self._in_singular(self._locations.get(part, part), self._in_locations)
+            for part in _comma_parts(cell)
+        ]
+        # A form with a comma is several.
+        return ", ".join(_comma_parts(", ".join(parts)))
 
     def _in_singular(self, text: str, spellings: _Spellings) -> str:
         return plain(self._singulars.of_text(spellings.replaced(text)))
@@ -224,13 +215,12 @@ def _comma_parts(cell: str) -> tuple[str, ...]:
     return tuple(sorted(set(map(plain, cell.split(","))) - {""}))
 
 
-def _one_form_each(forms_by_spelling: Mapping[str, set[str]]) -> dict[str, str]:
-    """Choose the form of each spelling.
+def _choose_form(forms: dict[str, str], spelling: str, form: str) -> None:
+    """Give a spelling its form.
 
     Of several it is the spelling itself when that is one of them, else the first in the
     alphabet.
     """
-    form_by_spelling = {}
-    for spelling, forms in forms_by_spelling.items():
-        form_by_spelling[spelling] = min(forms & {spelling} or forms)
-    return form_by_spelling
+    known_form = forms.get(spelling, form)
+    is_own_form = spelling in (form, known_form)
+    forms[spelling] = spelling if is_own_form else min(form, known_form)
