@@ -65,7 +65,8 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     rows["mask_state"] = "not needed"
     rows.loc[needs_mask, "mask_state"] = "not located"
     rows.loc[is_masked, "mask_state"] = "masked"
-    log.note_rows("finding-not-located", rows[needs_mask & ~is_masked], "sent", "ent")
+    unlocated = rows[needs_mask & ~is_masked]
+    log.note("finding-not-located", unlocated, column="sent", found=unlocated["ent"])
     keys = rows[_SENTENCE].assign(text=masked)
     rows["same_name_in_sentence"] = is_masked & keys.duplicated(keep=False)
 

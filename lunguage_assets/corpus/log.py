@@ -18,17 +18,19 @@ from lunguage_assets.tables.schema import Table
 
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
+_PLACE = ("file", "line", "study_id", "finding_id")
 _NOTHING = pd.DataFrame()
 
 
 @cache
-def reasons() -> Mapping[str, Mapping[str, Any]]:
+def reasons() -> dict[str, Any]:
     """Read the reasons by code.
 
     `rejections` have the expected form and the remedy, `notes` what was done.
     """
-    text = resource("reasons.yaml").read_text("utf-8")
-    by_code: Mapping[str, Mapping[str, Any]] = yaml.safe_load(text)
+    by_code: dict[str, Any] = yaml.safe_load(
+        resource("reasons.yaml").read_text("utf-8")
+    )
     return by_code
 
 
@@ -58,34 +60,19 @@ class IntakeLog:
         """
         self._rejected += rows.assign(**cells).to_dict("records")
 
-    def note(self, reason: str, file: str, **cells: Any) -> None:
-        """Record a repaired or noteworthy value.
+    def note(self, reason: str, rows: pd.DataFrame | str, **cells: Any) -> None:
+        """Record repaired or noteworthy values.
 
         Args:
             reason: a code of a note.
-            file: the name of the delivered file.
-            cells: the 1-based `line` in it, where the note is not about the whole file,
-                `study_id`, `finding_id`, `column`, and what was `found`.
+            rows: with `file`; with the 1-based `line` in it, `study_id` and
+                `finding_id` where they have them. Of a whole file its name.
+            cells: of these, and the `column` and what was `found` in it.
         """
-        self._notes.append({"reason": reason, "file": file, **cells})
-
-    def note_rows(
-        self, reason: str, rows: pd.DataFrame, column: str, found_in: str = ""
-    ) -> None:
-        """Note the same of many rows.
-
-        Args:
-            reason: a code of a note.
-            rows: with `file`; with `line`, `study_id` and `finding_id` where they have
-                them.
-            column: that the notes are about.
-            found_in: the column of the rows that has what was found; empty: nothing
-                was.
-        """
-        cells = rows.filter(["file", "line", "study_id", "finding_id"])
-        found = rows[found_in] if found_in else ""
-        notes = cells.assign(reason=reason, column=column, found=found)
-        self._notes += notes.to_dict("records")
+        if isinstance(rows, str):
+            rows = pd.DataFrame({"file": [rows]})
+        rows = rows.filter(_PLACE).assign(reason=reason, **cells)
+        self._notes += rows.to_dict("records")
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""

@@ -88,7 +88,7 @@ def receive(delivery: Delivery) -> Received:
     again = good.drop(first.index)
     first_text = first.set_index("study_id")["report"]
     is_other = again["report"] != again["study_id"].map(first_text)
-    log.note_rows("same-report-again", again[~is_other], "report")
+    log.note("same-report-again", again[~is_other], column="report")
     repeated = again[is_other].assign(refusal="report-repeated: report")
     _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
     texts = _rows(first, log).sort_values("study_id")
@@ -138,10 +138,12 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=first_said(reports["view_information"], views["codes"]),
         view_source=first_said(reports["view_source"], views["source"]),
     )
-    log.note_rows("encoding-guessed", reports[reports["notes"].str.len() > 0], "report")
+    is_guessed = reports["notes"].str.len() > 0
+    log.note("encoding-guessed", reports[is_guessed], column="report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
-        log.note_rows(reason, reports[is_ignored], column, column)
+        ignored = reports[is_ignored]
+        log.note(reason, ignored, column=column, found=ignored[column])
     return rows
 
 
