@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +83,13 @@ def _entries(path: Path) -> list[tuple[str, Any]]:
             "Deliver the complete file.",
             row=getattr(error, "lineno", None),
         ) from None
-    groups = [content]
-    if isinstance(content, dict) and {type(it) for it in content.values()} == {list}:
-        groups = list(content.values())
-    entries: list[tuple[str, Any]] = []
-    for group in groups:
-        if isinstance(group, dict):
-            entries += group.items()
-        elif isinstance(group, list):
-            entries += zip(repeat(""), group)
-    return entries
+    if isinstance(content, list):
+        content = {"": content}
+    if not isinstance(content, dict):
+        return []
+    if {type(group) for group in content.values()} != {list}:
+        return list(content.items())
+    return [("", entry) for group in content.values() for entry in group]
 
 
 def _decoded_line(line: str) -> Any:

@@ -36,6 +36,7 @@ OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
 """Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
+_REFUSAL = r"(?P<reason>[^:]*)(?:: )?(?P<column>.*)"
 _IGNORED = {
     "views": ("view_information", "view-ignored"),
     "taken_at": ("taken_at", "study-date-ignored"),
@@ -115,11 +116,9 @@ def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
 
 def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
     """Reject records, with their ids as delivered and the beginning of their text."""
-    codes = refused["refusal"].str.split(": ")
+    codes = refused["refusal"].astype("str").str.extract(_REFUSAL)
     log.reject(
-        refused[["file", "line", "study_id"]],
-        reason=codes.str[0],
-        column=codes.str[1],
+        refused[["file", "line", "study_id"]].join(codes),
         content=list(map(_content, refused["study"], refused["content"])),
     )
 
