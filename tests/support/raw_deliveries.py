@@ -154,42 +154,13 @@ REPORTS: tuple[RawReport, ...] = (
     ),
 )  # fmt: skip
 
-ODD: dict[str, str] = {
-    "another language": (
-        "BEFUND: Kein Pleuraerguss, kein Pneumothorax. Das Herz ist nicht vergrößert.\n\n"
-        "BEURTEILUNG: Keine akuten Veränderungen der Lunge und des Mediastinums.\n"
-    ),
-    "html": (
-        "<html><body><p><b>FINDINGS:</b> There is a small left&nbsp;pleural effusion &amp; no "
-        "pneumothorax.<br>Heart size is normal.</p></body></html>"
-    ),
-    "two reports": (
-        "FINAL REPORT\nFINDINGS: The lungs are clear.\nIMPRESSION: No pneumonia.\n\n"
-        "FINAL REPORT\nFINDINGS: There is a large left pleural effusion.\nIMPRESSION: Left effusion.\n"
-    ),
-    "contradicting addendum": (
-        "FINDINGS: No pneumothorax.\n\nIMPRESSION: No acute process.\n\n"
-        "ADDENDUM: On further review there is a tiny right apical pneumothorax.\n"
-    ),
-    "control characters": "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left "
-    "effusion.\r\nIMPRESSION: Effusion.",
-}
-"""Odd texts by what is odd about them. Each must end in a finding, a rejected record or
-a note.
-"""
-
-MIXED_ENCODINGS: dict[str, bytes] = {
-    "utf-8 with mark": "FINDINGS: Ghon’s focus in the left apex. No effusion.".encode(
-        "utf-8-sig"
-    ),
-    "utf-16": "FINDINGS: No pneumothorax.".encode("utf-16"),
-    "windows": "FINDINGS: The patient’s heart is enlarged – no effusion.".encode(
-        "cp1252"
-    ),
-    "latin": "FINDINGS: Kerley B lines, 38.5 °C. No effusion.".encode("latin-1"),
-    "broken": b"FINDINGS: No pneumothorax.\xff\xfe\x80 Small effusion.",
-}
-"""The same kind of report in several encodings; the last is in none."""
+WEB_PAGE = (
+    "<html><body><p><b>FINDINGS:</b> There is a small left&nbsp;pleural effusion &amp; "
+    "no pneumothorax.<br>Heart size is normal.</p></body></html>"
+)
+CONTROL_CHARACTERS = (
+    "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left effusion.\r\n"
+)
 
 
 def write_table(
@@ -273,65 +244,3 @@ def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
              report.position, 2544, 3056, 21500101 + number, "101500.000", described, view, posture]
         )  # fmt: skip
     return stream.getvalue()
-
-
-def write_text_files(
-    folder: Path, reports: Sequence[RawReport] = REPORTS
-) -> list[Path]:
-    """One `.txt` file per report, named after nothing but a number."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for number, report in enumerate(reports, start=1):
-        path = folder / f"report {number}.txt"
-        path.write_text(report.text, encoding="utf-8")
-        paths.append(path)
-    return paths
-
-
-def write_openi_tables(
-    folder: Path, reports: Sequence[RawReport] = REPORTS
-) -> list[Path]:
-    """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web
-    has.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "indiana_reports.csv"
-    beside = folder / "indiana_projections.csv"
-    pd.DataFrame(
-        {
-            "uid": range(1, len(reports) + 1),
-            "MeSH": ["normal"] * len(reports),
-            "Problems": ["normal"] * len(reports),
-            "image": [_examination(report) for report in reports],
-            "indication": [_marked(report.indication) for report in reports],
-            "comparison": [_marked(report.comparison) for report in reports],
-            "findings": [_marked(report.findings) for report in reports],
-            "impression": [_marked(report.impression) for report in reports],
-        }
-    ).to_csv(path, index=False)
-    images = [
-        (uid, f"{uid}_IM-0001-4001.dcm.png", "Frontal")
-        for uid in range(1, len(reports) + 1)
-    ]
-    images += [
-        (uid, f"{uid}_IM-0001-3001.dcm.png", "Lateral")
-        for uid, report in enumerate(reports, start=1)
-        if report.position == "PA"
-    ]
-    pd.DataFrame(sorted(images), columns=["uid", "filename", "projection"]).to_csv(
-        beside, index=False
-    )
-    return [path, beside]
-
-
-def _examination(report: RawReport) -> str:
-    return (
-        "Xray Chest PA and Lateral"
-        if report.position == "PA"
-        else "PORTABLE CHEST 1 VIEW"
-    )
-
-
-def _marked(text: str) -> str:
-    """The text with the collection's own mark of what was taken out."""
-    return text.replace("___", "XXXX")

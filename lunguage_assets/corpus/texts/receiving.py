@@ -169,12 +169,13 @@ def without_other_languages(received: Received, note: str) -> Received:
     notes = received.intake_notes
     is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
     log = IntakeLog(received.rejected)
-    foreign = texts[is_foreign].assign(
-        refusal=f"{OTHER_LANGUAGE}: report",
-        study=texts["source_id"],
-        content=texts["report"].map(str.encode),
+    foreign = texts[is_foreign]
+    content = foreign["report"].map(str.encode)
+    refusal = f"{OTHER_LANGUAGE}: report"
+    _reject(
+        foreign.assign(study=foreign["source_id"], content=content, refusal=refusal),
+        log,
     )
-    _reject(foreign, log)
     return replace(
         received,
         report_texts=texts[~is_foreign].reset_index(drop=True),

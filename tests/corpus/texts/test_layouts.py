@@ -17,9 +17,7 @@ from raw_deliveries import (
     REPORTS,
     image_metadata,
     write_mimic_tree,
-    write_openi_tables,
     write_table,
-    write_text_files,
 )
 
 from lunguage_assets.corpus import discovery
@@ -196,10 +194,14 @@ def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(
 
 
 def test_views_of_open_i_are_those_that_the_examination_names(tmp_path: Path) -> None:
-    write_openi_tables(tmp_path)
-    texts = received(tmp_path / "indiana_reports.csv").report_texts
-    views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
-    assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
+    rows = "1,Xray Chest PA and Lateral,Clear.,\n2,PORTABLE CHEST 1 VIEW,Clear.,\n"
+    path = tmp_path / "indiana_reports.csv"
+    path.write_text(f"uid,image,findings,impression\n{rows}")
+    images = "1,Frontal\n1,Lateral\n2,Frontal\n"
+    (tmp_path / "indiana_projections.csv").write_text(f"uid,projection\n{images}")
+    texts = received(path).report_texts
+    assert texts["view_information"].tolist() == ["pa, lateral", "ap"]
+    assert set(texts["view_source"]) == {"procedure text"}
 
 
 def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
@@ -220,11 +222,10 @@ def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
 
 
 def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
-    write_text_files(tmp_path)
-    (tmp_path / "README.txt").write_text("These are reports.", encoding="utf-8")
+    for name in ("report 1", "report 2", "README"):
+        (tmp_path / f"{name}.txt").write_text("No effusion.", encoding="utf-8")
     receipt = received(tmp_path)
-    names = {f"report {number}" for number in range(1, len(REPORTS) + 1)}
-    assert set(receipt.report_texts["source_id"]) == names
+    assert set(receipt.report_texts["source_id"]) == {"report 1", "report 2"}
     assert receipt.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
     assert notes(receipt) == {"patient-unknown"}
 
