@@ -14,16 +14,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.annotation.frames import annotation_frames
+from lunguage_assets.annotation.frames import frames_of, with_callers_ids
 from lunguage_assets.annotation.given_reports import (
     GivenReport,
     Origin,
     given_report,
-    reports_of_delivery,
-    reports_of_files,
     reports_of_frame,
 )
-from lunguage_assets.annotation.method import Frames, bundled_method, in_parts
+from lunguage_assets.annotation.method import Frames, Method, bundled_method, in_parts
 from lunguage_assets.caches import fewer_collections
 
 REPORTS_IN_A_NOTEBOOK = 5
@@ -104,7 +102,7 @@ def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annot
         ConfigurationError: the file of cues cannot be used.
     """
     origin = Origin("read", text_column="text", views_column="views")
-    return _annotated([given_report("report", text, views, origin)], cues)
+    return annotation_of([given_report("report", text, views, origin)], cues)
 
 
 def annotate(
@@ -130,55 +128,10 @@ def annotate(
         InputError: a column is missing, an id is missing or repeated, a cell is no
             text, too long, or names no view. The message names row (from 0) and column.
     """
-    return _annotated(reports_of_frame(frame, text, study_id, views), cues)
+    return annotation_of(reports_of_frame(frame, text, study_id, views), cues)
 
 
-def annotate_delivery(
-    path: Path,
-    text: str = "",
-    study_id: str = "",
-    views: str = "",
-    cues: Path | str | None = None,
-) -> tuple[Iterator[Frames], list[str]]:
-    """Label the reports of a file or folder, in parts of `REPORTS_AT_ONCE`.
-
-    Args:
-        path: whatever can be registered as raw reports.
-        text: the column of the texts; empty: as in the corpus that the file is of, or
-            `report`.
-        study_id: the column of the ids; empty: a column of that name has them, else the
-            row's number is the id.
-        views: the column of the views; empty: as in the corpus that the file is of.
-        cues: as for `read`.
-
-    Returns:
-        The frames `reports` and `labels` of the parts, and the rows (from 1) or files
-        that cannot be read, which are left out.
-
-    Raises:
-        InputError: a column is missing, or as of `annotate`.
-    """
-    reports, broken = reports_of_delivery(path, text, study_id, views)
-    return _parts(reports, cues, ("reports", "labels")), broken
-
-
-def annotate_files(
-    paths: Sequence[str], views: str = "", cues: Path | str | None = None
-) -> Annotation:
-    """Read files of one report each, in the given order; `-` is standard input.
-
-    Args:
-        paths: the files, each read once.
-        views: as for `read`, of all reports.
-        cues: as for `read`.
-
-    Raises:
-        InputError: a file cannot be read or has nothing in it, or as of `read`.
-    """
-    return _annotated(reports_of_files(paths, views), cues)
-
-
-def _parts(
+def frames_by_part(
     reports: Sequence[GivenReport], cues: Path | str | None, names: Sequence[str]
 ) -> Iterator[Frames]:
     """Run the method over parts of the reports; without one over an empty part.
@@ -188,16 +141,19 @@ def _parts(
         cues: as for `read`.
         names: of the frames that are made.
     """
-    method = bundled_method(None if cues is None else Path(cues))
+    method = bundled_method() if cues is None else Method(Path(cues))
     for by_study in in_parts(reports):
         tables = method.conclude(method.read(by_study))
-        yield annotation_frames(by_study, tables, names)
+        yield with_callers_ids(frames_of(tables, names), by_study)
 
 
-def _annotated(reports: Sequence[GivenReport], cues: Path | str | None) -> Annotation:
+def annotation_of(
+    reports: Sequence[GivenReport], cues: Path | str | None
+) -> Annotation:
+    """Annotate reports that were checked; raises as `read`."""
     names = [field.name for field in fields(Annotation)]
     with fewer_collections():
-        parts = list(_parts(reports, cues, names))
+        parts = list(frames_by_part(reports, cues, names))
     frames = {
         name: pd.concat([part[name] for part in parts], ignore_index=True)
         for name in names

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from operator import itemgetter
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -24,7 +23,6 @@ from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.values import column_values
 
 _SENTENCE_KEY = ["study_id", "section", "sent_idx"]
-_STRUCTURED_KEY = ["study_id", "section", "ent_idx"]
 _ID_COLUMNS = [
     "study_id", "finding_id", "parent_id", "root_id", "survivor_id",
     "evidence", "associate", "merged_ids", "finding_ids",
@@ -33,62 +31,36 @@ _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
 _ID = re.compile(r"^s\d+(:\d+|$)")
 _CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
-_SPAN_SOURCE = [
-    "study_id", "section", "ent_idx", "sent_idx", "finding_id", "status",
-]  # fmt: skip
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
 _SPAN_COLUMNS = [
     "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
 ]  # fmt: skip
 
 
-def annotation_frames(
-    reports: Mapping[str, GivenReport], tables: Frames, names: Sequence[str]
-) -> Frames:
-    """Make frames of an annotation.
+def frames_of(tables: Frames, names: Sequence[str]) -> Frames:
+    """Make frames of the tables of the method, in memory or as a run stored them.
 
     Args:
-        reports: by the study id that the method knows them by.
         tables: as of `Method.conclude`.
         names: of the frames: some of the fields of `Annotation`.
     """
-    makers: dict[str, Callable[[Frames], pd.DataFrame]] = {
-        "reports": partial(_reports, reports),
-        "sentences": _sentences,
-        "findings": findings_frame,
-        "left_out": left_out_frame,
-        "spans": _spans,
-        "cues": cues_frame,
+    # The others are tables as they are.
+    return {
+        name: _MAKERS[name](tables) if name in _MAKERS else tables[name]
+        for name in names
     }
 
-    # An id stands in many tables.
-    @cache
-    def callers_id(stored_id: str) -> str:
-        """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
-        if not _ID.match(stored_id):
-            return stored_id
-        study, colon, row = stored_id.partition(":")
-        return reports[study].name + colon + row.lstrip("0")
 
-    frames = {}
-    for name in names:
-        # The others are tables as they are.
-        make = makers.get(name, itemgetter(name))
-        frames[name] = _with_callers_ids(make(tables), callers_id)
-    return frames
-
-
-def _reports(reports: Mapping[str, GivenReport], tables: Frames) -> pd.DataFrame:
+def _reports(tables: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
-    reading_notes = tables["reading_notes"].groupby("study_id")["reason"].agg(list)
+    notes = tables["reading_notes"].drop_duplicates(["study_id", "reason"])
+    notes_by_study = notes.groupby("study_id")["reason"].agg(list)
     texts = tables["report_texts"]
     texts = texts[["study_id", "view_information", "view_source", "report"]]
-    # Those of the decoding come first.
-    notes = [
-        [*dict.fromkeys((*reports[study].notes, *reading_notes.get(study, ())))]
-        for study in texts["study_id"]
+    notes_of_texts: list[Any] = [
+        notes_by_study.get(study, []) for study in texts["study_id"]
     ]
-    return texts.assign(notes=pd.Series(notes, texts.index, dtype=object))
+    return texts.assign(notes=notes_of_texts)
 
 
 def _sentences(tables: Frames) -> pd.DataFrame:
@@ -98,59 +70,76 @@ def _sentences(tables: Frames) -> pd.DataFrame:
     return sentences.fillna({"account": "nothing stated", "reason": ""})
 
 
-def findings_frame(tables: Frames) -> pd.DataFrame:
+def _findings(tables: Frames) -> pd.DataFrame:
     """List the resolved rows with their phrases and the pathway that implied them."""
     rows = tables["lunguage_plus_plus"]
-    phrases = _by_id(tables["hedge_phrases"], "phrases")
+    phrases = _by_id(tables["fitted_probabilities"], "phrases")
     pathways = _by_id(tables["expansions"], "parent_pathway_id")
     ids = rows["finding_id"].tolist()
-    phrases_of_rows = [list(phrases.get(finding_id, ())) for finding_id in ids]
+    phrases_of_rows: list[Any] = [
+        list(phrases.get(finding_id, ())) for finding_id in ids
+    ]
     return rows.assign(
-        phrases=pd.Series(phrases_of_rows, rows.index, dtype=object),
+        phrases=phrases_of_rows,
         parent_pathway_id=[pathways.get(finding_id, "") for finding_id in ids],
     )
 
 
-def left_out_frame(tables: Frames) -> pd.DataFrame:
+def _left_out(tables: Frames) -> pd.DataFrame:
     """List the rows that are not among the findings, with their words."""
     log = tables["resolution_log"]
     gone = log[log["event"] != "reference lost"]
-    rows = pd.concat([tables["findings"], tables["expansions"]], ignore_index=True)
+    stated = tables["deduplicated_findings"]
+    rows = pd.concat([stated, tables["expansions"]], ignore_index=True)
     words = rows[_WORDS_OF_A_ROW].drop_duplicates("finding_id", keep="last")
     return gone.merge(words, on="finding_id", how="left", validate="m:1")
 
 
-def _with_callers_ids(
-    table: pd.DataFrame, callers_id: Callable[[str], str]
-) -> pd.DataFrame:
-    """Rename all ids of a table, and drop what was made up for it."""
+def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Frames:
+    """Rename all ids of frames, and drop what was made up for them.
+
+    Args:
+        frames: as of `frames_of`.
+        reports: by the study id that the method knows them by.
+    """
+
+    # An id stands in many frames.
+    @cache
+    def callers_id(stored_id: str) -> str:
+        """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
+        if not _ID.match(stored_id):
+            return stored_id
+        study, colon, row = stored_id.partition(":")
+        return reports[study].name + colon + row.lstrip("0")
 
     def renamed(cell: Any) -> Any:
         if isinstance(cell, str):
             return callers_id(cell)
         return list(map(callers_id, cell))
 
-    kept = table.drop(columns=_MADE_UP, errors="ignore")
-    for column in kept.columns.intersection(_ID_COLUMNS):
-        names = kept[column].map(renamed, na_action="ignore")
-        # Without a row, `map` would change the type.
-        kept[column] = names.astype(kept[column].dtype)
-    return kept.reset_index(drop=True)
+    frames_of_caller = {}
+    for name, frame in frames.items():
+        kept = frame.drop(columns=_MADE_UP, errors="ignore").reset_index(drop=True)
+        for column in kept.columns.intersection(_ID_COLUMNS):
+            names = kept[column].map(renamed, na_action="ignore")
+            # Without a row, `map` would change the type.
+            kept[column] = names.astype(kept[column].dtype)
+        frames_of_caller[name] = kept
+    return frames_of_caller
 
 
 def _spans(tables: Frames) -> pd.DataFrame:
     """Find the characters of every value of the stated rows, and of their phrases."""
-    findings = tables["findings"][_SPAN_SOURCE]
-    structured = tables["structured_findings"][[*_STRUCTURED_KEY, "spans"]]
+    structured = tables["structured_findings"][
+        ["study_id", "section", "ent_idx", "spans"]
+    ]
     sentences = tables["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
-    read_at = findings.merge(structured, on=_STRUCTURED_KEY).merge(
-        sentences, on=_SENTENCE_KEY
-    )
+    findings = tables["findings"].merge(structured)
     texts = _texts(tables)
-    phrases = _by_id(tables["hedge_phrases"], "phrases")
+    phrases = _by_id(tables["fitted_probabilities"], "phrases")
     rows: list[tuple[Any, ...]] = []
     row: Any
-    for row in read_at.itertuples():
+    for row in findings.merge(sentences, on=_SENTENCE_KEY).itertuples():
         text = texts[row.study_id]
         spans_by_column = read_spans(row.spans)
         spans = [
@@ -164,20 +153,19 @@ def _spans(tables: Frames) -> pd.DataFrame:
         ent = spans_by_column["ent"][0].begin
         for phrase in phrases.get(row.finding_id, ()):
             matches = words_of(phrase).finditer(text, row.begin, row.end)
-            by_distance = [
-                (abs(match.start() - ent), match.span()) for match in matches
-            ]
-            if by_distance:
-                spans.append(("phrase", *min(by_distance)[1]))
+            spans_of_phrase = [match.span() for match in matches]
+            if spans_of_phrase:
+                nearest = min(spans_of_phrase, key=lambda span: abs(span[0] - ent))
+                spans.append(("phrase", *nearest))
         cells = (row.study_id, row.finding_id, row.section, row.status)
         rows += [(*cells, *span, text[span[1] : span[2]]) for span in spans]
     return _frame_of_characters(rows, _SPAN_COLUMNS)
 
 
-def cues_frame(tables: Frames) -> pd.DataFrame:
+def _cues(tables: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
     texts = _texts(tables)
-    findings = tables["findings"]
+    findings = tables["deduplicated_findings"]
     decided = findings.loc[findings["cues"] != "", _CUE_SOURCE]
     records: list[Any] = decided.to_dict("records")
     rows = [
@@ -197,9 +185,20 @@ def _frame_of_characters(
 
 
 def _texts(tables: Frames) -> dict[str, str]:
-    texts = tables["report_texts"]
+    texts = tables["reports"]
     return dict(zip(texts["study_id"], texts["report"], strict=True))
 
 
 def _by_id(frame: pd.DataFrame, column: str) -> dict[str, Any]:
     return dict(zip(frame["finding_id"], column_values(frame, column), strict=True))
+
+
+_MAKERS: Mapping[str, Callable[[Frames], pd.DataFrame]] = {
+    "reports": _reports,
+    "sentences": _sentences,
+    "findings": _findings,
+    "left_out": _left_out,
+    "spans": _spans,
+    "cues": _cues,
+}
+"""Of the frames that are more than a table."""

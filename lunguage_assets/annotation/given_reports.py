@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from pandas.api.types import is_list_like
 
 from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.discovery import fields_of, find_delivery, layout_of_file
 from lunguage_assets.corpus.texts.layouts import NO_STUDY, layout_with, storable
-from lunguage_assets.corpus.texts.raw import LARGEST, NOT_TEXT, decoded
+from lunguage_assets.corpus.texts.raw import NOT_TEXT, decoded
 from lunguage_assets.corpus.texts.receiving import views_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 from lunguage_assets.corpus.views import study_views, written
@@ -29,6 +30,11 @@ _ONE_REPORT = "the text of one report"
 _MANY_REPORTS = "a frame, or a list of texts"
 _AS_TEXT = "Give the text as str; for a frame or a list of texts use `annotate`."
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+_REFUSALS = {
+    NOT_TEXT: "bytes that are no text",
+    "report-too-large: report": "more than a million bytes",
+}
+"""What is refused of the decoding; an empty report is one that says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,7 @@ class Origin(NamedTuple):
 
 def _or_nothing(cell: Any) -> Any:
     """Take None, NA and NaN of a frame for an empty text."""
-    is_missing = pd.isna(cell) is True
-    return cell if not is_missing else ""
+    return "" if pd.isna(cell) is True else cell
 
 
 def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenReport:
@@ -95,19 +100,16 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
             "Correct them, or leave them out.",
         )
     column = origin.text_column
-    if not isinstance(content, str | bytes):
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
+    if not isinstance(content, bytes):
         type_name = f"the type {type(content).__name__}"
         remedy = _AS_TEXT if origin.row is None else "Give each text as str."
         raise origin.error(column, type_name, _ONE_REPORT, remedy)
-    if isinstance(content, str):
-        content = content.encode("utf-8", "replace")
-    if len(content) > LARGEST:
-        remedy = "Give each report by itself."
-        raise origin.error(column, "more than a million bytes", _ONE_REPORT, remedy)
     text = decoded(content)
-    if text.refusal == NOT_TEXT:
-        remedy = "Give the report as plain text."
-        raise origin.error(column, "bytes that are no text", _ONE_REPORT, remedy)
+    if text.refusal in _REFUSALS:
+        remedy = "Give each report by itself, as plain text."
+        raise origin.error(column, _REFUSALS[text.refusal], _ONE_REPORT, remedy)
     return GivenReport(name, text.report, text.notes, written_views)
 
 
@@ -126,31 +128,27 @@ def reports_of_frame(
         InputError: a column, an id or a text is wrong; rows count from 0.
     """
     table = _as_frame(frame, text)
-    is_numbered = study_id == "study_id" and study_id not in table.columns
-    required = [text, *[study_id] * (not is_numbered), *filter(None, [views])]
+    header = table.columns.tolist()
+    if study_id == "study_id" and study_id not in header:
+        table = table.assign(study_id=table.index)
+    required = [text, study_id, *filter(None, [views])]
     for column in required:
-        present = [name for name in table.columns if name == column]
-        if len(present) == 1:
+        count = table.columns.tolist().count(column)
+        if count == 1:
             continue
         # No other name is told: a header may be a row with a patient in it.
-        names = shown_names(
-            [*map(str, table.columns)], (*required, "report", "study_id")
-        )
+        names = shown_names([*map(str, header)], (*required, "report", "study_id"))
         raise InputError(
             "frame",
-            f"{len(present) or 'no'} column of that name among {names}",
+            f"{count or 'no'} column of that name among {names}",
             "one",
             "Name the column that holds it: "
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    if is_numbered:
-        table = table.assign(study_id=table.index)
-    given_views = pd.Series("", table.index)
-    if views:
-        given_views = table[views]
-    cells = (table[study_id], table[text], given_views)
-    rows = zip(range(len(table)), *cells, strict=True)
+    given_views = table[views] if views else [""] * len(table)
+    cells = zip(table[study_id], table[text], given_views, strict=True)
+    rows = [(row, *cells_of_row) for row, cells_of_row in enumerate(cells)]
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 
@@ -159,10 +157,7 @@ def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
     if isinstance(frame, pd.DataFrame):
         return frame
     # Of a mapping the ids would be read as if they were the texts.
-    is_list = isinstance(frame, Iterable) and not isinstance(
-        frame, str | bytes | Mapping
-    )
-    if not is_list:
+    if isinstance(frame, Mapping) or not is_list_like(frame):
         raise InputError(
             "frame",
             f"the type {type(frame).__name__}",
@@ -203,16 +198,12 @@ def reports_of_delivery(
     for row in raw_reports(source).itertuples():
         # Where nothing names a report, its number does.
         is_unnamed = not has_ids and row.broken.startswith(NO_STUDY)
-        if is_unnamed:
-            row = row._replace(study=row.line)
-        elif row.broken:
-            position = {path.name: str(row.line)}.get(row.file, row.file)
-            broken.append(position)
+        if row.broken and not is_unnamed:
+            broken.append(str(row.line) if row.file == path.name else row.file)
             continue
-        codes = row.views
-        if not views:
-            codes = views_of(row.views, row.procedure).codes
-        rows.append((row.line, row.study, row.content, codes))
+        name = row.line if is_unnamed else row.study
+        codes = row.views if views else views_of(row.views, row.procedure).codes
+        rows.append((row.line, name, row.content, codes))
     origin = Origin(path.name, text or "report", views)
     return _reports_of_rows(rows, study_id or "study_id", origin), broken
 
@@ -221,21 +212,19 @@ def _source(
     path: Path, text: str, study_id: str, views: str
 ) -> tuple[TextSource, bool]:
     """Find the reports of `reports_of_delivery`, and whether they have ids."""
-    names = [folded_name(name) for name in (text, study_id, views) if name]
     fields = set(map(folded_name, fields_of(path)))
     is_own_table = "report" in fields and layout_of_file(path, fields) is None
-    has_ids = bool(study_id) or "study_id" in fields
-    if names or is_own_table:
+    if text or study_id or views or is_own_table:
+        required = filter(None, [text or "report", study_id, views])
         layout = layout_with(
             folded_name(text or "report"),
             folded_name(study_id or "study_id"),
             folded_name(views or "no view"),
-            known_by=tuple(dict.fromkeys((*names, folded_name(text or "report")))),
+            known_by=tuple(map(folded_name, required)),
         )
-        source: TextSource | None = TextSource(layout, (path,))
-    else:
-        has_ids = True
-        source = find_delivery(path).texts
+        has_ids = bool(study_id) or "study_id" in fields
+        return TextSource(layout, (path,)), has_ids
+    source = find_delivery(path).texts
     if source is None:
         raise InputError(
             path.name,
@@ -243,7 +232,7 @@ def _source(
             "raw reports",
             "Label findings with `lunguage run`, or give the reports themselves.",
         )
-    return source, has_ids
+    return source, True
 
 
 def _reports_of_rows(

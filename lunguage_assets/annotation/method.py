@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ import pandas as pd
 
 from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.corpus.intake import take_in_structured
+from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received, without_other_languages
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fitted_findings import fit_pairs
@@ -51,7 +52,6 @@ from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables import (
     HEDGE_PHRASES,
-    INTAKE_NOTES,
     REJECTED,
     REPORT_TEXTS,
     TERMS,
@@ -143,7 +143,11 @@ class Method:
         texts = REPORT_TEXTS.frame(
             [_report_text(study, report) for study, report in reports.items()]
         )
-        received = Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms)
+        log = IntakeLog()
+        for study, report in reports.items():
+            for note in report.notes:
+                log.note(note, "", study_id=study)
+        received = Received(texts, REJECTED.frame(), log.notes_frame(), terms)
         reading = read_reports(received)
         structured = structured_reports(
             reading.report_texts, reading.report_sentences, self._structurer
@@ -292,19 +296,7 @@ def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
     return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
 
 
-def bundled_method(own_cues: Path | None = None) -> Method:
-    """Return the method of this process, with the cues of a file.
-
-    Raises:
-        ConfigurationError: as of `Method`.
-    """
-    content = b""
-    if own_cues is not None and own_cues.exists():
-        content = own_cues.read_bytes()
-    return _method(own_cues, content)
-
-
-@lru_cache(maxsize=2)
-def _method(own_cues: Path | None, content: bytes) -> Method:
-    """Make a method; the content is a part of the key, so that an edit is seen."""
-    return Method(own_cues)
+@cache
+def bundled_method() -> Method:
+    """Make the method of this process, without cues of its own."""
+    return Method()

@@ -23,11 +23,6 @@ from lunguage_assets.annotation.shown import ShownReport, by_report, shown_repor
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.row_words import printable
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
-)
-"""Content security policy of a page that only shows."""
-
 SCHEMA = "lunguage.read/2"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
 
@@ -71,19 +66,14 @@ class ReportForm(NamedTuple):
     downloads: Sequence[str] = ()
 
 
-def read_page(
-    reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY
-) -> str:
+def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None) -> str:
     """Write the page of some reports.
 
     Args:
         reports: in the order of the page.
         form: posts the next report to `/`; None: the page only shows.
-        policy: what the page may do (`Content-Security-Policy`).
     """
-    return page_template("read", "page.html.j2").render(
-        reports=reports, form=form, policy=policy
-    )
+    return page_template("read", "page.html.j2").render(reports=reports, form=form)
 
 
 def notebook_frame(frames: Mapping[str, pd.DataFrame], counts: str) -> str:

@@ -123,18 +123,28 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
             no text.
     """
     # A missing text is an empty report: a model that wrote nothing omits everything.
-    reference_reports = _reports(references, "references")
-    candidates = _reports(generated, "generated")
-    if len(reference_reports) != len(candidates) or not candidates:
+    return score_reports(
+        _reports(references, "references"), _reports(generated, "generated")
+    )
+
+
+def score_reports(
+    references: Sequence[GivenReport], generated: Sequence[GivenReport]
+) -> Scores:
+    """Score generated reports against their references, when their texts are checked.
+
+    Raises:
+        InputError: not as many of the one as of the other, or none.
+    """
+    if len(references) != len(generated) or not generated:
         raise InputError(
             "score",
-            f"{len(reference_reports)} references and {len(candidates)} generated "
-            "reports",
+            f"{len(references)} references and {len(generated)} generated reports",
             "as many of both, at least one",
             "Give each its reference.",
         )
     # Training gives a reference once for each report of it.
-    distinct = {report.text: report for report in (*reference_reports, *candidates)}
+    distinct = {report.text: report for report in (*references, *generated)}
     stated_reports = bundled_method().stated([*distinct.values()])
     claims_by_text = {
         text: _TextClaims(not text.strip(), claims_of(stated))
@@ -142,7 +152,7 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
     }
     rows = [
         _measures(claims_by_text[reference.text], claims_by_text[candidate.text])
-        for reference, candidate in zip(reference_reports, candidates, strict=True)
+        for reference, candidate in zip(references, generated, strict=True)
     ]
     studies = pd.DataFrame(rows, columns=list(MEASURES))
     studies["reason"] = np.where(studies["findings"].isna(), NOTHING_READ, "")

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -36,13 +35,13 @@ BODY_SECONDS = 10.0
 REPORT_LIMIT = 20_000
 """Characters of a report, as the longest real ones have: it is read in some seconds."""
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
-)
 HEADERS = {
     "Cache-Control": "no-store",
-    # Browsers heed frame-ancestors as a header only.
-    "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
+    # The page has its policy, too; browsers heed frame-ancestors as a header only.
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     # With none at all a browser says no Origin of its own page either.
@@ -63,8 +62,6 @@ DOWNLOADS: Mapping[str, Callable[[Annotation], str]] = {
     "findings.csv": lambda annotation: annotation.findings.to_csv(index=False),
 }
 """Content of the files of a report, by name."""
-_READING = threading.Lock()
-"""One report at a time: it is the processor that is waited for."""
 
 
 def serving_socket(port: int) -> socket.socket:
@@ -85,15 +82,15 @@ def serving_socket(port: int) -> socket.socket:
         ) from None
 
 
-def serve(opened: socket.socket, cues: Path | None = None) -> None:
-    """Answer until the process is interrupted.
+def server(cues: Path | None = None) -> uvicorn.Server:
+    """Make the server of the page: it ends when the process is interrupted.
 
     Args:
-        opened: as of `serving_socket`.
         cues: as of `annotation.read`.
     """
     config = uvicorn.Config(
         application(cues),
+        headers=list(HEADERS.items()),
         timeout_keep_alive=5,
         lifespan="off",
         # What was asked of the page stays between it and the person.
@@ -101,22 +98,17 @@ def serve(opened: socket.socket, cues: Path | None = None) -> None:
         log_level="critical",
         server_header=False,
     )
-    with suppress(KeyboardInterrupt):  # the server has closed by then
-        uvicorn.Server(config).run(sockets=[opened])
+    return uvicorn.Server(config)
 
 
 def application(cues: Path | None = None) -> Starlette:
     """Make what answers: the page, the page of a posted report, and files of it."""
 
     async def page(request: Request) -> Response:
-        headers = request.headers
-        # A foreign name that was bound to the loopback address (DNS rebinding).
-        host = headers.get("host", "")
-        if host.partition(":")[0] not in (ADDRESS, "localhost"):
-            return _refusal(421, "This server answers on its loopback address only.")
         if request.method != "POST":
             return _page(ReportForm())
-        own_origin = f"http://{host}"
+        headers = request.headers
+        own_origin = f"http://{headers['host']}"
         # `none` is an address that a person typed.
         site = headers.get("sec-fetch-site", "none")
         is_own = headers.get("origin", own_origin) == own_origin
@@ -132,9 +124,13 @@ def application(cues: Path | None = None) -> Starlette:
         except TimeoutError:
             return _refusal(408, "The report did not arrive in time. Post it again.")
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
-        return await run_in_threadpool(_answer, form, cues)
+        # One report at a time: it is the processor that is waited for.
+        return _answer(form, cues)
 
-    return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
+    # A foreign name may be bound to the loopback address (DNS rebinding).
+    own_hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[ADDRESS, "localhost"])
+    routes = [Route("/", page, methods=["GET", "POST"])]
+    return Starlette(routes=routes, middleware=[own_hosts])
 
 
 def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
@@ -145,7 +141,7 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
     report = posted.get("report", "")
     if "example" in posted:
         report = EXAMPLE
-    form = ReportForm(report, posted.get("views", ""))
+    form = ReportForm(report, posted.get("views", ""), downloads=tuple(DOWNLOADS))
     if not report.strip():
         return _page(form._replace(problem="Paste a report first."), 422)
     if len(report) > REPORT_LIMIT:
@@ -155,8 +151,7 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
         )
         return _page(form._replace(problem=problem), 422)
     try:
-        with _READING:
-            annotation = read(report, views=form.views, cues=cues)
+        annotation = read(report, views=form.views, cues=cues)
     except LunguageError as error:
         return _page(form._replace(problem=str(error)), 422)
     except Exception as error:
@@ -168,21 +163,16 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
     name = posted.get("download", "")
     if name in DOWNLOADS:
         attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(DOWNLOADS[name](annotation), headers=HEADERS | attachment)
-    return _page(
-        form._replace(downloads=list(DOWNLOADS)),
-        reports=shown_reports(annotation.frames),
-    )
+        return Response(DOWNLOADS[name](annotation), headers=attachment)
+    return _page(form, reports=shown_reports(annotation.frames))
 
 
 def _page(
     form: ReportForm, status: int = 200, reports: Sequence[ShownReport] = ()
 ) -> Response:
-    page = read_page(reports, form, POLICY)
-    return HTMLResponse(page, status_code=status, headers=HEADERS)
+    return HTMLResponse(read_page(reports, form), status_code=status)
 
 
 def _refusal(status: int, reason: str) -> Response:
-    return PlainTextResponse(
-        reason + "\n", status_code=status, headers={**HEADERS, "Connection": "close"}
-    )
+    headers = {"Connection": "close"}
+    return PlainTextResponse(f"{reason}\n", status_code=status, headers=headers)

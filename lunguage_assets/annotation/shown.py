@@ -62,24 +62,49 @@ class ShownRow(NamedTuple):
             (only a kind of it is denied), past, out (removed).
         depth: how many rows of the page it follows from.
         lines: the reasons, in plain words, attributes and deciding words.
-        finding_id: its id.
-        title: finding and location.
-        claim: `present`, `absent`, of a part of the body `normal`; `present?` where
-            words leave it open; `denied only if "large"`; `present, past`.
-        where: section and sentence; empty for an implied row.
-        fate: what became of it: `see 3`, `removed`, `merged, see 3`.
     """
 
     record: Record
     number: int
     tone: str
     depth: int
-    lines: Sequence[str]
-    finding_id: str
-    title: str
-    claim: str
-    where: str
-    fate: str
+    lines: list[str]
+
+    @property
+    def finding_id(self) -> str:
+        """Its id."""
+        return str(self.record["finding_id"])
+
+    @property
+    def title(self) -> str:
+        """Name its finding and location."""
+        return finding_and_location(self.record)
+
+    @property
+    def claim(self) -> str:
+        """Say its status in a word or two: `present?`, `absent, past`.
+
+        Of a part of the body `normal`; where a kind alone is denied `denied only if
+        "large"`.
+        """
+        claim = status_of(self.record).removeprefix("certainly ")
+        if claim.startswith("tentatively "):
+            claim = claim.removeprefix("tentatively ") + "?"
+        return f"{claim}, past" if self.tone == "past" else claim
+
+    @property
+    def where(self) -> str:
+        """Name section and sentence; empty for an implied row."""
+        if self.record["source"] != "original":
+            return ""
+        section = SECTION_WORDS[self.record["section"]]
+        return f"{section}, sentence {self.record['sent_idx']}"
+
+    @property
+    def fate(self) -> str:
+        """Say what became of it: `kept, see 3`, `removed`, `merged, see 3`."""
+        event = self.record.get("event", "kept").replace("excluded", "not a finding")
+        return f"{event}, see {self.number}" if self.number else event
 
     @property
     def why(self) -> str:
@@ -105,16 +130,17 @@ class ShownRow(NamedTuple):
         # A row that was left out has no p of its own.
         if "prob" not in row:
             return ""
-        ends = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
         if row["p_low"] == row["p_high"]:
-            return f"{row['prob']:.0f}"
-        if not row["prob_is_bound"]:
-            return f"{row['prob']:.2f} ({ends})"
-        if row["p_low"] == 0.0:
-            return f"≤ {row['p_high']:.2f}"
-        if row["prob"] > _NEARLY_ONE:
-            return ends
-        return f"≥ {row['prob']:.2f} ({ends})"
+            words = "{prob:.0f}"
+        elif not row["prob_is_bound"]:
+            words = "{prob:.2f} ({p_low:.2f} to {p_high:.2f})"
+        elif row["p_low"] == 0.0:
+            words = "≤ {p_high:.2f}"
+        elif row["prob"] > _NEARLY_ONE:
+            words = "{p_low:.2f} to {p_high:.2f}"
+        else:
+            words = "≥ {prob:.2f} ({p_low:.2f} to {p_high:.2f})"
+        return words.format_map(row)
 
 
 class Piece(NamedTuple):
@@ -203,25 +229,25 @@ def by_report(
 
     These rows do not repeat the study's id. A missing value is None.
     """
-    records_by_part = {
-        part: frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = {
+        part: frame.astype(object).where(frame.notna(), None)
         for part, frame in frames.items()
     }
-    reports = records_by_part.pop("reports")
-    parts_by_study: dict[Any, dict[str, list[Record]]] = {
-        report["study_id"]: {part: [] for part in records_by_part} for report in reports
-    }
-    for part, records in records_by_part.items():
-        for record in records:
-            parts_by_study[record.pop("study_id")][part].append(record)
-    for report in reports:
-        yield report, parts_by_study[report["study_id"]]
+    reports = rows.pop("reports")
+    rows_by_study = {part: dict(list(rows[part].groupby("study_id"))) for part in rows}
+    for report in reports.to_dict("records"):
+        parts = {}
+        for part, frame in rows.items():
+            of_study = rows_by_study[part].get(report["study_id"], frame.head(0))
+            parts[part] = of_study.drop(columns="study_id").to_dict("records")
+        yield report, parts
 
 
-def _shown_report(report: Record, parts: Records) -> ShownReport:
+def _shown_report(report: Record, frames: Records) -> ShownReport:
+    # A run has stored no sentences and spans; it alone has notes.
+    parts = defaultdict(list, frames)
     rows, left_out = _shown_rows(parts)
     row_by_id = {row.finding_id: row for row in (*rows, *left_out)}
-    noted = {note["finding_id"] for note in parts.get("notes", ())}
     cues = [{**cue, "column": "cue"} for cue in parts["cues"]]
     return ShownReport(
         report["study_id"],
@@ -231,7 +257,7 @@ def _shown_report(report: Record, parts: Records) -> ShownReport:
         pieces=pieces(report["report"], [*parts["spans"], *cues], parts["sentences"]),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
-        left_out=[row for row in left_out if row.where or row.finding_id in noted],
+        left_out=[row for row in left_out if row.where or parts["notes"]],
         contradictions=[
             _contradiction(conflict, row_by_id)
             for conflict in parts["conflicts"]
@@ -302,38 +328,39 @@ def _shown_rows(parts: Records) -> tuple[list[ShownRow], list[ShownRow]]:
 
     Stated findings come in their order, each before what it implies.
     """
-    findings = list(_below("", 0, parts["findings"]))
-    record_by_id = {row["finding_id"]: row for row, _ in findings}
-    number_by_id = {finding_id: n for n, finding_id in enumerate(record_by_id, start=1)}
-    lines = _lines_by_id(parts, number_by_id)
-
-    def shown(row: Record, survivor_id: str, tone: str, depth: int = 0) -> ShownRow:
-        where = ""
-        if row["source"] == "original":
-            where = f"{SECTION_WORDS[row['section']]}, sentence {row['sent_idx']}"
-        return ShownRow(
-            row,
-            number_by_id.get(survivor_id, 0),
-            tone,
-            depth,
-            lines[row["finding_id"]],
-            finding_id=row["finding_id"],
-            title=finding_and_location(row),
-            claim=_claim(row, tone),
-            where=where,
-            fate=_fate(row, number_by_id),
-        )
-
     rows = [
-        shown(row, row["finding_id"], tone_of(row), depth) for row, depth in findings
+        ShownRow(row, number, tone_of(row), depth, [*_reasons(row)])
+        for number, (row, depth) in enumerate(_below("", 0, parts["findings"]), start=1)
     ]
+    finding_by_id = {row.finding_id: row for row in rows}
     left_out = []
-    for row in parts["left_out"]:
-        tone = "past" if row["event"] == "excluded" else "out"
-        if row["event"] == "merged":
+    for record in parts["left_out"]:
+        survivor = finding_by_id.get(record["survivor_id"])
+        tone = "past" if record["event"] == "excluded" else "out"
+        if record["event"] == "merged":
             # What is merged into a denial of a kind denies no more than that.
-            tone = tone_of(record_by_id.get(row["survivor_id"], row))
-        left_out.append(shown(row, row["survivor_id"], tone))
+            tone = survivor.tone if survivor else tone_of(record)
+        number = survivor.number if survivor else 0
+        row = ShownRow(record, number, tone, 0, [])
+        because = RULE_WORDS[record["rule"]]
+        if record["conflict_type"] != "none":
+            because = f"{CONFLICT_WORDS[record['conflict_type']]}; {because}"
+        row.lines.append(f"{row.fate}: {because}")
+        left_out.append(row)
+    lines_by_id = {row.finding_id: row.lines for row in (*rows, *left_out)}
+    for row in left_out:
+        if row.record["event"] == "already stated":
+            # What a row implies is told of it even where the report states it, too.
+            # What only the history tells is among the rows that are left out.
+            by = (
+                row.fate.replace("already", "is") if row.number else "the history tells"
+            )
+            parent_id = row.finding_id.rpartition("/")[0]
+            lines_by_id[parent_id].append(f"implies {row.title}, which {by}")
+    for finding_id, cues in groupby(parts["cues"], itemgetter("finding_id")):
+        lines_by_id[finding_id] += describe_cues(cues)
+    for note in parts["notes"]:
+        lines_by_id[note["finding_id"]].append(note["words"])
     return rows, left_out
 
 
@@ -349,37 +376,8 @@ def _below(
             yield from _below(row["finding_id"], depth + 1, findings)
 
 
-def _lines_by_id(
-    parts: Records, number_by_id: Mapping[str, int]
-) -> Mapping[str, list[str]]:
-    """Say of every row why it is as it is, what it says besides, and what decided."""
-    lines: defaultdict[str, list[str]] = defaultdict(list)
-    for row in parts["findings"]:
-        lines[row["finding_id"]] += [*_reasons(row), *attribute_words(row)]
-    for row in parts["left_out"]:
-        fate = _fate(row, number_by_id)
-        because = RULE_WORDS[row["rule"]]
-        if row["conflict_type"] != "none":
-            because = f"{CONFLICT_WORDS[row['conflict_type']]}; {because}"
-        lines[row["finding_id"]].append(f"{fate}: {because}")
-        if row["event"] == "already stated":
-            # What a row implies is told of it even where the report states it, too.
-            # What only the history tells is among the rows that are left out.
-            by = "the history tells"
-            if row["survivor_id"] in number_by_id:
-                by = fate.replace("already", "is")
-            parent_id = row["finding_id"].rpartition("/")[0]
-            implied = finding_and_location(row)
-            lines[parent_id].append(f"implies {implied}, which {by}")
-    for finding_id, cues in groupby(parts["cues"], itemgetter("finding_id")):
-        lines[finding_id] += describe_cues(cues)
-    for note in parts.get("notes", ()):
-        lines[note["finding_id"]].append(note["words"])
-    return lines
-
-
 def _reasons(row: Record) -> Iterator[str]:
-    """Say why a finding has its p."""
+    """Say why a finding has its p, and what else the report says of it."""
     phrases = "no known phrase"
     if row["phrases"]:
         phrases = f"“{'; '.join(row['phrases'])}”"
@@ -392,13 +390,7 @@ def _reasons(row: Record) -> Iterator[str]:
         yield f"another reader: {float(low):.2f} to {float(high):.2f}"
     if len(row["merged_ids"]):
         yield f"said {len(row['merged_ids']) + 1} times"
-
-
-def _fate(row: Record, number_by_id: Mapping[str, int]) -> str:
-    """Say what became of a row, and which number stands for it: `merged, see 3`."""
-    event = row.get("event", "kept").replace("excluded", "not a finding")
-    number = number_by_id.get(row.get("survivor_id", row["finding_id"]))
-    return f"{event}, see {number}" if number else event
+    yield from attribute_words(row)
 
 
 def _contradiction(
@@ -414,14 +406,6 @@ def _contradiction(
         RULE_WORDS[row.record["rule"]]: row for row in rows if "rule" in row.record
     }
     return title, f"{' against '.join(sides)}. {'; '.join(rules) or 'both stay'}"
-
-
-def _claim(row: Record, tone: str) -> str:
-    """Say the status of a row in a word or two: `present?`, `absent, past`."""
-    claim = status_of(row).removeprefix("certainly ")
-    if claim.startswith("tentatively "):
-        claim = claim.removeprefix("tentatively ") + "?"
-    return f"{claim}, past" if tone == "past" else claim
 
 
 def tone_of(row: Record) -> str:

@@ -31,7 +31,7 @@ _ANALYSES = (
 )
 
 
-@click.command(short_help="Analyse how far the numbers can be trusted.")
+@click.command()
 @HOME_OPTION
 @PRESET_OPTION
 @RANKER_OPTION

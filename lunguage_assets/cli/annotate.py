@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_ROWS_NAMED = 20
 
 
-@click.command(short_help="Label every report of a file, as CSV.")
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--text-column",
@@ -48,7 +48,7 @@ def annotate(
     cues: Path | None,
     wide: bool,
 ) -> None:
-    """Label every report of FILE and print the labels.
+    """Label every report of a file, as CSV.
 
     lunguage annotate reports.csv > labels.csv
 
@@ -58,16 +58,17 @@ def annotate(
     Offline rules read the texts; nothing is stored or sent. The columns are those of
     labels.csv of a release.
     """
-    from lunguage_assets.annotation.annotation import annotate_delivery
+    from lunguage_assets.annotation.annotation import frames_by_part
+    from lunguage_assets.annotation.given_reports import reports_of_delivery
     from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
-    parts, unreadable_rows = annotate_delivery(
-        file, text_column, id_column, views_column, cues
+    reports, unreadable_rows = reports_of_delivery(
+        file, text_column, id_column, views_column
     )
     not_english = 0
     # The file is labelled part by part, and printed as one CSV with one header.
     is_first = True
-    for part in parts:
+    for part in frames_by_part(reports, cues, ("reports", "labels")):
         not_english += sum(NOT_ENGLISH in notes for notes in part["reports"]["notes"])
         labels = _one_row_per_report(part["labels"]) if wide else part["labels"]
         click.echo(labels.to_csv(index=False, header=is_first), nl=False)
@@ -79,7 +80,7 @@ def annotate(
             err=True,
         )
     if unreadable_rows:
-        rows = ", ".join(map(str, unreadable_rows[:MAX_ROWS_NAMED]))
+        rows = ", ".join(unreadable_rows[:MAX_ROWS_NAMED])
         raise InputError(
             file.name,
             f"{len(unreadable_rows)} rows that cannot be read ({rows})",

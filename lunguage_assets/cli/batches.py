@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.group(short_help="List the batches, or remove one with all that is of it.")
+@click.group()
 def batches() -> None:
-    """List the registered batches, or remove one with all that follows from it."""
+    """List the batches, or remove one with all that is of it."""
 
 
-@batches.command("list", short_help="List the batches, and those that were removed.")
+@batches.command("list")
 @HOME_OPTION
 @configured(existing=True)
 def list_batches(configuration: Configuration) -> None:
-    """List the registered batches, and those that were removed."""
+    """List the batches, and those that were removed."""
     home = configuration.home
     for batch in home.registered():
         click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}")
@@ -33,13 +33,13 @@ def list_batches(configuration: Configuration) -> None:
         click.echo(f"{removal.key}  removed {removal.when} by {removal.who}")
 
 
-@batches.command("remove", short_help="Remove a batch and every table of it.")
+@batches.command("remove")
 @click.argument("key")
 @click.option("--yes", is_flag=True, help="Remove it; without this, nothing goes.")
 @HOME_OPTION
 @configured(existing=True)
 def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
-    """Remove the batch KEY and everything that is of it alone.
+    """Remove a batch and every table of it.
 
     Its files, every table of it, its review queues and its partition in Dagster go. The
     home keeps a record of it. Releases that are sealed stay; the next run writes one

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.command(short_help="Let a small model learn the panel's judgement.")
+@click.command()
 @HOME_OPTION
 @PRESET_OPTION
 @RANKER_OPTION
 @configured(existing=True)
 def distill(configuration: Configuration, ranker: str) -> None:
-    """Train a small model on the judges' stored answers, and hold it against them.
+    """Let a small model learn the panel's judgement.
 
-    Asks no judge. The model may then be a judge itself: the lines for the judges file
-    are printed.
+    It is trained on the judges' stored answers, and held against them. Asks no judge.
+    The model may then be a judge itself: the lines for the judges file are printed.
     """
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_job

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lunguage_assets.settings import DataClass
 
 
-@click.command(short_help="Check keys, policy and storage.")
+@click.command()
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 )
 @configured()
 def doctor(configuration: Configuration, ask: bool) -> None:
-    """Check everything that could refuse a run, before anything is sent or spent.
+    """Check keys, policy and storage.
 
-    Judges, keys, data policy and storage. A home without a corpus is examined for
-    synthetic text.
+    That is everything that could refuse a run, before anything is sent or spent. A home
+    without a corpus is examined for synthetic text.
     """
     from lunguage_assets.edited_files import broken_files
     from lunguage_assets.judges.examination import Diagnosis

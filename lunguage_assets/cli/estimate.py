@@ -6,7 +6,7 @@ The numbers are counted by `orchestration.estimate`; here they are printed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,14 +20,14 @@ from lunguage_assets.cli.options import (
     configured,
     require_ranker,
 )
-from lunguage_assets.cli.register import DeliveryOptions, takes_delivery
+from lunguage_assets.cli.register import delivery_of, takes_delivery
 from lunguage_assets.packaged_data import page_template, resource
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.command(short_help="Estimate questions and US dollars of a run; send nothing.")
+@click.command()
 @HOME_OPTION
 @takes_delivery
 @PRESET_OPTION
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 @configured()
 def estimate(
     configuration: Configuration,
-    delivery: DeliveryOptions,
     ranker: str,
     rebuild_ranking: bool,
     file: Path | None,
+    **options: Any,
 ) -> None:
-    """Estimate what a run would ask and cost; make and send nothing.
+    """Estimate questions and US dollars of a run; send nothing.
 
     Without --data, of everything that is registered, as `lunguage run` makes it.
     """
@@ -53,7 +53,8 @@ def estimate(
 
     require_ranker(configuration, ranker)
     # The files are counted where they lie: an estimate makes no home.
-    registrations = delivery.examine(configuration)
+    delivery = delivery_of(configuration, **options)
+    registrations = configuration.home.examine(**delivery) if delivery else []
     estimated = estimate_run(
         configuration, registrations, ranker, rebuild=rebuild_ranking
     )

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-class TextKeptBack(LunguageError):
-    """Report text of patients would leave the terminal of the person who asks."""
-
-
-@click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
+@click.command()
 @click.argument("study")
 @HOME_OPTION
 @RANKER_OPTION
@@ -41,22 +37,20 @@ def explain(
     """
     from rich.console import Console
 
-    from lunguage_assets.annotation.stored_study import (
-        explain_study,
-        print_explanation,
-        study_and_finding,
-    )
+    from lunguage_assets.annotation.page import print_list, print_report
+    from lunguage_assets.annotation.stored_study import explain_study
 
     # A pipe or a file would leave a copy of what a patient's report says.
     if configuration.data_class != "synthetic" and not sys.stdout.isatty():
-        raise TextKeptBack(
+        raise LunguageError(
             "the output is no terminal: this corpus holds text of patients, which "
             "`explain` shows only to the person who asks, not to a pipe, a file or a "
             "log. Run the command on a terminal."
         )
     home = configuration.home
     batches = [batch.key for batch in home.registered()]
-    if finding is None:
-        study, finding = study_and_finding(study)
     explanation = explain_study(home.tables, ranker, batches, study, finding)
-    print_explanation(explanation, Console(highlight=False))
+    console = Console(highlight=False)
+    for report in explanation.reports:
+        print_report(report, console)
+    print_list("rejected", explanation.rejected, console)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.command(short_help="Register what lies in the landing folder, once.")
+@click.command()
 @HOME_OPTION
 @click.option(
     "--now",
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 )
 @configured()
 def land(configuration: Configuration, now: bool) -> None:
-    """Register new deliveries of the landing folder once, without a daemon.
+    """Register what lies in the landing folder, once.
 
-    Puts aside what cannot be used, and then ends with status 1. The sensor `landing`,
-    when it runs, or the job `ingest` then ingests the batches.
+    Needs no daemon. Puts aside what cannot be used, and then ends with status 1. The
+    sensor `landing`, when it runs, or the job `ingest` then ingests the batches.
     """
     from lunguage_assets.workspace.landing import QUARANTINE, landing_folder, summary
     from lunguage_assets.workspace.landing import land as land_once

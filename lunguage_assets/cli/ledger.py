@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.group(short_help="Count what answers cost.")
+@click.group()
 def ledger() -> None:
-    """Count the paid answers of language models."""
+    """Count what answers cost."""
 
 
-@ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
+@ledger.command("stats")
 @HOME_OPTION
 @configured(existing=True)
 def show_statistics(configuration: Configuration) -> None:
-    """Count attempts, tokens and US dollars per judge, stage and model."""
+    """Count attempts, tokens and US dollars by judge, stage and model."""
     existing = configuration.existing_ledger()
     if existing is None:
         raise ConfigurationError("there is no ledger: no paid answer was recorded")

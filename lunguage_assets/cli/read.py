@@ -5,6 +5,7 @@ The reading is `annotation.annotation`, the printing `annotation.page`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ CUES_OPTION = click.option(
 )
 
 
-@click.command(short_help="Read one report: what it says, how surely, and why.")
+@click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--views",
@@ -55,7 +56,7 @@ def read(
     serve: bool,
     port: int,
 ) -> None:
-    """Read the report in FILE: what it states and implies, how surely, and why.
+    """Read one report: what it says, how surely, and why.
 
     - is standard input. Offline rules read the text; nothing is stored or sent. Several
     files are several reports.
@@ -69,12 +70,13 @@ def read(
         )
     from rich.console import Console
 
-    from lunguage_assets.annotation.annotation import annotate_files
+    from lunguage_assets.annotation.annotation import annotation_of
+    from lunguage_assets.annotation.given_reports import reports_of_files
     from lunguage_assets.annotation.page import json_document, print_report, read_page
     from lunguage_assets.annotation.shown import shown_reports
     from lunguage_assets.files import write_private
 
-    annotation = annotate_files(files, views, cues)
+    annotation = annotation_of(reports_of_files(files, views), cues)
     if as_json:
         click.echo(json_document(annotation.frames), nl=False)
         return
@@ -90,11 +92,13 @@ def read(
 
 def _serve(port: int, cues: Path | None) -> None:
     """Serve the page into which reports are pasted, on this machine alone."""
-    from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
+    from lunguage_assets.annotation.serving import ADDRESS, server, serving_socket
 
     with serving_socket(port) as opened:
         port_in_use = opened.getsockname()[1]
         click.echo(
             f"http://{ADDRESS}:{port_in_use}  (only on this machine; end with Ctrl-C)"
         )
-        serve(opened, cues)
+        # The server has closed when the interruption arrives here.
+        with suppress(KeyboardInterrupt):
+            server(cues).run(sockets=[opened])

@@ -6,9 +6,8 @@ Also the options that name a delivery, which `run` and `estimate` take as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,84 +45,85 @@ _DELIVERY_OPTIONS = (
 )
 
 
-class DeliveryOptions(NamedTuple):
-    """What the options say of the files to be taken in."""
-
-    data: Path | None
-    batch: str | None
-    text_column: str | None
-    id_column: str | None
-
-    def register(self, configuration: Configuration) -> list[Registration]:
-        """Register the files; say where their content is another batch already.
-
-        Returns:
-            None where no --data is given; the home must hold a corpus then.
-        """
-        delivery = self._delivery(configuration)
-        if delivery is None:
-            return []
-        registrations = configuration.home.take_in(**delivery)
-        # The same content is registered once, under its first key.
-        for registration in registrations:
-            present_key = registration.batch.key
-            if not present_key.startswith(delivery["key"]):
-                click.echo(
-                    f"the content of {delivery['key']} is registered as batch "
-                    f"{present_key}, which is used"
-                )
-        return registrations
-
-    def examine(self, configuration: Configuration) -> list[Registration]:
-        """Preview what `register` would do."""
-        delivery = self._delivery(configuration)
-        return configuration.home.examine(**delivery) if delivery is not None else []
-
-    def _delivery(self, configuration: Configuration) -> dict[str, Any] | None:
-        """Collect what the home is told of the files."""
-        from lunguage_assets.workspace.batch_keys import batch_key
-
-        if self.data is None:
-            if self.batch:
-                message = "--batch is the key of the files that --data names."
-                raise click.UsageError(message)
-            require_registered(configuration.home)
-            return None
-        columns = None
-        # Without a named column, files of every known layout are looked for.
-        if self.id_column or self.text_column:
-            columns = (self.id_column or "study_id", self.text_column or "report")
-        return {
-            "path": self.data,
-            "key": self.batch or batch_key(self.data),
-            "batch_reports": configuration.settings.corpus.batch_reports,
-            "columns": columns,
-        }
-
-
 def takes_delivery(command: Command) -> Command:
-    """Give a command a `delivery`, made of --data and the options beside it."""
-
-    @wraps(command)
-    def with_delivery(**arguments: Any) -> None:
-        options = {name: arguments.pop(name) for name in DeliveryOptions._fields}
-        command(delivery=DeliveryOptions(**options), **arguments)
-
-    decorated: Command = with_delivery
+    """Give a command --data and the options beside it, for `delivery_of`."""
     for option in reversed(_DELIVERY_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+        command = option(command)
+    return command
 
 
-@click.command(short_help="Register a delivery as a batch, and make nothing yet.")
+def delivery_of(
+    configuration: Configuration,
+    data: Path | None,
+    batch: str | None,
+    text_column: str | None,
+    id_column: str | None,
+) -> dict[str, Any] | None:
+    """Collect what `Home.take_in` and `Home.examine` are told of the files.
+
+    Args:
+        configuration: of the home.
+        data: the files.
+        batch: the key.
+        text_column: of the reports.
+        id_column: of their ids.
+
+    Returns:
+        None where no --data is given; the home must hold a corpus then.
+    """
+    from lunguage_assets.workspace.batch_keys import batch_key
+
+    if data is None:
+        if batch:
+            message = "--batch is the key of the files that --data names."
+            raise click.UsageError(message)
+        require_registered(configuration.home)
+        return None
+    columns = None
+    # Without a named column, files of every known layout are looked for.
+    if id_column or text_column:
+        columns = (id_column or "study_id", text_column or "report")
+    return {
+        "path": data,
+        "key": batch or batch_key(data),
+        "batch_reports": configuration.settings.corpus.batch_reports,
+        "columns": columns,
+    }
+
+
+def register_delivery(
+    configuration: Configuration, **options: Any
+) -> list[Registration]:
+    """Register the files; say where their content is another batch already.
+
+    Args:
+        configuration: of the home.
+        options: of `takes_delivery`.
+    """
+    delivery = delivery_of(configuration, **options)
+    if delivery is None:
+        return []
+    registrations = configuration.home.take_in(**delivery)
+    # The same content is registered once, under its first key.
+    for registration in registrations:
+        present_key = registration.batch.key
+        if not present_key.startswith(delivery["key"]):
+            click.echo(
+                f"the content of {delivery['key']} is registered as batch "
+                f"{present_key}, which is used"
+            )
+    return registrations
+
+
+@click.command()
 @HOME_OPTION
 @takes_delivery
 @configured()
-def register(configuration: Configuration, delivery: DeliveryOptions) -> None:
-    """Register a delivery as a batch, to be materialised later (in the UI, say)."""
-    if delivery.data is None:
+def register(configuration: Configuration, **delivery: Any) -> None:
+    """Register a delivery as a batch, and make nothing yet."""
+    if delivery["data"] is None:
         raise click.UsageError("Missing option '--data'.")
-    registrations = delivery.register(configuration)
+    registrations = register_delivery(configuration, **delivery)
     batches = [registration.batch for registration in registrations]
     add_partitions(configuration, batches)
     for batch in batches:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,7 @@ from lunguage_assets.cli.options import (
     require_ranker,
 )
 from lunguage_assets.cli.register import (
-    DeliveryOptions,
+    register_delivery,
     require_parsed,
     takes_delivery,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
 
 
-@click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
+@click.command()
 @HOME_OPTION
 @takes_delivery
 @PRESET_OPTION
@@ -67,12 +67,9 @@ if TYPE_CHECKING:
 )
 @configured()
 def run(
-    configuration: Configuration,
-    delivery: DeliveryOptions,
-    ranker: str,
-    rebuild_ranking: bool,
+    configuration: Configuration, ranker: str, rebuild_ranking: bool, **delivery: Any
 ) -> None:
-    """Turn Lunguage files or raw reports into Lunguage++.
+    """Turn reports or findings into Lunguage++ and labels.
 
     Registers, materialises, and writes the release. What is current is left as it is.
     When everything is, nothing is done. Without --data, everything that is registered
@@ -86,7 +83,7 @@ def run(
     if configuration.release_to is not None:
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
-    registrations = delivery.register(configuration)
+    registrations = register_delivery(configuration, **delivery)
     folder = configuration.releases / ranker
     with opened_runner(configuration) as runner:
         stages = runner.plan(ranker, rebuild=rebuild_ranking)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lunguage_assets.sample import RawFormat
 
 
-@click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
+@click.command()
 @click.option(
     "--reports",
     default=800,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     "The truth about them goes into the folder OUT-truth.",
 )
 def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> None:
-    """Write a synthetic corpus in the published formats.
+    """Write a synthetic corpus, as findings or as raw reports.
 
-    Or as raw reports, with the truth about them.
+    The findings are in the published formats; raw reports have the truth beside them.
     """
     from lunguage_assets.sample import write_raw_sample, write_sample
 

@@ -6,20 +6,14 @@ The measures are `annotation.scoring`; here a file is read, and its mistakes are
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import EXISTING_FILE, FILE
 from lunguage_assets.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-    from lunguage_assets.annotation.scoring import Scores
-
-
-@click.command(short_help="Score generated reports against references; doubt counts.")
+@click.command()
 @click.argument("file", type=EXISTING_FILE)
 @click.option(
     "--references",
@@ -37,12 +31,14 @@ if TYPE_CHECKING:
     "--out", type=FILE, help="CSV of the scores of every row, beside the other columns."
 )
 def score(file: Path, references: str, generated: str, out: Path | None) -> None:
-    """Score the reports of FILE against their references.
+    """Score generated reports against references; doubt counts.
 
     FILE is .csv, .csv.gz or .parquet, with a pair a row. A score is how far what a
     report says, and how surely, is what its reference says. docs/score.md explains the
     measures.
     """
+    from lunguage_assets.annotation.given_reports import Origin, given_report
+    from lunguage_assets.annotation.scoring import score_reports
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.corpus.whole_tables import read_table
     from lunguage_assets.files import write_csv
@@ -59,7 +55,15 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         "--generated."
     )
     rows = read_table(file, (references, generated), remedy)
-    scores = _score_rows(file, rows, references, generated)
+    # An error names the file, its row from 1, and its column.
+    reports_by_column = [
+        [
+            given_report("", text, "", Origin(file.name, column, row=row))
+            for row, text in enumerate(rows[column], start=1)
+        ]
+        for column in (references, generated)
+    ]
+    scores = score_reports(*reports_by_column)
     print_table(scores.corpus.reset_index())
     # An empty cell is scored like a report that says nothing: that may be a mistake of
     # the export.
@@ -75,34 +79,3 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         other_columns = rows.drop(columns=[references, generated])
         write_csv(other_columns.join(scores.studies, lsuffix="_given"), out)
         click.echo(f"{len(rows)} rows written into {out}")
-
-
-def _score_rows(
-    file: Path, rows: pd.DataFrame, references: str, generated: str
-) -> Scores:
-    """Score every pair; an error names the file, its row from 1, and its column.
-
-    Args:
-        file: that the rows were read from.
-        rows: a pair of reports each.
-        references: column of the references.
-        generated: column of the generated reports.
-
-    Raises:
-        InputError: a cell that cannot be scored.
-    """
-    from lunguage_assets.annotation.scoring import score as score_reports
-
-    try:
-        return score_reports(rows[references].tolist(), rows[generated].tolist())
-    except InputError as error:
-        # The scorer knows two lists, and rows from 0.
-        column_by_list = {"references": references, "generated": generated}
-        raise InputError(
-            file.name,
-            error.found,
-            error.expected,
-            error.remedy,
-            row=None if error.row is None else error.row + 1,
-            column=column_by_list.get(error.column or ""),
-        ) from None

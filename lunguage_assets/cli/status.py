@@ -29,7 +29,7 @@ MAX_STAGES_SHOWN = 12
 """Stages to come that are listed for one ranker: an archive may have hundreds."""
 
 
-@click.command(short_help="Show batches, what is stale and why, release, spending.")
+@click.command()
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
@@ -38,15 +38,14 @@ MAX_STAGES_SHOWN = 12
 )
 @configured(existing=True)
 def status(configuration: Configuration, verify: bool) -> None:
-    """Show how a home stands: batches, rankers, releases, spending.
+    """Show batches, what is stale and why, release, spending.
 
-    Says what is stale and why. Makes and asks nothing.
+    Makes and asks nothing.
     """
     from datetime import UTC, datetime
 
     from lunguage_assets.cli.run import opened_runner
     from lunguage_assets.edited_files import broken_files
-    from lunguage_assets.judges.ledger import moment
 
     home = configuration.home
     judges = configuration.judges
@@ -71,8 +70,9 @@ def status(configuration: Configuration, verify: bool) -> None:
     # What has no price counts as nothing.
     ledger = configuration.existing_ledger()
     if ledger is not None:
-        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        spent_today = ledger.statistics(moment(midnight))["cost_usd"].sum()
+        # A day stands before all of its moments.
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        spent_today = ledger.statistics(today)["cost_usd"].sum()
         spent_in_all = ledger.statistics()["cost_usd"].sum()
         ledger.close()
     text = page_template("run", "status.txt.j2").render(
@@ -101,17 +101,12 @@ def _batch(home: Home, batch: Batch) -> dict[str, Any]:
     from lunguage_assets.workspace.store import is_stored, partition_path
 
     path = partition_path(home.tables, "reports", batch.key)
-    is_taken_in = is_stored(REPORTS, path)
     studies = 0
+    is_taken_in = is_stored(REPORTS, path)
     if is_taken_in:
         with path.open("rb") as stream:
             studies = pq.read_metadata(stream).num_rows
-    return {
-        "key": batch.key,
-        "kind": batch.kind,
-        "is_taken_in": is_taken_in,
-        "studies": studies,
-    }
+    return {"batch": batch, "is_taken_in": is_taken_in, "studies": studies}
 
 
 def _ranker(

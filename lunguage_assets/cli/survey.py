@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.group(short_help="Ask human experts, and compare them with the judges.")
+@click.group()
 def survey() -> None:
-    """Ask human experts which of two phrases is more certain.
+    """Ask human experts, and compare them with the judges.
 
-    `lunguage analyse` then compares them with the ranking and the judges.
+    They say which of two phrases is more certain; `lunguage analyse` compares.
     """
 
 
-@survey.command("make", short_help="Write a CSV of phrase pairs for experts.")
+@survey.command("make")
 @HOME_OPTION
 @click.option(
     "--pairs",
@@ -46,7 +46,7 @@ def survey() -> None:
 def make_pairs(
     configuration: Configuration, pairs: int, ranker: str, out: Path
 ) -> None:
-    """Write a CSV of phrase pairs, with a column for each expert to fill in."""
+    """Write a CSV of phrase pairs for experts."""
     from lunguage_assets.explicit.analysis.surveys import pairs_template
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.io_manager import stored_table
@@ -72,7 +72,7 @@ def make_pairs(
     )
 
 
-@survey.command("import", short_help="Import the answers of the experts.")
+@survey.command("import")
 @HOME_OPTION
 @click.option(
     "--responses",
@@ -82,7 +82,7 @@ def make_pairs(
 )
 @configured()
 def import_responses(configuration: Configuration, responses: Path) -> None:
-    """Validate the experts' answers and put them into the home, for the analyses."""
+    """Import the answers of the experts, for the analyses."""
     from lunguage_assets.explicit.analysis.experts import load_responses
     from lunguage_assets.files import write_private
 

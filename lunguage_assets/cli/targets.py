@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.command(short_help="Write the labels of a release as targets for training.")
+@click.command()
 @click.option(
     "--order",
     default="chexpert",
@@ -63,16 +63,16 @@ def targets(
     images: Path | None,
     out: Path,
 ) -> None:
-    """Write the labels of the newest release as targets for training.
+    """Write the labels of a release as targets for training.
 
-    A row per study or image, and per label a target with its interval, null where the
-    report gives none.
+    Of the newest one. A row per study or image, and per label a target with its
+    interval, null where the report gives none.
     """
-    from lunguage_assets.labels.targets import ORDERS, targets
+    from lunguage_assets.labels.targets import targets
 
     # The name of an order is passed on as it is: `targets` knows its labels.
     labels: str | list[str] = order
-    if order.lower() not in ORDERS and "," in order:
+    if "," in order:
         labels = [label.strip() for label in order.split(",")]
     releases = configuration.home.release / ranker
     table = targets(releases, labels, policy, implied, images, unresolved)

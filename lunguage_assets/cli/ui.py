@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
 
 
-@click.command(short_help="Open the Dagster UI on a home.")
+@click.command()
 @HOME_OPTION
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
 @configured()
 def ui(configuration: Configuration, host: str, port: int) -> None:
-    """Open the Dagster UI on this home.
+    """Open the Dagster UI on a home.
 
     Runs, tables, checks; materialise and backfill.
     """

@@ -7,7 +7,6 @@ from __future__ import annotations
 import html
 import subprocess
 import sys
-from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -46,11 +45,8 @@ def test_a_hedged_finding_shows_its_phrase_words_and_p(
     hedged: Annotation,
 ) -> None:
     (row,) = _rows(hedged.findings, name="pneumonia", section="find")
-    assert (row["status"], row["phrases"], row["p_source"]) == (
-        "tp",
-        ["may represent"],
-        "fitted",
-    )
+    told = (row["status"], row["phrases"], row["p_source"])
+    assert told == ("tp", ["may represent"], "fitted")
     assert 0 < row["p_low"] < row["prob"] < row["p_high"] < 1
     spans = {
         span["column"]: span
@@ -76,26 +72,19 @@ def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(
 
 
 def test_a_frame_of_no_reports_has_the_columns_of_others(hedged: Annotation) -> None:
-    empty = lunguage_assets.annotate(_texts())
-    for field in fields(Annotation):
-        assert getattr(empty, field.name).empty
-        assert list(getattr(empty, field.name).columns) == list(
-            getattr(hedged, field.name).columns
-        )
+    for name, frame in lunguage_assets.annotate(_texts()).frames.items():
+        assert frame.empty
+        assert list(frame.columns) == list(hedged.frames[name].columns)
 
 
 def test_views_that_are_given_count_before_those_of_the_text(
     hedged: Annotation,
 ) -> None:
-    given_views = lunguage_assets.read(HEDGED, views="AP supine").reports.to_dict(
-        "records"
-    )[0]
-    assert (given_views["view_information"], given_views["view_source"]) == (
-        "ap, supine",
-        "metadata",
-    )
-    assert hedged.reports["view_information"].tolist() == ["pa, lateral"]
-    assert hedged.reports["view_source"].tolist() == ["report text"]
+    columns = ["view_information", "view_source"]
+    given = lunguage_assets.read(HEDGED, views="AP supine").reports[columns]
+    assert given.to_numpy().tolist() == [["ap, supine", "metadata"]]
+    of_text = hedged.reports[columns].to_numpy().tolist()
+    assert of_text == [["pa, lateral", "report text"]]
 
 
 def test_a_report_is_read_alone_whatever_stands_beside_it(
@@ -105,10 +94,8 @@ def test_a_report_is_read_alone_whatever_stands_beside_it(
     together = lunguage_assets.annotate(_texts(*texts))
     monkeypatch.setattr(method, "REPORTS_AT_ONCE", 1)
     alone = lunguage_assets.annotate(_texts(*texts))
-    for field in fields(Annotation):
-        pd.testing.assert_frame_equal(
-            getattr(together, field.name), getattr(alone, field.name)
-        )
+    for name, frame in together.frames.items():
+        pd.testing.assert_frame_equal(frame, alone.frames[name])
 
 
 def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
@@ -162,10 +149,8 @@ def test_an_error_names_row_column_and_what_to_do() -> None:
 def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
     frame = pd.DataFrame({"report": ["No effusion.", None]}, index=["a", "b"])
     assert lunguage_assets.annotate(frame).reports["study_id"].tolist() == ["a", "b"]
-    assert lunguage_assets.annotate(frame["report"]).reports["study_id"].tolist() == [
-        "a",
-        "b",
-    ]
+    of_series = lunguage_assets.annotate(frame["report"])
+    assert of_series.reports["study_id"].tolist() == ["a", "b"]
     of_list = lunguage_assets.annotate(["No effusion.", "Possible edema."])
     assert of_list.reports["study_id"].tolist() == ["0", "1"]
     assert _rows(of_list.findings, study_id="1", name="pulmonary edema", status="tp")
@@ -192,11 +177,10 @@ def test_a_notebook_shows_the_first_reports_in_a_frame_that_runs_nothing() -> No
     frame = annotated._repr_html_()
     assert frame.startswith("<iframe sandbox srcdoc=")
     assert "hedged by “may represent”" in frame
-    assert "<script" not in html.unescape(frame)
-    assert (
-        html.unescape(frame).count('<div class="report">')
-        == annotation.REPORTS_IN_A_NOTEBOOK
-    )
+    page = html.unescape(frame)
+    assert "<script" not in page
+    shown = page.count('<div class="report">')
+    assert shown == annotation.REPORTS_IN_A_NOTEBOOK
     assert "reports: 11" in frame
 
 
@@ -227,33 +211,24 @@ def test_a_report_that_breaks_a_rule_stops_no_other(
     alone = lunguage_assets.annotate(texts.tail(1))
     monkeypatch.setattr(method, "resolve", broken)
     annotated = lunguage_assets.annotate(texts)
-    (row_set_aside,) = annotated.set_aside.to_dict("records")
+    (set_aside,) = annotated.set_aside.to_dict("records")
     bad, good = texts["study_id"]
-    assert row_set_aside["study_id"] == bad
-    assert (
-        row_set_aside["rule"]
-        == "the support of a stated finding is p, or 1 - p of a denied one"
-    )
-    assert row_set_aside["finding_ids"] == [f"{bad}:1"]
-    assert "support 0.1" in row_set_aside["found"]
-    for frame in (
-        annotated.findings,
-        annotated.labels,
-        annotated.spans,
-        annotated.left_out,
-        annotated.conflicts,
-    ):
-        assert bad not in set(frame["study_id"])
-    assert annotated.reports["study_id"].tolist() == [bad, good]
+    rule = "the support of a stated finding is p, or 1 - p of a denied one"
+    assert (set_aside["study_id"], set_aside["rule"]) == (bad, rule)
+    assert set_aside["finding_ids"] == [f"{bad}:1"]
+    assert "support 0.1" in set_aside["found"]
+    with_bad = {
+        name
+        for name, frame in annotated.frames.items()
+        if bad in set(frame["study_id"])
+    }
+    assert with_bad == {"reports", "sentences", "set_aside"}
     pd.testing.assert_frame_equal(annotated.labels, alone.labels)
-    reports_shown = shown_reports(annotated.frames)
-    assert [
-        row_set_aside["rule"] in " ".join(report.remarks) for report in reports_shown
-    ] == [
-        True,
-        False,
-    ]
-    assert [report.is_read for report in reports_shown] == [False, True]
+    shown_bad, shown_good = shown_reports(annotated.frames)
+    assert rule in " ".join(shown_bad.remarks)
+    assert (shown_bad.is_read, shown_good.is_read) == (False, True)
+    assert shown_good.study_id == good
+    assert rule not in " ".join(shown_good.remarks)
 
 
 def test_a_prompt_completes_the_public_names_alone() -> None:

@@ -20,19 +20,19 @@ from profiles import examples
 from rich.console import Console
 from stored_tables import store_table
 
+from lunguage_assets.annotation.page import print_report
 from lunguage_assets.annotation.stored_study import (
     TABLES_OF_A_STUDY,
     Explanation,
     explain_study,
     explanation_of,
-    print_explanation,
 )
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.cues import bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
-from lunguage_assets.cli.explain import TextKeptBack, explain
+from lunguage_assets.cli.explain import explain
 from lunguage_assets.corpus.declaration import Corpus
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.release.code_words import (
     CUE_WORDS,
     NO_PATHWAY_WORDS,
@@ -93,9 +93,7 @@ def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
             "panel" if dimension == "ranker" else batch
             for dimension in TABLES[name].partitioned_by
         )
-        store_table(
-            TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys)
-        )
+        store_table(TABLES[name], frame, partition_path(home.tables, name, *keys))
     announce(home, batch)
 
 
@@ -133,7 +131,8 @@ def text(explanation: Explanation, width: int = 4000) -> str:
     console = Console(
         width=width, record=True, file=io.StringIO(), force_terminal=False
     )
-    print_explanation(explanation, console)
+    for report in explanation.reports:
+        print_report(report, console)
     return console.export_text()
 
 
@@ -255,11 +254,10 @@ def test_any_row_is_chosen_by_its_number_or_id() -> None:
 
 def test_rejected_rows_are_explained_too() -> None:
     rows = [stated("pneumonia", section="hist")]
-    printed = text(of_study(tables_of(rows, rejected=[REFUSED])))
-    assert (
+    assert of_study(tables_of(rows, rejected=[REFUSED])).rejected == [
         "Lunguage.csv, row 7: unknown status; column 'dx_status': found 'maybe', "
-        "expected positive or negative. Mend the cell." in printed
-    )
+        "expected positive or negative. Mend the cell."
+    ]
 
 
 def test_every_code_of_the_tables_has_its_words() -> None:
@@ -318,7 +316,7 @@ def test_text_of_patients_or_undeclared_goes_into_no_pipe(
     (home.root / "corpus.json").unlink()
     for arguments in ((), ("--finding", "1")):
         done = call(home, *arguments)
-        assert isinstance(done.exception, TextKeptBack)
+        assert isinstance(done.exception, LunguageError)
         assert SECRET not in done.output + str(done.exception)
 
 
