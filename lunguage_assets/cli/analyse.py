@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
     configured,
@@ -32,7 +31,6 @@ _ANALYSES = (
 
 
 @click.command()
-@HOME_OPTION
 @PRESET_OPTION
 @RANKER_OPTION
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.cli.options import configured
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ def batches() -> None:
 
 
 @batches.command("list")
-@HOME_OPTION
 @configured(existing=True)
 def list_batches(configuration: Configuration) -> None:
     """List the batches, and those that were removed."""
@@ -36,7 +35,6 @@ def list_batches(configuration: Configuration) -> None:
 @batches.command("remove")
 @click.argument("key")
 @click.option("--yes", is_flag=True, help="Remove it; without this, nothing goes.")
-@HOME_OPTION
 @configured(existing=True)
 def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
     """Remove a batch and every table of it.

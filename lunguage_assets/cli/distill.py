@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
     configured,
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @PRESET_OPTION
 @RANKER_OPTION
 @configured(existing=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     PRESET_OPTION,
     STRUCTURER_OPTION,
     configured,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
 @click.option(

@@ -12,7 +12,6 @@ import click
 
 from lunguage_assets.cli.options import (
     FILE,
-    HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
     REBUILD_OPTION,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @takes_delivery
 @PRESET_OPTION
 @STRUCTURER_OPTION

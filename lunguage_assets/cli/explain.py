@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, RANKER_OPTION, configured
+from lunguage_assets.cli.options import RANKER_OPTION, configured
 from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("study")
-@HOME_OPTION
 @RANKER_OPTION
 @click.option(
     "--finding",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.cli.options import configured
 from lunguage_assets.cli.register import add_partitions
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @click.option(
     "--now",
     is_flag=True,

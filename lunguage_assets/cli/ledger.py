@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.cli.options import configured
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ def ledger() -> None:
 
 
 @ledger.command("stats")
-@HOME_OPTION
 @configured(existing=True)
 def show_statistics(configuration: Configuration) -> None:
     """Count attempts, tokens and US dollars by judge, stage and model."""

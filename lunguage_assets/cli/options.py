@@ -26,7 +26,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
-HOME_OPTION = click.option(
+_HOME_OPTION = click.option(
     "--home",
     type=FOLDER,
     envvar="LUNGUAGE_HOME",
@@ -58,7 +58,7 @@ REBUILD_OPTION = click.option(
 
 
 def configured(*, existing: bool = False) -> Decorator:
-    """Give a command a `configuration`, made of --home and of its other options.
+    """Give a command --home, and a `configuration`, made of all its options.
 
     A command without --ranker gets the panel of its preset. With `existing`, the
     command makes no home, and one in which nothing was registered is refused.
@@ -76,7 +76,7 @@ def configured(*, existing: bool = False) -> Decorator:
                 arguments["ranker"] = configuration.judges.panel_ranker
             command(configuration=configuration, **arguments)
 
-        return with_configuration
+        return _HOME_OPTION(with_configuration)
 
     return decorate
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     Command,
     configured,
     require_registered,
@@ -116,7 +115,6 @@ def register_delivery(
 
 
 @click.command()
-@HOME_OPTION
 @takes_delivery
 @configured()
 def register(configuration: Configuration, **delivery: Any) -> None:

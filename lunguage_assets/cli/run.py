@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
     REBUILD_OPTION,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @takes_delivery
 @PRESET_OPTION
 @STRUCTURER_OPTION

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.options import (
-    HOME_OPTION,
     PRESET_OPTION,
     STRUCTURER_OPTION,
     configured,
@@ -30,7 +29,6 @@ MAX_STAGES_SHOWN = 12
 
 
 @click.command()
-@HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION
 @click.option(

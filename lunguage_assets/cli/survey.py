@@ -13,7 +13,6 @@ import click
 from lunguage_assets.cli.options import (
     EXISTING_FILE,
     FILE,
-    HOME_OPTION,
     RANKER_OPTION,
     configured,
 )
@@ -32,7 +31,6 @@ def survey() -> None:
 
 
 @survey.command("make")
-@HOME_OPTION
 @click.option(
     "--pairs",
     default=50,
@@ -73,7 +71,6 @@ def make_pairs(
 
 
 @survey.command("import")
-@HOME_OPTION
 @click.option(
     "--responses",
     required=True,

@@ -13,7 +13,6 @@ import click
 from lunguage_assets.cli.options import (
     EXISTING_FILE,
     FILE,
-    HOME_OPTION,
     RANKER_OPTION,
     configured,
 )
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     "image.",
 )
 @click.option("--out", required=True, type=FILE, help="Parquet file to write.")
-@HOME_OPTION
 @RANKER_OPTION
 @configured(existing=True)
 def targets(

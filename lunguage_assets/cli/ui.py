@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.cli.options import configured
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@HOME_OPTION
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
 )
