@@ -18,7 +18,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, most_usd
@@ -112,7 +112,7 @@ class Asker:
         self.key = key
         self.config = config
         self.report = progress
-        self._open_provider = open_provider
+        self._provider = cache(open_provider)
         self._ledger = ledger
         self._budget = budget or Budget()
         self._paused_until = 0.0
@@ -123,10 +123,6 @@ class Asker:
         self._error: LunguageError | None = None
         self._answer_count = 0
         self._readable_count = 0
-
-    @cached_property
-    def _provider(self) -> Provider:
-        return self._open_provider()
 
     def ask(self, requests: Sequence[Request], parse: Parse) -> list[Settled]:
         """Answer every request, in their order (explicit.md section 5).
@@ -243,11 +239,7 @@ class Asker:
             batch.open_keys.append(key)
 
     def _respond_to(self, failure: ProviderFailure) -> None:
-        """Ask later, fewer at once, or none where others would fare no better."""
-        if failure.retryable:
-            # Retry-After holds for all calls of a judge.
-            pause_ends = time.monotonic() + failure.retry_after
-            self._paused_until = max(self._paused_until, pause_ends)
+        """Ask fewer questions at once, or none where others would fare no better."""
         if failure.kind == "timeout" and self._places > 1:
             # A server with one place answers in time once it is asked one call at a
             # time: its time-outs count as failures only then.
@@ -291,17 +283,19 @@ class Asker:
         failure: ProviderFailure | None = None
         self._budget.begin(self.key, worst_usd)
         try:
-            attempt.reply = await self._provider.answer(request)
+            attempt.reply = await self._provider().answer(request)
             attempt.cost_usd = self._cost(attempt.reply, worst_usd)
-            if attempt.reply.refused:
-                attempt.failure = "refused"
-            elif batch.parse(attempt.reply.text) is None:
+            if batch.parse(attempt.reply.text) is None:
                 attempt.failure = "unreadable"
         except ProviderFailure as no_reply:
             failure = no_reply
             attempt.failure = failure.kind
             if failure.kind in _MAY_BE_BILLED:
                 attempt.cost_usd = worst_usd
+            if failure.retryable:
+                # Retry-After holds for all calls of a judge, at once.
+                pause_ends = time.monotonic() + failure.retry_after
+                self._paused_until = max(self._paused_until, pause_ends)
         finally:
             self._budget.end(worst_usd, attempt.cost_usd)
         settled = await asyncio.to_thread(self._ledger.record, attempt)

@@ -26,13 +26,11 @@ TRIES = 5
 is invalid for good (explicit.md section 2).
 """
 
-Flaw = Literal["unreadable", "refused"]
-"""What is wrong with a reply that came, and was paid, but is not used."""
-
 _BUSY_TIMEOUT_S = 60
 _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
 
+# Older ledgers say of some unreadable replies that they are refused.
 # The first valid reply settles a question, and so does the last unreadable one of all
 # tries. Failures without a reply settle nothing. The newest
 # comes first, so that of several that settle a question the oldest is read last: what
@@ -103,8 +101,8 @@ class Attempt:
         stage: what was asked.
         model: that was requested.
         reply: that came, if one did.
-        failure: None: a valid answer; a `Flaw`: a reply that is not used; a
-            `FailureKind`: no reply came.
+        failure: None: a valid answer; `unreadable`: a reply that came, and was paid,
+            but is not used; a `FailureKind`: no reply came.
         cost_usd: at most, where the service may have answered; None: unknown.
         time: when the call began, as `moment` writes it.
     """
@@ -114,7 +112,7 @@ class Attempt:
     stage: Task
     model: str
     reply: Reply = NO_REPLY
-    failure: FailureKind | Flaw | None = None
+    failure: FailureKind | Literal["unreadable"] | None = None
     cost_usd: float | None = 0.0
     time: str = field(default_factory=lambda: moment(datetime.now(UTC)))
 
@@ -296,7 +294,6 @@ def _row(attempt: Attempt) -> dict[str, Any]:
     row |= row.pop("reply")
     text = row.pop("text").replace("\x00", "\ufffd")
     row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    del row["refused"]
     return row
 
 

@@ -94,11 +94,10 @@ class Reply:
     """What a model answered.
 
     Attributes:
-        text: the answer.
+        text: the answer; empty where a filter withholds it.
         returned_model: that answered, as the service names it.
         input_tokens: billed; 0: the service did not count, as no prompt has none.
         output_tokens: billed, with those of reasoning.
-        refused: by a safety refusal or filter.
         margin: log-probability of the first label less that of the second; None: the
             service does not say.
     """
@@ -107,7 +106,6 @@ class Reply:
     returned_model: str
     input_tokens: int
     output_tokens: int
-    refused: bool = False
     margin: float | None = None
 
 

@@ -91,9 +91,9 @@ def test_with_one_call_in_five_failing_answers_are_paid_once_and_replayed(
     assert replay.calls == 0
 
 
-def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> None:
+def test_an_unreadable_or_withheld_answer_is_asked_for_again(ledger: Ledger) -> None:
     def third_time(request: Request, occurrence: int) -> Reply | None:
-        replies = [reply("I would rather say neither."), reply("", refused=True), None]
+        replies = [reply("I would rather say neither."), reply(""), None]
         return replies[occurrence - 1]
 
     answers = asked([question(1)], FakeModel(answer=third_time), ledger)

@@ -12,7 +12,7 @@ import sqlite3
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from fake_model import CONFIG, question
@@ -23,7 +23,6 @@ from profiles import examples
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import (
     Attempt,
-    Flaw,
     Ledger,
     LedgerError,
     moment,
@@ -146,7 +145,8 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
 
 
 def test_a_refusal_uses_up_a_try_as_what_cannot_be_read_does(ledger: Ledger) -> None:
-    for key, flaw in zip((KEY, OTHER), get_args(Flaw), strict=True):
+    # Older ledgers tell them apart.
+    for key, flaw in ((KEY, "unreadable"), (OTHER, "refused")):
         for _ in range(5):
             ledger.record(attempt(key, answer="hmm", failure=flaw))
     assert answers(ledger, KEY, OTHER) == {KEY: None, OTHER: None}

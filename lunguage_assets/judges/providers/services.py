@@ -124,7 +124,7 @@ class SdkProvider(ABC):
         except Exception as error:
             if getattr(error, "code", None) == _FILTERED_CODE:
                 # Azure may bill a prompt that it filters.
-                return Reply("", self.config.model, 0, 0, refused=True)
+                return Reply("", self.config.model, 0, 0)
             failure = failure_of(error, self.address, self._key_source)
         # Raised outside the handler: neither its cause nor its context is the SDK's
         # exception, with the prompt.
@@ -193,13 +193,11 @@ class OpenAIProvider(SdkProvider):
         # An empty list is an empty answer; what is no list at all is malformed.
         choice = response.choices[0] if response.choices != [] else None
         message = getattr(choice, "message", None)
-        is_filtered = getattr(choice, "finish_reason", None) == _FILTERED_CODE
         return Reply(
             text=getattr(message, "content", None) or "",
             returned_model=response.model,
             input_tokens=_tokens(response.usage, "prompt_tokens"),
             output_tokens=_tokens(response.usage, "completion_tokens"),
-            refused=is_filtered or bool(getattr(message, "refusal", None)),
             margin=_margin(choice, request.labels),
         )
 
@@ -273,17 +271,7 @@ class AnthropicProvider(SdkProvider):
                 "cache_read_input_tokens",
             ),
             output_tokens=_tokens(response.usage, "output_tokens"),
-            refused=response.stop_reason == "refusal",
         )
-
-
-_NO_REFUSALS = (
-    "STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "OTHER", "MALFORMED_RESPONSE",
-    "LANGUAGE", "", None,
-)  # fmt: skip
-"""Finishes of Gemini that are no refusal; every other one (SAFETY, BLOCKLIST, SPII,
-RECITATION, ...) is.
-"""
 
 
 class GeminiProvider(SdkProvider):
@@ -327,8 +315,6 @@ class GeminiProvider(SdkProvider):
         candidate = next(iter(response.candidates or ()), None)
         content = getattr(candidate, "content", None)
         parts = getattr(content, "parts", None) or []
-        reason: Any = getattr(candidate, "finish_reason", None)
-        is_blocked = bool(getattr(response.prompt_feedback, "block_reason", None))
         usage = response.usage_metadata
         return Reply(
             # Thoughts may stand beside the answer.
@@ -338,7 +324,6 @@ class GeminiProvider(SdkProvider):
             output_tokens=_tokens(
                 usage, "candidates_token_count", "thoughts_token_count"
             ),
-            refused=is_blocked or getattr(reason, "value", reason) not in _NO_REFUSALS,
         )
 
 
