@@ -42,20 +42,18 @@ def structuring_agreement(
         gold: rows that people coded, with the same columns; None or empty: there are
             none. Only studies that have such rows count in their comparison.
     """
-    pairs = list(combinations(findings_by_structurer, 2))
     readings = dict(findings_by_structurer)
     if gold is not None and len(gold):
-        pairs = [(GOLD, structurer) for structurer in readings] + pairs
-        readings[GOLD] = gold
+        readings = {GOLD: gold, **readings}
     lines: list[dict[Any, Any]] = []
-    for first, second in pairs:
+    for first, second in combinations(readings, 2):
+        rows = readings[first]
         other_rows = readings[second]
         if first == GOLD:
             # People code a sample. What a structurer reads in other reports is neither
             # right nor wrong.
-            is_coded = other_rows["study_id"].isin(readings[GOLD]["study_id"])
-            other_rows = other_rows[is_coded]
-        agreement = _compare(readings[first], other_rows)
+            other_rows = other_rows[other_rows["study_id"].isin(rows["study_id"])]
+        agreement = _compare(rows, other_rows)
         agreement = agreement.assign(structurer_1=first, structurer_2=second)
         lines += agreement.to_dict("records")
     return STRUCTURING_AGREEMENT.frame(lines)
@@ -74,10 +72,11 @@ def _compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     for field in (*_CODES, *_WORDS):
         values = matches[f"{field}_first"]
         other_values = matches[f"{field}_second"]
-        agreed = sum(map(len, map(frozenset.intersection, values, other_values)))
-        counts[field] = (sum(map(len, values)), sum(map(len, other_values)), agreed)
-        if field in _CODES:
-            counts[field] = (len(first), len(second), agreed)
+        common = sum(map(len, map(frozenset.intersection, values, other_values)))
+        totals = (len(first), len(second))
+        if field in _WORDS:
+            totals = (sum(map(len, values)), sum(map(len, other_values)))
+        counts[field] = (*totals, common)
     columns = ["first", "second", "agreed"]
     table = pd.DataFrame.from_dict(counts, orient="index", columns=columns)
     # 0 of 0 is null: there is nothing to have a share of.
