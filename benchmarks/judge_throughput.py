@@ -237,7 +237,7 @@ def processes(
 
 def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
     """One call after the other with the plain SDK, as a script would."""
-    prompt = load_prompts().comparison(questions(1)[0]).prompt
+    prompt = load_prompts().comparison(questions(1)[0])
     if provider == "anthropic":
         import anthropic
 
@@ -287,7 +287,7 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
     """
     import openai
 
-    prompt = load_prompts().comparison(questions(1)[0]).prompt
+    prompt = load_prompts().comparison(questions(1)[0])
     spoken = [
         {"role": "system", "content": prompt.system},
         {"role": "user", "content": prompt.user},

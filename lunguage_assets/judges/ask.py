@@ -275,11 +275,11 @@ class Asker:
             LunguageError: the policy refused, or something is not configured.
         """
         request = batch.requests[key]
-        worst_usd = most_usd(self.config, request.prompt)
+        worst_usd = most_usd(self.config, request)
         # A pause may come, or grow, while one waits.
         while (wait_s := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(wait_s)
-        attempt = Attempt(key, self.key, request.task, self.config.model)
+        attempt = Attempt(key, self.key, request.stage, self.config.model)
         failure: ProviderFailure | None = None
         self._budget.begin(self.key, worst_usd)
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.requests import Prompt
+from lunguage_assets.judges.requests import Request
 
 # Commands that ask nobody read a configuration too, and need no database for it.
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ class BudgetExceeded(LunguageError):
     """
 
 
-def estimated_input_tokens(prompt: Prompt) -> int:
+def estimated_input_tokens(request: Request) -> int:
     """Estimate the tokens of a prompt, rather too many, so that a budget holds.
 
     Three characters a token; English text has about four.
     """
-    return len(prompt.system + prompt.user) // 3 + _MOST_FRAME_TOKENS
+    return len(request.system + request.user) // 3 + _MOST_FRAME_TOKENS
 
 
 def output_limit(parameters: Mapping[str, Any]) -> int | None:
@@ -47,12 +47,12 @@ def output_limit(parameters: Mapping[str, Any]) -> int | None:
     return next((limit for limit in limits if isinstance(limit, int)), None)
 
 
-def most_usd(config: LLMJudgeConfig, prompt: Prompt) -> float | None:
+def most_usd(config: LLMJudgeConfig, request: Request) -> float | None:
     """Compute the most that a call can cost; None: unknown."""
     most_output_tokens = output_limit(config.params)
     if config.price is None or most_output_tokens is None:
         return None
-    return config.price.cost(estimated_input_tokens(prompt), most_output_tokens)
+    return config.price.cost(estimated_input_tokens(request), most_output_tokens)
 
 
 def shown_usd(usd: float) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import ipaddress
 import json
 import re
+from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -190,23 +191,16 @@ class LLMJudgeConfig(TomlTable):
         if self.provider == "transformers":
             # Other weights, or coarser ones, answer otherwise.
             parameters |= {"revision": self.revision, "dtype": self.dtype}
-        content = {
+        content = asdict(request) | {
             "provider": self.provider,
             # Once more: a changed key would have every answer paid again.
             "endpoint_class": self.provider,
             "model": self.model,
             "parameters": parameters,
-            "template_version": request.prompt.template_version,
-            "mode": request.mode,
-            "stage": request.task,
-            "system": request.prompt.system,
-            "user": request.prompt.user,
-            "labels": request.labels,
-            "replicate": request.replicate,
         }
-        if request.schema:
+        if not request.schema:
             # Only where there is one: a comparison has none.
-            content["schema"] = request.schema
+            del content["schema"]
         # 1 and 1.0 are the same setting.
         plain = json.loads(json.dumps(content), parse_float=_number)
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))

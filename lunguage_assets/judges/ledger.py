@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import NO_REPLY, FailureKind, Reply, Task
+from lunguage_assets.judges.requests import NO_REPLY, FailureKind, Reply, Stage
 
 TRIES = 5
 """How often a model is asked for one answer that it gives unreadably; then the answer
@@ -109,7 +109,7 @@ class Attempt:
 
     key: str
     judge: str
-    stage: Task
+    stage: Stage
     model: str
     reply: Reply = NO_REPLY
     failure: FailureKind | Literal["unreadable"] | None = None

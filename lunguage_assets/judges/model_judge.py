@@ -11,10 +11,11 @@ import hashlib
 import json
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -27,7 +28,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import Mode, Prompt, Request
+from lunguage_assets.judges.requests import Mode, Request, Stage
 from lunguage_assets.judges.trust import (
     AnsweredPair,
     Trial,
@@ -63,11 +64,20 @@ class Prompts:
     version: str
     templates: dict[tuple[str, str], string.Template] = field(repr=False)
 
-    def filled(self, task: str, **texts: str) -> Prompt:
-        """Fill the templates of a task."""
+    def filled(
+        self, stage: Stage, task: str, texts: Mapping[str, str], **fields: Any
+    ) -> Request:
+        """Fill the templates of a task.
+
+        Args:
+            stage: of the request.
+            task: whose templates are filled.
+            texts: by their names in the template.
+            fields: others of the request.
+        """
         system = self.templates[task, "system"].substitute()
         user = self.templates[task, "user"].substitute(texts)
-        return Prompt(system, user, self.version)
+        return Request(stage, system, user, self.version, **fields)
 
     def extraction(self, question: ExtractionQuestion) -> Request:
         """Ask which words of the sentence hedge this finding.
@@ -77,17 +87,23 @@ class Prompts:
         """
         finding = _one_line(question.finding)
         sentence = _one_line(question.sentence)
-        prompt = self.filled("extraction", finding=finding, sentence=sentence)
-        return Request("extract", prompt)
+        texts = {"finding": finding, "sentence": sentence}
+        return self.filled("extract", "extraction", texts)
 
     def comparison(self, question: ComparisonQuestion, mode: Mode = "text") -> Request:
         """Ask which of two masked sentences is surer (explicit.md section 2)."""
-        prompt = self.filled(
+        texts = {
+            "sentence_1": _one_line(question.sentence_1),
+            "sentence_2": _one_line(question.sentence_2),
+        }
+        return self.filled(
+            "compare",
             "comparison",
-            sentence_1=_one_line(question.sentence_1),
-            sentence_2=_one_line(question.sentence_2),
+            texts,
+            mode=mode,
+            labels=LABELS,
+            replicate=question.replicate,
         )
-        return Request("compare", prompt, mode, LABELS, question.replicate)
 
 
 def _one_line(text: str) -> str:
@@ -145,8 +161,8 @@ class ModelJudge:
         """
         version = load_prompts().version
         # Once for each question: results are bound to this form.
-        prompt = Prompt("", "", json.dumps([version, version]))
-        blank = Request("compare", prompt, config.mode, LABELS)
+        versions = json.dumps([version, version])
+        blank = Request("compare", "", "", versions, config.mode, LABELS)
         identity = config.identity(config.key_of(blank))
         return identity if config.order == "one" else f"{identity}/both"
 

@@ -10,10 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Task = Literal["extract", "compare", "structure"]
-"""The two questions of the method, and the one before them: what a report states.
-Ledgers say `stage`.
-"""
+Stage = Literal["extract", "compare", "structure"]
+"""The two questions of the method, and the one before them: what a report states."""
 
 Mode = Literal["text", "enum"]
 """How a model answers: freely, or constrained to labels or a schema."""
@@ -32,35 +30,24 @@ LONGEST_WAIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """The text of one request.
-
-    Attributes:
-        system: for the role of that name.
-        user: for the role of that name.
-        template_version: names the template files that made it.
-    """
-
-    system: str = field(repr=False)
-    user: str = field(repr=False)
-    template_version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """One question to a model.
 
     Attributes:
-        task: what is asked.
-        prompt: its text.
+        stage: what is asked.
+        system: text for the role of that name.
+        user: text for the role of that name.
+        template_version: names the template files that made the texts.
         mode: in `enum` the provider constrains the answer to `labels` or `schema`.
         labels: the allowed answers of a comparison.
         replicate: separates draws that are wanted; in the ledger's key.
         schema: the JSON schema, as text, of a structured answer.
     """
 
-    task: Task
-    prompt: Prompt
+    stage: Stage
+    system: str = field(repr=False)
+    user: str = field(repr=False)
+    template_version: str
     mode: Mode = "text"
     labels: tuple[str, ...] = ()
     replicate: int = 0

@@ -34,7 +34,6 @@ from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
 from lunguage_assets.judges.progress import Meter
 from lunguage_assets.judges.requests import (
     FailureKind,
-    Prompt,
     ProviderFailure,
     Reply,
     Request,
@@ -43,7 +42,7 @@ from lunguage_assets.workspace.home import Home
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
 COST = (40 * 1.0 + 4 * 10.0) / 1e6
-WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
+WORST = (estimated_input_tokens(question(1)) * 1.0 + 10 * 10.0) / 1e6
 SECRET = "the zebra-striped opacity"
 
 
@@ -147,9 +146,9 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
     ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     def bursts(request: Request, occurrence: int) -> Reply:
-        raise ValueError(f"request was {request.prompt.user}")
+        raise ValueError(f"request was {request.user}")
 
-    secret = question(1, prompt=Prompt(SECRET, SECRET, "v1"))
+    secret = question(1, system=SECRET, user=SECRET)
     with pytest.raises(MethodError, match="ValueError") as caught:
         asked([secret], FakeModel(answer=bursts), ledger)
     assert SECRET not in str(caught.value) + caplog.text + repr(secret)

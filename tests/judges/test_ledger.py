@@ -4,7 +4,6 @@ changes an answer that was used.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import multiprocessing
 import os
@@ -27,7 +26,7 @@ from lunguage_assets.judges.ledger import (
     LedgerError,
     moment,
 )
-from lunguage_assets.judges.requests import NO_REPLY, Prompt, Reply, Request
+from lunguage_assets.judges.requests import NO_REPLY, Reply, Request
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -74,13 +73,12 @@ def test_a_key_tells_apart_everything_that_decides_an_answer() -> None:
         key(params={"max_tokens": 10.0, "temperature": 1.0}),
     ]
     assert {key(), *same} == {key()}
-    prompt = question(1).prompt
     others = [
         key(provider="x"), key(model="x"), key(params={}),
-        key(question(1, task="extract")), key(question(1, mode="enum")),
+        key(question(1, stage="extract")), key(question(1, mode="enum")),
         key(question(1, labels=("a", "b"))), key(question(1, replicate=1)),
         key(question(1, schema="{}")),
-        *(key(question(1, prompt=dataclasses.replace(prompt, **{name: "x"})))
+        *(key(question(1, **{name: "x"}))
           for name in ("system", "user", "template_version")),
         *(key(params={"top_p": value}) for value in (1, True, "1", None, [1])),
     ]  # fmt: skip
@@ -91,13 +89,14 @@ def test_questions_of_the_method_keep_their_golden_keys() -> None:
     """Golden: a changed key would have every answer in every ledger paid again."""
     parameters = {"max_tokens": 10, "temperature": 1.0}
     config = LLMJudgeConfig(provider="openai", model="gpt-x", params=parameters)
-    prompt = Prompt("s", "u", "v")
-    compared = Request("compare", prompt, "enum", ("sentence_1", "sentence_2"), 3)
+    compared = Request(
+        "compare", "s", "u", "v", "enum", ("sentence_1", "sentence_2"), 3
+    )
     assert (
         config.key_of(compared)
         == "fb1599ace0bf94aa387db0394ca86be8596bb221e31b7c0ef55c6db3da5e4573"
     )
-    extracted = Request("extract", prompt)
+    extracted = Request("extract", "s", "u", "v")
     assert (
         config.key_of(extracted)
         == "990814bc298c7b1a2e5c12326fd45fd6809f29de920658ec8e6d789c61cb512d"

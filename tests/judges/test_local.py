@@ -14,7 +14,7 @@ from tiny_model import LABELS, answers, made, next_token_scores, question, shown
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers import local
-from lunguage_assets.judges.requests import Prompt, ProviderFailure
+from lunguage_assets.judges.requests import ProviderFailure, Request
 
 pytestmark = needs_models
 
@@ -72,7 +72,7 @@ def test_a_template_without_a_system_role_gets_its_text_as_the_users(
 ) -> None:
     folder = tiny_model.save(tmp_path / "model", template=template)
     model = local.loaded_model(str(folder), "main", "auto")
-    text = model.rendered(Prompt("You judge.", "Which?"), {})
+    text = model.rendered(Request("compare", "You judge.", "Which?", "v1"), {})
     assert "<user>You judge.\n\nWhich?<end>" in text
 
 
@@ -81,7 +81,7 @@ def test_a_prompt_that_is_too_long_is_refused_and_its_neighbours_answered(
 ) -> None:
     folder = tiny_model.save(tmp_path / "model", positions=120)
     short = question(0, "enum")
-    long = replace(short, prompt=Prompt("", "larger " * 400))
+    long = replace(short, system="", user="larger " * 400)
     refused, reply = answers(made(folder), long, short)
     assert isinstance(refused, ProviderFailure)
     assert str(refused) == "rejected (the prompt is too long)"

@@ -36,12 +36,10 @@ BUNDLED = load_prompts()
 
 
 def invented(request: Request, occurrence: int) -> Reply:
-    if request.task == "extract":
+    if request.stage == "extract":
         return reply(json.dumps(["possible"]))
     return reply(
-        "sentence_1"
-        if draw(request.prompt.user, request.replicate) < 0.5
-        else "sentence_2"
+        "sentence_1" if draw(request.user, request.replicate) < 0.5 else "sentence_2"
     )
 
 
@@ -56,7 +54,7 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
     seen: list[tuple[str, str, tuple[str, ...]]] = []
 
     def noting(request: Request, occurrence: int) -> Reply:
-        seen.append((request.task, request.mode, request.labels))
+        seen.append((request.stage, request.mode, request.labels))
         return invented(request, occurrence)
 
     judge = made(ledger, FakeModel(answer=noting), mode="enum")
@@ -98,7 +96,7 @@ def test_any_sentence_is_put_into_its_place_and_fills_no_other(
     sentence_1: str, sentence_2: str
 ) -> None:
     marked = f"$sentence_2 ${{finding}} $$ {sentence_1}"
-    prompt = BUNDLED.comparison(ComparisonQuestion(marked, sentence_2)).prompt.user
+    prompt = BUNDLED.comparison(ComparisonQuestion(marked, sentence_2)).user
     first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
     assert first == " ".join(marked.split())
     assert second == " ".join(sentence_2.split()) + "\nanswer:"

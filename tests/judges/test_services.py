@@ -95,7 +95,7 @@ def test_the_prompt_goes_out_whole_and_the_bare_label_comes_back(
     (reply,) = ask(made(provider, server), request)
     assert (choice_of(reply.text), reply.returned_model) == ("sentence_2", "model-1")
     (call,) = server.calls
-    assert (call.system, call.user) == (request.prompt.system, request.prompt.user)
+    assert (call.system, call.user) == (request.system, request.user)
     assert call.model == "model-1"
     assert reply.input_tokens == len(call.prompt) // 4 + 1
     assert reply.output_tokens > 7, "thoughts are billed, and no part of the answer"

@@ -31,7 +31,7 @@ WORDS = {question.sentence_1: 1 for question in trial_questions()} | {
 
 
 def sentences(request: Request) -> tuple[str, str]:
-    asked = re.findall(r"^sentence_[12]: (.*)$", request.prompt.user, re.MULTILINE)
+    asked = re.findall(r"^sentence_[12]: (.*)$", request.user, re.MULTILINE)
     return asked[-2], asked[-1]
 
 
@@ -40,7 +40,7 @@ def first(request: Request, _: int) -> Reply:
 
 
 def coin(request: Request, _: int) -> Reply:
-    return reply(f"sentence_{1 + (draw('coin', request.prompt.user) < 0.5)}")
+    return reply(f"sentence_{1 + (draw('coin', request.user) < 0.5)}")
 
 
 def sureness(sentence: str) -> float:
@@ -149,7 +149,7 @@ def test_unequal_answers_in_both_orders_are_no_match(ledger: Ledger) -> None:
 
 def test_fewer_than_half_of_forty_readable_answers_stop_a_step(ledger: Ledger) -> None:
     def seldom(request: Request, _: int) -> Reply:
-        readable = draw("readable", request.prompt.user) < 0.2
+        readable = draw("readable", request.user) < 0.2
         return reply("sentence_1" if readable else "I see two sentences.")
 
     model = FakeModel(answer=seldom)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 CONFIG = LLMJudgeConfig(
     provider="openai", model="fake-1", params={"max_tokens": 10, "temperature": 1}
@@ -28,10 +28,14 @@ FAILURES = (
 
 
 def question(number: int, **changes: object) -> Request:
-    prompt = Prompt(
-        "You judge invented sentences.", f"Invented question {number}?", "v1"
-    )
-    return Request(**{"task": "compare", "prompt": prompt, "labels": LABELS, **changes})  # type: ignore[arg-type]
+    texts = {
+        "stage": "compare",
+        "system": "You judge invented sentences.",
+        "user": f"Invented question {number}?",
+        "template_version": "v1",
+        "labels": LABELS,
+    }
+    return Request(**{**texts, **changes})  # type: ignore[arg-type]
 
 
 def questions(count: int) -> list[Request]:
@@ -46,7 +50,7 @@ def draw(*values: object) -> float:
 
 
 def label(request: Request) -> str:
-    return LABELS[draw("label", request.prompt.user) < 0.5]
+    return LABELS[draw("label", request.user) < 0.5]
 
 
 def read_label(text: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.opening import provider_of
-from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
+from lunguage_assets.judges.requests import Provider, Reply, Request
 
 LABELS = ("sentence_1", "sentence_2")
 SPECIALS = ("<pad>", "<bos>", "<end>", "<system>", "<user>", "<model>")
@@ -133,7 +133,7 @@ def question(number: int, mode: Any = "text") -> Request:
     padded.
     """
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
-    return Request("compare", Prompt("You judge.", user, "v1"), mode, LABELS)
+    return Request("compare", "You judge.", user, "v1", mode, LABELS)
 
 
 def answers(provider: Provider, *requests: Request) -> list[Reply | BaseException]:
@@ -150,6 +150,6 @@ def shown(folder: Path, request: Request) -> list[int]:
     """Tokens of a conversation as the test's template writes it, up to the model's
     turn.
     """
-    text = f"<bos><system>{request.prompt.system}<end><user>{request.prompt.user}<end><model>"
+    text = f"<bos><system>{request.system}<end><user>{request.user}<end><model>"
     tokens: list[int] = tokenizer(folder)(text, add_special_tokens=False)["input_ids"]
     return tokens

@@ -16,7 +16,7 @@ from typing import Any
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.judge_config import GenerationParameters, LLMJudgeConfig
-from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 _UNREAD_FILES = ("*/*", "consolidated*")
 """Copies of weights in their authors' own layout: fetched for nothing."""
@@ -58,7 +58,7 @@ class LocalProvider:
         config = self._config
         parameters = self._parameters
         model = loaded_model(config.model, config.revision, config.dtype)
-        text = model.rendered(request.prompt, parameters.chat_template_kwargs)
+        text = model.rendered(request, parameters.chat_template_kwargs)
         if len(model.tokens(text)) > model.longest - parameters.max_new_tokens:
             raise ProviderFailure("rejected", about="the prompt is too long")
         if request.is_choice:
@@ -86,23 +86,23 @@ class LocalModel:
         config = self.model.config.get_text_config()
         return getattr(config, "max_position_embeddings", None) or float("inf")
 
-    def rendered(self, prompt: Prompt, template: dict[str, Any]) -> str:
+    def rendered(self, request: Request, template: dict[str, Any]) -> str:
         """Write the conversation up to where the model's answer begins.
 
         A template without a system role gets both texts as the user's: some refuse one
         by an error, some leave it out without a word.
         """
         conversation = [
-            {"role": "system", "content": prompt.system},
-            {"role": "user", "content": prompt.user},
+            {"role": "system", "content": request.system},
+            {"role": "user", "content": request.user},
         ]
         options = {"tokenize": False, "add_generation_prompt": True, **template}
         try:
             text = self.tokenizer.apply_chat_template(conversation, **options)
         except Exception:
             text = ""
-        if prompt.system.strip() not in text:
-            both = f"{prompt.system}\n\n{prompt.user}"
+        if request.system.strip() not in text:
+            both = f"{request.system}\n\n{request.user}"
             conversation = [{"role": "user", "content": both}]
             text = self.tokenizer.apply_chat_template(conversation, **options)
         return str(text)

@@ -173,8 +173,8 @@ class OpenAIProvider(SdkProvider):
 
     async def _ask(self, request: Request) -> Reply:
         messages = [
-            {"role": "system", "content": request.prompt.system},
-            {"role": "user", "content": request.prompt.user},
+            {"role": "system", "content": request.system},
+            {"role": "user", "content": request.user},
         ]
         body: dict[str, Any] = dict(self.config.params)
         schema = request.answer_schema
@@ -253,8 +253,8 @@ class AnthropicProvider(SdkProvider):
             body["output_config"] = {**config, "format": output_format}
         response = await self._client.messages.create(
             model=self.config.model,
-            system=request.prompt.system,
-            messages=[{"role": "user", "content": request.prompt.user}],
+            system=request.system,
+            messages=[{"role": "user", "content": request.user}],
             max_tokens=max_tokens,
             extra_body=body or None,
         )
@@ -303,13 +303,13 @@ class GeminiProvider(SdkProvider):
         return self.sdk.Client(http_options=options, api_key=api_key, vertexai=False)
 
     async def _ask(self, request: Request) -> Reply:
-        fields: dict[str, Any] = {"system_instruction": request.prompt.system}
+        fields: dict[str, Any] = {"system_instruction": request.system}
         if request.answer_schema is not None:
             fields["response_mime_type"] = "application/json"
             fields["response_json_schema"] = request.answer_schema
         response = await self._client.aio.models.generate_content(
             model=self.config.model,
-            contents=request.prompt.user,
+            contents=request.user,
             config=self._config.model_copy(update=fields),
         )
         candidate = next(iter(response.candidates or ()), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from lunguage_assets.judges.configuration import (
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import JudgeContext, open_asker
-from lunguage_assets.judges.requests import Mode, Prompt, Request
+from lunguage_assets.judges.requests import Mode, Request
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,
@@ -104,16 +105,7 @@ def structurer_identity(
 # --- questions
 
 
-def structuring_request(prompt: Prompt, mode: Mode) -> Request:
-    """Make a request of a question.
-
-    Only where the provider is told the schema is it a part of the question.
-    """
-    schema = ANSWER_SCHEMA if mode == "enum" else ""
-    return Request("structure", prompt, mode, schema=schema)
-
-
-def question_about(sentences: Sequence[Sentence]) -> Prompt:
+def question_about(sentences: Sequence[Sentence], mode: Mode) -> Request:
     """Ask what these sentences state.
 
     A sentence is a line of JSON: no report can end its own quotation.
@@ -122,7 +114,12 @@ def question_about(sentences: Sequence[Sentence]) -> Prompt:
     for sentence in sentences:
         content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
         lines.append(json.dumps(content, ensure_ascii=False))
-    return load_prompts(_TASK).filled(_TASK, sentences="\n".join(lines))
+    texts = {"sentences": "\n".join(lines)}
+    # Only where the provider is told the schema is it a part of the question.
+    schema = ANSWER_SCHEMA if mode == "enum" else ""
+    return load_prompts(_TASK).filled(
+        "structure", _TASK, texts, mode=mode, schema=schema
+    )
 
 
 # --- answers
@@ -146,8 +143,7 @@ class ModelStructurer:
         """Name all in a ledger key but the report, and the rules of grounding."""
         # An empty question stands for any: its key has the model, the templates and the
         # mode. The rest is what turns an answer into rows.
-        prompt = Prompt("", "", load_prompts(_TASK).version)
-        blank = structuring_request(prompt, config.mode)
+        blank = replace(question_about([], config.mode), system="", user="")
         rules = [config.key_of(blank), grounding.VERSION, LONGEST_REPORT]
         return config.identity(json.dumps(rules))
 
@@ -162,8 +158,7 @@ class ModelStructurer:
             sentences = [it for it in report.sentences if it.section != "other"]
             # A report without a sentence to ask about is not sent either.
             if 0 < sum(len(it.text) for it in sentences) <= LONGEST_REPORT:
-                prompt = question_about(sentences)
-                requests[number] = structuring_request(prompt, self._mode)
+                requests[number] = question_about(sentences, self._mode)
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
         texts = [settled.answer for settled in chain.from_iterable(looks)]
         answers = [parse_answer(text or "") for text in texts]
