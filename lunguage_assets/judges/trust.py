@@ -108,17 +108,15 @@ def in_order(
     questions: Iterable[ComparisonQuestion], order: Order
 ) -> list[ComparisonQuestion]:
     """List what is asked about questions: in both orders, one after the other."""
-    if order == "one":
-        return list(questions)
-    pairs = [(question, swapped(question)) for question in questions]
-    return list(chain.from_iterable(pairs))
-
-
-def swapped(question: ComparisonQuestion) -> ComparisonQuestion:
-    """Show the other sentence first."""
-    return ComparisonQuestion(
-        question.sentence_2, question.sentence_1, question.replicate
-    )
+    asked: list[ComparisonQuestion] = []
+    for question in questions:
+        asked.append(question)
+        if order == "both":
+            swapped = ComparisonQuestion(
+                question.sentence_2, question.sentence_1, question.replicate
+            )
+            asked.append(swapped)
+    return asked
 
 
 def counted(judge: str, pairs: Iterable[AnsweredPair]) -> Progress:

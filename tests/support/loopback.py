@@ -29,6 +29,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any, Literal
 
 from loopback_wire import body_of, error_body, read_call
@@ -36,7 +37,7 @@ from loopback_wire import body_of, error_body, read_call
 from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.trust import swapped, trial_questions
+from lunguage_assets.judges.trust import in_order, trial_questions
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
@@ -152,8 +153,9 @@ _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNO
 _CUES = CuesJudge("loopback")
 _TRIAL = {
     (shown.sentence_1, shown.sentence_2): label
-    for question in trial_questions()
-    for shown, label in ((question, "sentence_1"), (swapped(question), "sentence_2"))
+    for shown, label in zip(
+        in_order(trial_questions(), "both"), cycle(["sentence_1", "sentence_2"])
+    )
 }
 _LEXICON = LexiconJudge("loopback")
 

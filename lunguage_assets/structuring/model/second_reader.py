@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from lunguage_assets.parallel import joined_tables
 from lunguage_assets.structuring.contract import (
     Mention,
     SectionedReport,
@@ -88,20 +89,13 @@ class SecondReader:
             report_sentences[report_sentences["study_id"].isin(studies)],
             self,
         )
-        return StructuredTables(
-            _replaced(findings, again.structured_findings, studies),
-            _replaced(structured.sentence_accounts, again.sentence_accounts, studies),
-            # The rules refuse nothing.
-            again.refused_values,
+        others = (rows[~rows["study_id"].isin(studies)] for rows in structured)
+        together = joined_tables([StructuredTables(*others), again])
+        ordered = (
+            rows.sort_values("study_id", kind="stable", ignore_index=True)
+            for rows in together
         )
-
-
-def _replaced(
-    rows: pd.DataFrame, new_rows: pd.DataFrame, studies: Collection[str]
-) -> pd.DataFrame:
-    """Put the rows of some studies in the place of their former ones."""
-    together = pd.concat([rows[~rows["study_id"].isin(studies)], new_rows])
-    return together.sort_values("study_id", kind="stable").reset_index(drop=True)
+        return StructuredTables(*ordered)
 
 
 def _with_these_alone(
@@ -159,6 +153,6 @@ def _led_to(
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:
     """Count the rows that are gone, new, or of another status."""
-    before = {mention.ent: mention.status for mention in first.mentions}
-    after = {mention.ent: mention.status for mention in second.mentions}
-    return sum(before.get(ent) != after.get(ent) for ent in before.keys() | after)
+    before = {(mention.ent, mention.status) for mention in first.mentions}
+    after = {(mention.ent, mention.status) for mention in second.mentions}
+    return len({ent for ent, _ in before ^ after})
