@@ -170,9 +170,12 @@ def structured_tables(
             sentence = report.sentences[position]
             # Sentences of technique, comparison and the like need no account.
             if sentence.section != "other":
-                account: dict[str, Any] = _key_of(report, sentence)
-                account |= {"account": reading.account, "reason": reading.reason}
-                accounts.append(account | {"rows": row_counts[position]})
+                account: dict[str, Any] = {
+                    "account": reading.account,
+                    "reason": reading.reason,
+                    "rows": row_counts[position],
+                }
+                accounts.append(_key_of(report, sentence) | account)
         for value in answer.refused:
             number = {"number": len(refused), "study_id": report.study_id}
             refused.append(number | asdict(value))
@@ -242,8 +245,7 @@ def _written(span: Span) -> str:
 
 
 def _read_span(range_text: str) -> Span:
-    begin, end = range_text.split("-")
-    return Span(int(begin), int(end))
+    return Span(*map(int, range_text.split("-")))
 
 
 def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
