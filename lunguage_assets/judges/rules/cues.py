@@ -94,7 +94,9 @@ class CuesJudge(RuleJudge):
         )
         if not scope.is_preferred and not is_known:
             return None
-        evidence = self._evidence_of_hedges(scope)
+        # "Could be consistent with" is no surer than "could be".
+        evidence = sorted(map(self._belief, scope.hedges))[:1]
+        evidence += [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
         if scope.denials:
             # "No longer suspicious for <finding>": words that speak for a finding speak
             # against it when they are denied.
@@ -107,13 +109,6 @@ class CuesJudge(RuleJudge):
         evidence.append(_sum(self._weights.context, scope.context))
         # Equal sums tie, in whatever order their words are added up.
         return round(sum(evidence), 9)
-
-    def _evidence_of_hedges(self, scope: Scope) -> list[float]:
-        """Weigh the hedges of a finding, and what joins it to alternatives."""
-        # "Could be consistent with" is no surer than "could be".
-        hedges = sorted(map(self._belief, scope.hedges))[:1]
-        joints = [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
-        return hedges + joints
 
     def _belief(self, hedge: Hedging) -> float:
         """Weigh a hedge's words; a doubt never speaks for presence."""

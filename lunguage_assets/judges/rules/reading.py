@@ -47,6 +47,9 @@ _BEGINS = r"(?:(?<![\w'’-])|(?!\w))"
 _ENDS = r"(?:(?![\w'’-])|(?<!\w))"
 """Where a phrase may begin and end: "specific" does not stand in "non-specific"."""
 _ADVERBS = r"\s+(?:[a-z]+ly\s+)*"
+"""What does not matter inside a phrase of three words or more: "cannot be confidently
+excluded".
+"""
 
 _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
@@ -58,36 +61,6 @@ class Phrase(NamedTuple):
     text: str
     begin: int
     end: int
-
-
-class PhraseTable:
-    """Phrases to find: the longest first, none overlapping.
-
-    An adverb inside a phrase of three words or more does not matter: "cannot be
-    confidently excluded".
-
-    Args:
-        phrases: words with a space between.
-    """
-
-    def __init__(self, phrases: Iterable[str]) -> None:
-        self._phrases = set(phrases)
-        patterns: list[str] = []
-        # The first phrase that fits is then the longest.
-        for phrase in sorted(self._phrases, key=len, reverse=True):
-            gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
-            patterns.append(gap.join(map(re.escape, phrase.split())))
-        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
-
-    def find_in(self, sentence: str) -> list[Phrase]:
-        """List the phrases of a sentence in order."""
-        phrases: list[Phrase] = []
-        for match in self._pattern.finditer(sentence.lower()):
-            words = match.group().split()
-            if " ".join(words) not in self._phrases:
-                words = [word for word in words if not word.endswith("ly")]
-            phrases.append(Phrase(" ".join(words), *match.span()))
-        return phrases
 
 
 class Hedging(NamedTuple):
@@ -135,10 +108,9 @@ class Scope(NamedTuple):
     context: Sequence[str]
 
 
-def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
-    """Find what hedges the masked finding of a sentence."""
+def scope_of(masked_sentence: str, phrases: Sequence[Phrase]) -> Scope:
+    """Find what hedges the masked finding of a sentence, with a judge's phrases."""
     finding = _governing_cues(masked_sentence)
-    phrases = table.find_in(masked_sentence)
     cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
     for cue in finding.cues:
         role = _ROLES.get(cue.category, "")
@@ -215,11 +187,30 @@ class RuleJudge(Scorer, ABC):
         digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, self._score_all, method)
-        self._table = PhraseTable(phrases)
+        self._phrases = set(phrases)
+        patterns: list[str] = []
+        # The first phrase that fits is then the longest.
+        for phrase in sorted(self._phrases, key=len, reverse=True):
+            gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
+            patterns.append(gap.join(map(re.escape, phrase.split())))
+        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
 
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
-        return self.score_of(scope_of(masked_sentence, self._table))
+        return self.score_of(self._scope_of(masked_sentence))
+
+    def _scope_of(self, masked_sentence: str) -> Scope:
+        return scope_of(masked_sentence, self._phrases_in(masked_sentence))
+
+    def _phrases_in(self, sentence: str) -> list[Phrase]:
+        """List the judge's phrases of a sentence, in order, none overlapping."""
+        phrases: list[Phrase] = []
+        for match in self._pattern.finditer(sentence.lower()):
+            words = match.group().split()
+            if " ".join(words) not in self._phrases:
+                words = [word for word in words if not word.endswith("ly")]
+            phrases.append(Phrase(" ".join(words), *match.span()))
+        return phrases
 
     @abstractmethod
     def score_of(self, scope: Scope) -> float | None:
@@ -244,9 +235,9 @@ class RuleJudge(Scorer, ABC):
 
     def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
-            phrases = self._table.find_in(question.sentence)
+            phrases = self._phrases_in(question.sentence)
         else:
-            scope = scope_of(question.masked_sentence, self._table)
+            scope = self._scope_of(question.masked_sentence)
             hedges = (*scope.hedges, *scope.joints)
             phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
             phrases = phrases or [hedge.span for hedge in hedges]
