@@ -55,15 +55,18 @@ class LocalProvider:
             return await asyncio.to_thread(self._answer, request)
 
     def _answer(self, request: Request) -> Reply:
+        import torch
+
         config = self._config
         parameters = self._parameters
         model = loaded_model(config.model, config.revision, config.dtype)
         text = model.rendered(request, parameters.chat_template_kwargs)
         if len(model.tokens(text)) > model.longest - parameters.max_new_tokens:
             raise ProviderFailure("rejected", about="the prompt is too long")
-        if request.is_choice:
-            return model.choose(text, request.labels)
-        return model.generate(text, parameters)
+        with torch.inference_mode():
+            if request.is_choice:
+                return model.choose(text, request.labels)
+            return model.generate(text, parameters)
 
 
 @dataclass(frozen=True)
@@ -119,15 +122,12 @@ class LocalModel:
             text: of the prompt.
             labels: of which one answers.
         """
-        import torch
-
         first, second = map(self.tokens, labels)
         # One token is looked at: where the labels part.
         pairs = enumerate(zip(first, second, strict=False))
         parting = next(at for at, tokens in pairs if len(set(tokens)) == 2)
         begun = self.tokens(text + self.tokenizer.decode(first[:parting]))
-        with torch.inference_mode():
-            logits = self.model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
+        logits = self.model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
         margin = float(logits[first[parting]] - logits[second[parting]])
         return Reply(labels[margin < 0], self.name, len(begun), 1, margin=margin)
 
@@ -138,17 +138,11 @@ class LocalModel:
             text: of the prompt.
             parameters: of generation.
         """
-        import torch
-
         tokens = self.tokens(text)
-        left_out = {"chat_template_kwargs"}
-        if not parameters.do_sample:
-            left_out |= {"temperature", "top_p", "top_k", "min_p"}
-        with torch.inference_mode():
-            sequences = self.model.generate(
-                self._tensor(tokens),
-                **parameters.model_dump(exclude=left_out),
-            )
+        sequences = self.model.generate(
+            self._tensor(tokens),
+            **parameters.model_dump(exclude={"chat_template_kwargs"}),
+        )
         answer_tokens = sequences[0, len(tokens) :]
         answer = self.tokenizer.decode(answer_tokens, skip_special_tokens=True)
         return Reply(answer, self.name, len(tokens), len(answer_tokens))
