@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass
+from operator import add
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ class Progress:
     agreed: int = 0
 
     def __add__(self, more: Progress) -> Progress:
-        counts = [field.name for field in fields(self) if field.name != "judge"]
-        sums = {name: getattr(self, name) + getattr(more, name) for name in counts}
-        return replace(self, **sums)
+        _, *counts = astuple(self)
+        _, *more_counts = astuple(more)
+        return Progress(self.judge, *map(add, counts, more_counts))
 
     def line(self) -> str:
         """Describe it for a log or a terminal."""

@@ -54,9 +54,8 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
     if not statuses or failure_kind == "malformed":
         return ProviderFailure(failure_kind, about=address)
     status = statuses[0]
-    failure_kind = _KIND_BY_STATUS.get(status, "rejected")
-    if status >= 500 and status not in _KIND_BY_STATUS:
-        failure_kind = "server"
+    otherwise: FailureKind = "server" if status >= 500 else "rejected"
+    failure_kind = _KIND_BY_STATUS.get(status, otherwise)
     texts = [word for word in words if isinstance(word, str)]
     details = [*filter(_IDENTIFIER.fullmatch, texts), address]
     if failure_kind == "authentication":
