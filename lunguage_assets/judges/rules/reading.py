@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -17,11 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lunguage_assets.assertion.named import (
-    PREFERRED,
-    GoverningCue,
-    governing_cues,
-)
+from lunguage_assets.assertion.named import PREFERRED, governing_cues
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.scoring import Scorer
@@ -108,65 +103,6 @@ class Scope(NamedTuple):
     context: Sequence[str]
 
 
-def scope_of(masked_sentence: str, phrases: Sequence[Phrase]) -> Scope:
-    """Find what hedges the masked finding of a sentence, with a judge's phrases."""
-    finding = _governing_cues(masked_sentence)
-    cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
-    for cue in finding.cues:
-        role = _ROLES.get(cue.category, "")
-        cues_by_role[role].append(_hedging(cue, masked_sentence, phrases))
-    hedges = cues_by_role["hedge"]
-    joints = cues_by_role["joint"]
-    if not finding.cues:
-        # Whoever asks knows that it is doubted: "<finding> appears improved".
-        hedges = [
-            Hedging("", "hedged", phrase, [phrase])
-            for clause in finding.clauses
-            for phrase in _within(phrases, *clause)
-        ]
-    if hedges:
-        # "The possibility of <finding> should be considered": the nearest, and those on
-        # its side ("could possibly represent").
-        mention = finding.mentions[0][0]
-        is_before = hedges[0].span.begin < mention
-        hedges = [it for it in hedges if (it.span.begin < mention) == is_before]
-        hedges.sort(key=lambda hedge: hedge.span.begin)
-    unhedged = masked_sentence
-    for hedge in (*hedges, *joints):
-        _, begin, end = hedge.span
-        unhedged = unhedged[:begin] + " " * (end - begin) + unhedged[end:]
-    clauses = [_words(unhedged[begin:end]) for begin, end in finding.clauses]
-    return Scope(
-        hedges,
-        joints,
-        denials=cues_by_role["denial"],
-        is_preferred=bool(cues_by_role["preferred"]),
-        context=list(chain.from_iterable(clauses)),
-    )
-
-
-def _hedging(cue: GoverningCue, sentence: str, phrases: Sequence[Phrase]) -> Hedging:
-    """Take the words of a cue, and the phrases that a judge knows in it."""
-    words = " ".join(_words(sentence[cue.begin : cue.end]))
-    phrases_in_cue = _within(phrases, cue.begin, cue.end)
-    if cue.category in DOUBTING:
-        # Of "felt to be less likely" the last phrase is the doubt.
-        phrases_in_cue = phrases_in_cue[-1:]
-    span = Phrase(words, cue.begin, cue.end)
-    return Hedging(cue.cue, cue.category, span, phrases_in_cue)
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
-def _within(phrases: Sequence[Phrase], begin: int, end: int) -> Sequence[Phrase]:
-    """Take the phrases, in order, that share characters with a span."""
-    first = bisect_left(phrases, begin + 1, key=lambda phrase: phrase.end)
-    last = bisect_left(phrases, end, key=lambda phrase: phrase.begin)
-    return phrases[first:last]
-
-
 class RuleJudge(Scorer, ABC):
     """A judge without chance or cost: the sentence with the higher score is surer.
 
@@ -197,15 +133,56 @@ class RuleJudge(Scorer, ABC):
 
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
-        return self.score_of(self._scope_of(masked_sentence))
+        return self.score_of(self.scope_of(masked_sentence))
 
-    def _scope_of(self, masked_sentence: str) -> Scope:
-        return scope_of(masked_sentence, self._phrases_in(masked_sentence))
+    def scope_of(self, masked_sentence: str) -> Scope:
+        """Find what hedges the masked finding of a sentence."""
+        finding = _governing_cues(masked_sentence)
+        text = masked_sentence.lower()
+        cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
+        for cue in finding.cues:
+            phrases = self._phrases_in(text, cue.begin, cue.end)
+            if cue.category in DOUBTING:
+                # Of "felt to be less likely" the last phrase is the doubt.
+                phrases = phrases[-1:]
+            words = " ".join(_WORD.findall(text[cue.begin : cue.end]))
+            span = Phrase(words, cue.begin, cue.end)
+            hedging = Hedging(cue.cue, cue.category, span, phrases)
+            cues_by_role[_ROLES.get(cue.category, "")].append(hedging)
+        hedges = cues_by_role["hedge"]
+        joints = cues_by_role["joint"]
+        if not finding.cues:
+            # Whoever asks knows that it is doubted: "<finding> appears improved".
+            hedges = [
+                Hedging("", "hedged", phrase, [phrase])
+                for clause in finding.clauses
+                for phrase in self._phrases_in(text, *clause)
+            ]
+        if hedges:
+            # "The possibility of <finding> should be considered": the nearest, and
+            # those on its side ("could possibly represent").
+            mention = finding.mentions[0][0]
+            is_before = hedges[0].span.begin < mention
+            hedges = [it for it in hedges if (it.span.begin < mention) == is_before]
+            hedges.sort(key=lambda hedge: hedge.span.begin)
+        for hedge in (*hedges, *joints):
+            _, begin, end = hedge.span
+            text = text[:begin] + " " * (end - begin) + text[end:]
+        clauses = [_WORD.findall(text[begin:end]) for begin, end in finding.clauses]
+        return Scope(
+            hedges,
+            joints,
+            denials=cues_by_role["denial"],
+            is_preferred=bool(cues_by_role["preferred"]),
+            context=list(chain.from_iterable(clauses)),
+        )
 
-    def _phrases_in(self, sentence: str) -> list[Phrase]:
-        """List the judge's phrases of a sentence, in order, none overlapping."""
+    def _phrases_in(self, text: str, begin: int, end: int) -> list[Phrase]:
+        """List the judge's phrases that begin in a part of a text, in lower case."""
         phrases: list[Phrase] = []
-        for match in self._pattern.finditer(sentence.lower()):
+        for match in self._pattern.finditer(text, begin):
+            if match.start() >= end:
+                break
             words = match.group().split()
             if " ".join(words) not in self._phrases:
                 words = [word for word in words if not word.endswith("ly")]
@@ -235,9 +212,10 @@ class RuleJudge(Scorer, ABC):
 
     def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
-            phrases = self._phrases_in(question.sentence)
+            sentence = question.sentence.lower()
+            phrases = self._phrases_in(sentence, 0, len(sentence))
         else:
-            scope = self._scope_of(question.masked_sentence)
+            scope = self.scope_of(question.masked_sentence)
             hedges = (*scope.hedges, *scope.joints)
             phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
             phrases = phrases or [hedge.span for hedge in hedges]
