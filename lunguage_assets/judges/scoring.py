@@ -7,7 +7,7 @@ The rule-based judges are scorers, and so is a model that was distilled from a p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -31,8 +31,8 @@ class Scorer:
     Args:
         key: of the judge.
         identity: names everything that changes a score.
-        compute: scores sentences, each without regard to the others; NaN: it cannot
-            say.
+        compute: scores sentences, each without regard to the others; NaN or None: it
+            cannot say.
         method: whose scores they are: coins of different methods fall independently.
     """
 
@@ -40,14 +40,14 @@ class Scorer:
         self,
         key: str,
         identity: str,
-        compute: Callable[[Sequence[str]], Floats],
+        compute: Callable[[Sequence[str]], Iterable[float | None]],
         method: str = "",
     ) -> None:
         self.key = key
         self.identity = identity
         self._compute = compute
         self._method = method or identity
-        self._score_by_sentence: dict[str, float] = {}
+        self._score_by_sentence: dict[str, float | None] = {}
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -61,7 +61,7 @@ class Scorer:
             self._score_by_sentence.clear()
         unknown = sorted(set(masked_sentences) - self._score_by_sentence.keys())
         if unknown:
-            scores = self._compute(unknown).tolist()
+            scores = self._compute(unknown)
             self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
         return np.array(
             [self._score_by_sentence[it] for it in masked_sentences], dtype=np.float64

@@ -11,16 +11,14 @@ import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
-
-import numpy as np
 
 from lunguage_assets.assertion.named import PREFERRED, governing_cues
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.scoring import Scorer
-from lunguage_assets.randomness import Floats
 
 VERSION = "6"
 """Part of a judge's identity: raise it with every change that changes an answer."""
@@ -122,7 +120,7 @@ class RuleJudge(Scorer, ABC):
     ) -> None:
         digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
-        super().__init__(key, identity, self._score_all, method)
+        super().__init__(key, identity, partial(map, self.score), method)
         self._phrases = set(phrases)
         patterns: list[str] = []
         # The first phrase that fits is then the longest.
@@ -192,10 +190,6 @@ class RuleJudge(Scorer, ABC):
     @abstractmethod
     def score_of(self, scope: Scope) -> float | None:
         """Score how certain a finding is; None: no hedge that the judge knows."""
-
-    def _score_all(self, masked_sentences: Sequence[str]) -> Floats:
-        # numpy reads None as NaN where it is told to make numbers.
-        return np.array(list(map(self.score, masked_sentences)), dtype=np.float64)
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
