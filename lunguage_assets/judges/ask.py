@@ -28,7 +28,6 @@ from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.judges.requests import (
     Provider,
     ProviderFailure,
-    Reply,
     Request,
 )
 
@@ -283,9 +282,15 @@ class Asker:
         failure: ProviderFailure | None = None
         self._budget.begin(self.key, worst_usd)
         try:
-            attempt.reply = await self._provider().answer(request)
-            attempt.cost_usd = self._cost(attempt.reply, worst_usd)
-            if batch.parse(attempt.reply.text) is None:
+            reply = await self._provider().answer(request)
+            attempt.reply = reply
+            # At its worst where the service does not count, or nobody knows its price.
+            attempt.cost_usd = worst_usd
+            if self.config.price is not None and reply.input_tokens:
+                attempt.cost_usd = self.config.price.cost(
+                    reply.input_tokens, reply.output_tokens
+                )
+            if batch.parse(reply.text) is None:
                 attempt.failure = "unreadable"
         except ProviderFailure as no_reply:
             failure = no_reply
@@ -305,7 +310,7 @@ class Asker:
             self.key,
             settled=settled is not None,
             calls=1,
-            invalid=failure is None and attempt.failure is not None,
+            invalid=attempt.failure == "unreadable",
             failures=failure is not None,
             input_tokens=attempt.reply.input_tokens,
             output_tokens=attempt.reply.output_tokens,
@@ -313,12 +318,6 @@ class Asker:
         )
         self.report(progress)
         return failure
-
-    def _cost(self, reply: Reply, worst_usd: float | None) -> float | None:
-        """Compute what a reply costs; at its worst where its service does not count."""
-        if self.config.price is None or not reply.input_tokens:
-            return worst_usd
-        return self.config.price.cost(reply.input_tokens, reply.output_tokens)
 
     def _require_complete(self, batch: _Batch) -> None:
         total = len(batch.requests)

@@ -12,7 +12,6 @@ import json
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -52,17 +51,28 @@ _PHRASE_LIST = re.compile(
 _PHRASES = TypeAdapter(list[str])
 
 
-@dataclass(frozen=True, slots=True)
 class Prompts:
-    """Templates, ready to be filled.
+    """Packaged templates, ready to be filled.
+
+    Args:
+        tasks: whose templates they are.
 
     Attributes:
         version: 12 hexadecimal digits of a hash of their content.
-        templates: by task and role.
     """
 
-    version: str
-    templates: dict[tuple[str, str], string.Template] = field(repr=False)
+    def __init__(self, tasks: Sequence[str]) -> None:
+        digest = hashlib.sha256()
+        self._templates: dict[tuple[str, str], string.Template] = {}
+        for task in tasks:
+            for role in ("system", "user"):
+                file = resource("prompts") / task / f"{role}.txt"
+                text = file.read_text(encoding="utf-8").strip()
+                self._templates[task, role] = string.Template(text)
+                # With names and lengths: a sentence in another template is another
+                # version.
+                digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
+        self.version = digest.hexdigest()[:12]
 
     def filled(
         self, stage: Stage, task: str, texts: Mapping[str, str], **fields: Any
@@ -75,8 +85,8 @@ class Prompts:
             texts: by their names in the template.
             fields: others of the request.
         """
-        system = self.templates[task, "system"].substitute()
-        user = self.templates[task, "user"].substitute(texts)
+        system = self._templates[task, "system"].substitute()
+        user = self._templates[task, "user"].substitute(texts)
         return Request(stage, system, user, self.version, **fields)
 
     def extraction(self, question: ExtractionQuestion) -> Request:
@@ -114,16 +124,7 @@ def _one_line(text: str) -> str:
 @cache
 def load_prompts(*tasks: str) -> Prompts:
     """Read the packaged templates of tasks; without any, those of a judge."""
-    digest = hashlib.sha256()
-    templates: dict[tuple[str, str], string.Template] = {}
-    for task in tasks or ("extraction", "comparison"):
-        for role in ("system", "user"):
-            file = resource("prompts") / task / f"{role}.txt"
-            text = file.read_text(encoding="utf-8").strip()
-            templates[task, role] = string.Template(text)
-            # With names and lengths: a sentence in another template is another version.
-            digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
-    return Prompts(digest.hexdigest()[:12], templates)
+    return Prompts(tasks or ("extraction", "comparison"))
 
 
 class ModelJudge:

@@ -90,10 +90,10 @@ class Scorer:
         It is the same coin whichever is shown first. Between identical sentences it
         falls anew for every replicate.
         """
-        sentences = sorted((question.sentence_1, question.sentence_2))
+        sentences = sorted({question.sentence_1, question.sentence_2})
         parts = [self._method, *sentences]
-        if sentences[0] == sentences[1]:
-            parts = [self._method, sentences[0], str(question.replicate)]
+        if len(sentences) == 1:
+            parts.append(str(question.replicate))
         text = "\x1f".join(parts).encode("utf-8", "surrogatepass")
         is_odd = bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)
         return is_odd == (sentences[0] == question.sentence_1)
