@@ -8,7 +8,6 @@ quoted words are looked up in `quotes.py`, and how a model is asked in `structur
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -184,28 +183,29 @@ class _Grounding:
         What is the evidence of a finding is associated with it (method.md section 5).
         """
         ordered = sorted(kept, key=lambda it: it.mention.ent)
-        # A refused finding has no index here: a reference to it is refused.
         index_by_number = {it.claim.number: index for index, it in enumerate(ordered)}
-        evidence: list[list[int]] = []
-        associates: list[list[int]] = []
-        for claim, mention in ordered:
-            for column, targets in (("evidence", evidence), ("associate", associates)):
-                targets.append([])
-                for number in getattr(claim, column):
-                    # No finding is evidence of itself.
-                    if number == claim.number or number not in index_by_number:
-                        position = mention.sentence
-                        self._refuse("no-such-finding", column, str(number), position)
-                    else:
-                        targets[-1].append(index_by_number[number])
+
+        def referred(entry: _Kept, column: str) -> set[int]:
+            indexes: set[int] = set()
+            for number in getattr(entry.claim, column):
+                # A refused finding has no index, and none is evidence of itself.
+                if number in index_by_number and number != entry.claim.number:
+                    indexes.add(index_by_number[number])
+                else:
+                    position = entry.mention.sentence
+                    self._refuse("no-such-finding", column, number, position)
+            return indexes
+
+        evidence = [referred(entry, "evidence") for entry in ordered]
+        associates = [referred(entry, "associate") for entry in ordered]
         for index, signs in enumerate(evidence):
             for sign in signs:
-                associates[sign].append(index)
+                associates[sign].add(index)
         return tuple(
             replace(
                 mention,
-                evidence=tuple(sorted(set(evidence[index]))),
-                associate=tuple(sorted(set(associates[index]))),
+                evidence=tuple(sorted(evidence[index])),
+                associate=tuple(sorted(associates[index])),
             )
             for index, (_, mention) in enumerate(ordered)
         )
@@ -251,7 +251,5 @@ class _Grounding:
         if position is not None:
             section = self._report.sentences[position].section
             number = self._report.sentences[position].number
-        if not isinstance(claimed, str):
-            claimed = json.dumps(claimed, ensure_ascii=False)
-        excerpt = claimed[:_SHOWN_LENGTH]
+        excerpt = str(claimed)[:_SHOWN_LENGTH]
         self.refused.append(RefusedValue(section, number, column, excerpt, reason))
