@@ -110,9 +110,12 @@ class FindingClaim(_Claim):
     @property
     def values(self) -> list[tuple[str, str]]:
         """Column and words of all values that are claimed of it, its places too."""
-        cells = [("location", words) for words in self.places]
-        cells += [(claim.column, claim.words) for claim in self.attributes]
-        return [(column, words) for column, cell in cells for words in values_of(cell)]
+        places = [AttributeClaim(column="location", words=it) for it in self.places]
+        return [
+            (claim.column, words)
+            for claim in (*places, *self.attributes)
+            for words in values_of(claim.words)
+        ]
 
 
 class SentenceClaim(_Claim):

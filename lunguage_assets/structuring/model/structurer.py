@@ -162,13 +162,10 @@ class ModelStructurer:
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
         texts = [settled.answer for settled in chain.from_iterable(looks)]
         answers = [parse_answer(text or "") for text in texts]
-        answer_by_number = dict(zip(requests, answers, strict=True))
-        structured: list[StructuredReport] = []
-        for number, report in enumerate(reports):
-            answer = answer_by_number.get(number)
+        structured = [unread_report(report, "too long") for report in reports]
+        for number, answer in zip(requests, answers, strict=True):
+            report = reports[number]
+            structured[number] = unread_report(report, "no answer")
             if answer is not None:
-                structured.append(ground_answer(report, answer))
-            else:
-                reason = "no answer" if number in requests else "too long"
-                structured.append(unread_report(report, reason))
+                structured[number] = ground_answer(report, answer)
         return structured
