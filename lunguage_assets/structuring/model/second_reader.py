@@ -6,14 +6,13 @@ rows stand in the place of those of the rules; where it does not, theirs stay.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from lunguage_assets.parallel import joined_tables
 from lunguage_assets.structuring.contract import (
-    Mention,
     SectionedReport,
     StructuredReport,
     Structurer,
@@ -123,32 +122,31 @@ def _merged(
     for position in positions:
         if second.readings[position].account != "unreadable":
             readings[position] = second.readings[position]
-    kept: list[tuple[Mention, int, StructuredReport]] = []
-    for reader in (first, second):
-        for number, mention in enumerate(reader.mentions):
-            if readings[mention.sentence] is reader.readings[mention.sentence]:
-                kept.append((mention, number, reader))
+    kept = [
+        (mention, reader)
+        for reader in (first, second)
+        for mention in reader.mentions
+        if readings[mention.sentence] is reader.readings[mention.sentence]
+    ]
     kept.sort(key=lambda entry: entry[0].sentence)
-    mentions: list[Mention] = []
-    for mention, _, reader in kept:
-        # References lead to mentions of the same reading, some of which are gone.
-        index_by_number = {
-            number: index
-            for index, (_, number, other) in enumerate(kept)
-            if other is reader
-        }
-        evidence = _led_to(mention.evidence, index_by_number)
-        associate = _led_to(mention.associate, index_by_number)
-        mentions.append(replace(mention, evidence=evidence, associate=associate))
+    # Equal mentions of both readings are two.
+    index_by_id = {id(mention): index for index, (mention, _) in enumerate(kept)}
+
+    def led_to(references: Sequence[int], reader: StructuredReport) -> tuple[int, ...]:
+        # Some of the mentions that were led to are gone.
+        targets = [id(reader.mentions[number]) for number in references]
+        return tuple(sorted(index_by_id[it] for it in targets if it in index_by_id))
+
+    mentions = [
+        replace(
+            mention,
+            evidence=led_to(mention.evidence, reader),
+            associate=led_to(mention.associate, reader),
+        )
+        for mention, reader in kept
+    ]
     refused = first.refused + second.refused
     return StructuredReport(first.study_id, tuple(readings), tuple(mentions), refused)
-
-
-def _led_to(
-    references: Sequence[int], index_by_number: Mapping[int, int]
-) -> tuple[int, ...]:
-    indexes = [index_by_number[it] for it in references if it in index_by_number]
-    return tuple(sorted(indexes))
 
 
 def _count_changes(first: StructuredReport, second: StructuredReport) -> int:
