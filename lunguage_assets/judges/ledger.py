@@ -227,9 +227,17 @@ class Ledger:
         return settled
 
     def record(self, attempt: Attempt) -> Settled | None:
-        """Store a call, and say whether its question is settled now."""
+        """Store a call, and say whether its question is settled now.
+
+        What a database refuses in a text (NUL, lone surrogates) is replaced: a paid
+        answer is always recorded, whatever it holds.
+        """
+        row = asdict(attempt)
+        row |= row.pop("reply")
+        text = row.pop("text").replace("\x00", "\ufffd")
+        row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
         with self._connected() as connection:
-            connection.execute(sa.insert(CALLS), _row(attempt))
+            connection.execute(sa.insert(CALLS), row)
         # Read back: another process may have been first.
         return self.settled([attempt.key]).get(attempt.key)
 
@@ -282,19 +290,6 @@ def _cause_alone(location: str) -> Iterator[None]:
             "and written. Fix that, or name another place ($LUNGUAGE_LEDGER); what was "
             "recorded is kept, and a new run asks only for the rest."
         ) from None
-
-
-def _row(attempt: Attempt) -> dict[str, Any]:
-    """Make the row of a call.
-
-    What a database refuses in a text (NUL, lone surrogates) is replaced: a paid answer
-    is always recorded, whatever it holds.
-    """
-    row = asdict(attempt)
-    row |= row.pop("reply")
-    text = row.pop("text").replace("\x00", "\ufffd")
-    row["answer"] = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return row
 
 
 def _path(where: str | Path) -> Path:
