@@ -184,7 +184,10 @@ class RuleJudge(Scorer, ABC):
             words = match.group().split()
             if " ".join(words) not in self._phrases:
                 words = [word for word in words if not word.endswith("ly")]
-            phrases.append(Phrase(" ".join(words), *match.span()))
+            phrase = " ".join(words)
+            # Without its own adverb, too, a phrase may be one that nobody knows.
+            if phrase in self._phrases:
+                phrases.append(Phrase(phrase, *match.span()))
         return phrases
 
     @abstractmethod

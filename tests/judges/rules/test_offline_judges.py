@@ -90,6 +90,7 @@ HEDGES_BY_FINDING: dict[str, dict[str, tuple[str, ...]]] = {
      {"atelectasis": ("may represent", "or"), "pneumonia": ("may represent", "or")},
     "No effusion or pneumothorax.": {"pneumothorax": ()},
     "Opacity could possibly represent pneumonia.": {"pneumonia": ("could", "possibly")},
+    "Pneumonia cannot be confidently excluded.": {"Pneumonia": ("cannot be excluded",)},
     "There is pneumonia.": {"pneumonia": ()},
 }  # fmt: skip
 
