@@ -7,39 +7,28 @@ heart is large; its contour is normal". Which words belong to which axis is data
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.cues import cue_path
+from lunguage_assets.assertion.cues import WordsBeside, cue_path
 from lunguage_assets.assertion.plurals import possible_singulars
+from lunguage_assets.assertion.tokens import bundled_tokenizer
 from lunguage_assets.caches import remembered
 from lunguage_assets.packaged_data import read_as
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 class _AxesFile(BaseModel, frozen=True, extra="forbid"):
     """The content of resources/assertion/axes.yaml."""
 
     parts: frozenset[str]
-    axes: dict[str, frozenset[str]]
-    nouns: frozenset[str]
+    axes: dict[str, WordsBeside]
+    nouns: WordsBeside
 
 
 @cache
 def _axes_file() -> _AxesFile:
     return read_as(cue_path("axes"), _AxesFile)
-
-
-@cache
-def _axes_by_word() -> dict[str, set[str]]:
-    axes_by_word: dict[str, set[str]] = {}
-    for axis, words in _axes_file().axes.items():
-        for word in words:
-            axes_by_word.setdefault(word, set()).add(axis)
-    return axes_by_word
 
 
 @remembered
@@ -49,18 +38,13 @@ def axes_of(words: str) -> frozenset[str]:
     Where a noun names the axis, it decides: "increased density" is no size. Words
     behind a comma are read by themselves.
     """
-    axes_by_word = _axes_by_word()
-    nouns_of_axes = _axes_file().nouns
-    axes: set[str] = set()
-    for description in words.lower().split(","):
-        forms: set[str] = set()
-        for word in _WORD.findall(description):
-            forms |= possible_singulars(word)
-        listed = forms & axes_by_word.keys()
-        nouns = listed & nouns_of_axes
-        for word in nouns or listed:
-            axes |= axes_by_word[word]
-    return frozenset(axes)
+    file = _axes_file()
+    named: set[str] = set()
+    for description in words.split(","):
+        forms = frozenset(bundled_tokenizer().forms(description))
+        # Where there is no noun of an axis, all words are asked.
+        named |= forms & file.nouns or forms
+    return frozenset(axis for axis, listed in file.axes.items() if named & listed)
 
 
 def names_axis(form: str) -> bool:

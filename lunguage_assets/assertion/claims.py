@@ -106,9 +106,9 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         # "A nodule was seen on the prior CT"
         for target in _seen_then(units, at):
             yield Claim("past", unit, target)
-    if unit.cue is not None and unit.cue.category in _REACHES:
+    if unit.cue.category in _REACHES:
         # "Though a small one could be missed" doubts what is denied elsewhere.
-        says: Says = "reserved" if unit.is_of("reservation") else unit.makes
+        says: Says = "reserved" if unit.is_of("reservation") else unit.cue.makes
         for target in _REACHES[unit.cue.category](units, at):
             yield Claim(says, unit, target)
 
@@ -116,7 +116,7 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
 def _mark(claim: Claim) -> None:
     says, cue, target = claim
     if says == "aside":
-        target.set_aside(cue.rule.reason, cue)
+        target.set_aside(cue.cue.rule.reason, cue)
     elif says == "past":
         target.make_past(cue)
     elif says == "reserved":
@@ -159,15 +159,15 @@ def _is_answer(units: list[TaggedToken], at: int) -> bool:
     following = units[at + 1 : at + 2]
     # "Effusion (no), edema (mild)"
     is_last = all(unit.kind == "break" or unit.form == ")" for unit in following)
-    return units[at].direction == "both" and is_last
+    return units[at].cue.direction == "both" and is_last
 
 
 def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what has gone: what stands before, else what follows ("resolved edema")."""
-    end = units[at]
+    direction = units[at].cue.direction
     # "Lung cancer, now resolved pneumonia"
     is_adjective = kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
-    if end.direction == "behind" or (end.direction == "both" and is_adjective):
+    if direction == "behind" or (direction == "both" and is_adjective):
         return list_behind(units, at)
     return list_before(units, at) or list_behind(units, at)
 
@@ -240,9 +240,9 @@ def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         is_end = unit.kind == "break" and unit.form != "that"
         # "If fever persists, there is still an effusion" ends at its comma.
         is_end = is_end or (at == 0 and unit.kind == "comma")
-        if is_end or cue.stops_at(unit):
+        if is_end or unit.form in cue.cue.ends_at:
             break
-        if unit.code not in cue.rule.spares:
+        if unit.code not in cue.cue.rule.spares:
             reached.append(unit)
     return reached
 

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     Field,
     RootModel,
     ValidationInfo,
@@ -26,6 +27,7 @@ from pydantic import (
 from lunguage_assets.assertion.categories import (
     CATEGORIES,
     Category,
+    CategoryRule,
     Direction,
     Meant,
     Reach,
@@ -54,39 +56,40 @@ _BETWEEN_WORDS = " \t\n-–"
 """Signs that only separate words, and are no tokens themselves."""
 _SHOWN = 60
 """Characters of a word or pattern that an error repeats."""
+_NO_RULE = CategoryRule(says="")
 
 
 Shown = Meant | Literal["unanswered"]
 """What an example may give; `unanswered`: nothing is certain beside the cue."""
 
 
-class Example(BaseModel, frozen=True):
+def _as_list(meant: object) -> object:
+    return meant if isinstance(meant, list | tuple) else [meant]
+
+
+class Example(BaseModel, frozen=True, extra="allow"):
     """An invented sentence, and how mentions in it are meant, by their words.
+
+    What is no field is a mention: `{text: ..., effusion: negated}`.
 
     Attributes:
         text: the sentence.
         section: code of the section in which it is read.
-        meant_by_mention: words -> how they are meant; once for each mention that stands
-            on these characters (a sentence may speak twice of a word).
     """
 
+    __pydantic_extra__: dict[
+        str, Annotated[tuple[Shown, ...], BeforeValidator(_as_list)]
+    ]
     text: str
     section: Literal["hist", "find", "impr"] = "find"
-    meant_by_mention: dict[str, tuple[Shown, ...]] = Field(min_length=1)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _gather_mentions(cls, entry: object) -> object:
-        """Read `{text: ..., effusion: negated}`: what is no field is a mention."""
-        if not isinstance(entry, dict) or "meant_by_mention" in entry:
-            return entry
-        fields = {key: entry[key] for key in ("text", "section") if key in entry}
-        meant_by_mention = {
-            str(key): meant if isinstance(meant, list) else [meant]
-            for key, meant in entry.items()
-            if key not in fields
-        }
-        return {**fields, "meant_by_mention": meant_by_mention}
+    @property
+    def meant_by_mention(self) -> dict[str, tuple[Shown, ...]]:
+        """Words -> how they are meant; once for each mention that stands on them.
+
+        A sentence may speak twice of a word.
+        """
+        return self.__pydantic_extra__
 
 
 def _compared(words: frozenset[str], info: ValidationInfo) -> frozenset[str]:
@@ -172,6 +175,21 @@ class Cue(BaseModel, frozen=True, extra="forbid"):
     sections: frozenset[Literal["hist", "find", "impr"]] = frozenset()
     examples: tuple[Example, ...] = Field(min_length=1)
 
+    @property
+    def rule(self) -> CategoryRule:
+        """What its category does."""
+        return CATEGORIES.get(self.category, _NO_RULE)
+
+    @property
+    def makes(self) -> Meant | Literal[""]:
+        """What it makes of what it reaches."""
+        return self.rule.makes
+
+    @property
+    def denies(self) -> bool:
+        """Whether it denies what it reaches, surely or with doubt."""
+        return self.makes in ("negated", "doubted")
+
     @cached_property
     def is_conditional(self) -> bool:
         """Whether it counts beside some words, or in some sections, only."""
@@ -221,17 +239,12 @@ def _unexpected(
     return wrong_at((field,), problem)
 
 
-class CueFile(RootModel[list[Cue]]):
-    """The entries of a cue file."""
+NO_CUE = Cue.model_construct(id="", category="")
+"""Of words that are no cue."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _count_entries(cls, entries: object) -> object:
-        """Refuse more entries than are read in a moment, before any is read."""
-        if isinstance(entries, list) and len(entries) > MOST_CUES:
-            problem = f"found {len(entries):,} entries, expected {MOST_CUES:,} at most"
-            raise wrong_at((), problem)
-        return entries
+
+class _CueFile(RootModel[list[Cue]]):
+    """The entries of a cue file."""
 
 
 def cue_path(name: str) -> Path:
@@ -250,7 +263,12 @@ def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
         ConfigurationError: an unknown category or field, a pattern that cannot be read,
             an id that is taken; names file, line, entry, what was found and expected.
     """
-    cues = read_as(path, CueFile, _REMEDY).root
+    cues = read_as(path, _CueFile, _REMEDY).root
+    if len(cues) > MOST_CUES:
+        raise ConfigurationError(
+            f"{path}: found {len(cues):,} entries, expected {MOST_CUES:,} at most. "
+            "Leave out some."
+        )
     ids = set(other_ids)
     for cue in cues:
         if cue.id in ids:

@@ -180,5 +180,5 @@ def hedge_cues() -> Iterator[Cue]:
             patterns=(hedge.phrase,),
             direction=direction,
             reach=reach,
-            examples=(Example(text=text, meant_by_mention={_EXAMPLE: ("hedged",)}),),
+            examples=(Example.model_validate({"text": text, _EXAMPLE: "hedged"}),),
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import dropwhile, takewhile
 
 from lunguage_assets.assertion.categories import Meant
+from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.units import (
     JOINTS,
     OWN_WORDS,
@@ -66,7 +67,7 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         units: of the sentence.
         at: position of the cue.
     """
-    cue = units[at]
+    cue = units[at].cue
     reached = _REACHED.get(cue.makes, _FINDING)
     members: list[TaggedToken] = []
     for position in range(at + 1, len(units)):
@@ -82,7 +83,7 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return members
 
 
-def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
+def _ends_behind(unit: TaggedToken, cue: Cue, *, has_member: bool) -> bool:
     """Whether the list behind a cue ends at a unit that is no joint.
 
     Args:
@@ -90,7 +91,7 @@ def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bo
         cue: whose list it is.
         has_member: whether the list has a member already.
     """
-    if unit.kind in _ENDS or cue.stops_at(unit):
+    if unit.kind in _ENDS or unit.form in cue.ends_at:
         return True
     # "Neither enlarged nor displaced", "favored over pneumonia"
     if unit.kind == "negated" and (cue.denies or unit.doubts):
@@ -101,9 +102,7 @@ def _ends_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bo
     return has_member and (is_felt or unit.kind in ends)
 
 
-def _goes_on(
-    units: list[TaggedToken], at: int, cue: TaggedToken, *, has_member: bool
-) -> bool:
+def _goes_on(units: list[TaggedToken], at: int, cue: Cue, *, has_member: bool) -> bool:
     """Whether a list goes on behind a joint, or something else is stated there.
 
     Args:
@@ -118,7 +117,7 @@ def _goes_on(
         return True
     if not has_member:
         return not is_hedge
-    if cue.reaches_next and (is_hedge or joint.kind != "comma"):
+    if cue.reach == "next" and (is_hedge or joint.kind != "comma"):
         # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
         return False
     return not _begins_statement(units, at)
@@ -162,12 +161,12 @@ def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     A comma joins in a hedged list, and where the list has an "and" or "or": "A, B and C
     are absent".
     """
-    cue = units[at]
+    cue = units[at].cue
     is_list = cue.makes == "hedged"
-    is_of_last = is_list and cue.form not in WORDS["plural_verbs"]
+    is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
     # "The heart appears large, but this is due to the projection"
-    reached = JUDGED if cue.kind == "mimic before" else _FINDING
+    reached = JUDGED if cue.category == "mimic" else _FINDING
     members: list[TaggedToken] = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
@@ -198,7 +197,7 @@ def _stands_between(unit: TaggedToken) -> bool:
     return unit.kind == "hedged" or unit.form in ("which", "that")
 
 
-def _ends_before(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
+def _ends_before(unit: TaggedToken, cue: Cue, *, has_member: bool) -> bool:
     """Whether the list before a cue ends at a unit.
 
     Args:
@@ -210,13 +209,13 @@ def _ends_before(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bo
         # "Opacity, atelectasis or pneumonia": the sign is there.
         is_sign = has_member and unit.name in WORDS["signs"]
         # "Effusion and edema or pneumonia": so is the effusion.
-        is_other_list = cue.kind == "alternative" and unit.kind == "and"
+        is_other_list = cue.category == "alternative" and unit.kind == "and"
         # "Scarring, either atelectasis or pneumonia": the list begins here.
         if is_sign or is_other_list or unit.form == "either":
             return True
     # "The effusion is small, edema is absent": a verb ends the list.
     is_verb = has_member and unit.kind in ("copula", "link", "seen")
-    return is_verb or unit.kind in _ENDS_BEFORE or cue.stops_at(unit)
+    return is_verb or unit.kind in _ENDS_BEFORE or unit.form in cue.ends_at
 
 
 def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import NamedTuple
 
 from lunguage_assets.assertion.reader import mark_assertions
@@ -27,40 +27,23 @@ PREFERRED = "preferred"
 _CONTRASTS = frozenset({"doubted.rather_than", "doubted.than", "doubted.favored_over"})
 """Cues that set one finding against another."""
 _DENYING = ("negated", "doubted", "mimic", "reservation")
-_HEDGING = ("hedged", "hedged before", "alternative")
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""
 _BEFORE_DESCRIPTION = ("break", "copula", "negated", "negated before", "ended")
 """Before what describes a finding that no cue before it denies."""
 
 
-class GoverningCue(NamedTuple):
-    """A cue that governs the named finding.
-
-    Attributes:
-        cue: id.
-        begin, end: characters of the cue in the sentence.
-        category: of the cue; `PREFERRED` where it dismisses another finding for it.
-        distance: units between it and the nearest mention.
-    """
-
-    cue: str
-    begin: int
-    end: int
-    category: str
-    distance: int
-
-
 class NamedFinding(NamedTuple):
     """How a sentence means the finding that was named.
 
     Attributes:
-        cues: hedges, denials and alternatives that govern it, the nearest first.
+        cues: hedges, denials and alternatives that govern it, the nearest first; of the
+            category `PREFERRED` one that dismisses another finding for it.
         mentions: characters (begin, end) of every mention.
         clauses: characters (begin, end) of the clauses in which it is mentioned.
     """
 
-    cues: tuple[GoverningCue, ...]
+    cues: tuple[Edge, ...]
     mentions: tuple[tuple[int, int], ...]
     clauses: tuple[tuple[int, int], ...]
 
@@ -84,29 +67,16 @@ def governing_cues(sentence: str) -> NamedFinding:
     mentions = [at for at, unit in enumerate(units) if unit.name == MASK]
     begins = [unit.begin for unit in units]
     # Of two edges from the same words the first counts.
-    cue_by_span: dict[tuple[int, int], GoverningCue] = {}
-    for edge in _edges(units, mentions):
-        position = bisect_left(begins, edge.begin)
-        behind = bisect_left(mentions, position)
-        neighbours = mentions[max(behind - 1, 0) : behind + 1]
-        distance = min(abs(position - mention) for mention in neighbours)
-        cue = GoverningCue(*edge, distance)
+    nearest_by_span: dict[tuple[int, int], tuple[int, int, Edge]] = {}
+    for at, edge in _edges(units, mentions):
+        distance = abs(bisect_left(begins, edge.begin) - at)
         if edge.cue == "hedged.than":
-            cue = cue._replace(category=PREFERRED)
-        cue_by_span.setdefault((edge.begin, edge.end), cue)
-    nearest_first = sorted(
-        cue_by_span.values(), key=lambda cue: (cue.distance, cue.begin)
-    )
+            edge = edge._replace(category=PREFERRED)
+        span = (edge.begin, edge.end)
+        nearest_by_span.setdefault(span, (distance, edge.begin, edge))
+    nearest_first = tuple(edge for *_, edge in sorted(nearest_by_span.values()))
     spans = tuple((units[at].begin, units[at].end) for at in mentions)
-    return NamedFinding(tuple(nearest_first), spans, tuple(_clauses(units)))
-
-
-def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
-    """Find the characters (begin, end) of all hedges of a sentence, of whatever."""
-    units = tag(sentence, bundled_vocabulary(), "find")
-    return tuple(
-        (unit.begin, unit.end) for unit in units if unit.kind in _HEDGING or unit.doubts
-    )
+    return NamedFinding(nearest_first, spans, tuple(_clauses(units)))
 
 
 def _read(sentence: str) -> list[TaggedToken]:
@@ -123,27 +93,30 @@ def _clauses(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
             yield words[0].begin, words[-1].end
 
 
-def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
-    """Yield what reaches the mentions, and what prefers them to something else."""
+def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[tuple[int, Edge]]:
+    """Yield what reaches each mention, and what prefers it to something else."""
+    stated = [at for at in mentions if not units[at].negation]
     for at in mentions:
-        yield from units[at].edges
-        if not units[at].negation:
-            yield from _preferring(units, at)
-    if any(not units[at].negation for at in mentions):
+        yield from ((at, edge) for edge in units[at].edges)
+    for at in stated:
+        contrast = _contrast(units, at)
+        if contrast is not None:
+            yield at, contrast.edge_as(PREFERRED)
+    if stated:
         # "Crowded vessels or <finding>": what else it may be is in no word list.
-        joints = (unit for unit in units if unit.kind == "alternative")
-        yield from (joint.edge_as("alternative") for joint in joints)
+        for unit in units:
+            if unit.kind == "alternative":
+                yield stated[0], unit.edge_as("alternative")
 
 
-def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
-    """Yield the dismissal of another: "reflects <finding> rather than edema"."""
-    behind = takewhile(
-        lambda unit: unit.kind not in ("finding", "break"), units[at + 1 : at + _NEAR]
-    )
-    contrasts = [
-        unit for unit in behind if unit.cue is not None and unit.cue.id in _CONTRASTS
-    ]
-    yield from (unit.edge_as(PREFERRED) for unit in contrasts[:1])
+def _contrast(units: list[TaggedToken], at: int) -> TaggedToken | None:
+    """Find the dismissal of another: "reflects <finding> rather than edema"."""
+    for unit in units[at + 1 : at + _NEAR]:
+        if unit.kind in ("finding", "break"):
+            return None
+        if unit.cue.id in _CONTRASTS:
+            return unit
+    return None
 
 
 def denials_of(sentence: str, finding: str) -> list[NamedDenial]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lunguage_assets.assertion.cues import Cue, Example, bundled_cues, read_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.reader import read_assertions
+from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.vocabulary import (
     Vocabulary,
     build_vocabulary,
@@ -55,9 +56,12 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
     """
     for cue in cues:
         alone = Vocabulary(words_of_cues([cue]))
-        if cue.patterns and not any(
-            _knows_any_of(alone, example) for example in cue.examples
-        ):
+        is_shown = any(
+            unit.cue.id
+            for example in cue.examples
+            for unit in tag(example.text, alone, example.section)
+        )
+        if cue.patterns and not is_shown:
             yield (
                 f"cue {cue.id!r}: found no example with its words, expected one. Add a "
                 "sentence with them."
@@ -67,17 +71,10 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
                 yield f"cue {cue.id!r}, example {example.text!r}: found {fault}"
 
 
-def _knows_any_of(vocabulary: Vocabulary, example: Example) -> bool:
-    """Whether any spelling of a vocabulary counts in an example."""
-    tokens = vocabulary.tokens(example.text)
-    matches = (
-        vocabulary.match(tokens, at, example.section) for at in range(len(tokens))
-    )
-    return any(entry is not None for entry, _ in matches)
-
-
 def _faults(example: Example, vocabulary: Vocabulary) -> Iterator[str]:
     assertions = list(read_assertions(example.text, example.section, vocabulary))
+    if not example.meant_by_mention:
+        yield "no mention, expected one, and how it is meant: `effusion: negated`."
     for words, expected in example.meant_by_mention.items():
         begin = example.text.lower().find(words.lower())
         meant = tuple(

@@ -38,7 +38,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
         In the order of the phrase: "large" is stated, "loculated" is denied.
     """
     units = tag(phrase, vocabulary_of_cues(), "find")
-    if not any(unit.denies or unit.kind == "ended" for unit in units):
+    if not any(unit.cue.denies or unit.kind == "ended" for unit in units):
         return (Segment(phrase, is_denied=False),)
     read: list[TaggedToken] = []
     for unit in units:

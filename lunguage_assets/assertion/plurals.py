@@ -23,8 +23,12 @@ _SINGULAR_ENDINGS = (
     ("zzes", "zz"), ("xes", "x"), ("ies", "y"), ("ae", "a"),
     ("ss", "ss"), ("us", "us"), ("is", "is"), ("s", ""),
 )  # fmt: skip
-_PLURAL_ENDINGS = (("y", "ies"), ("is", "es"), ("thorax", "thoraces"))
-"""Ends of singulars and of their plurals, apart from -s and -es."""
+_PLURAL_ENDINGS = (
+    # "Nodules"; "masses", "reflexes", "branches", "bushes"; "opacities"; "diagnoses"
+    ("", "s"), ("s", "ses"), ("x", "xes"), ("ch", "ches"), ("sh", "shes"),
+    ("y", "ies"), ("is", "es"), ("thorax", "thoraces"),
+)  # fmt: skip
+"""Ends of singulars and of their plurals."""
 _POSSIBLE_ENDINGS = (
     # "Nodules", "bullae"; "masses"; "diagnoses"; "opacities"; "hemithoraces"
     ("s", ""), ("ae", "a"), ("es", ""), ("es", "is"), ("ies", "y"), ("ces", "x"),
@@ -75,12 +79,8 @@ class Singulars:
         for plural, its_singular in self._singular_by_plural.items():
             if its_singular == singular:
                 forms.add(plural)
-        if singular in self._invariable:
-            return forms
-        ends_in_hiss = singular.endswith(("s", "x", "z", "ch", "sh"))
-        forms.add(singular + ("es" if ends_in_hiss else "s"))
         for ending, plural_ending in _PLURAL_ENDINGS:
-            if singular.endswith(ending):
+            if singular.endswith(ending) and singular not in self._invariable:
                 forms.add(singular.removesuffix(ending) + plural_ending)
         return forms
 

@@ -64,36 +64,20 @@ def alternatives(pattern: str) -> Iterator[str]:
         yield " ".join(joined.split())
 
 
-class Shorthand:
-    """Finds abbreviations in a text.
+def _any_shorthand(abbreviations: Iterable[str]) -> re.Pattern[str]:
+    """Match any of some abbreviations, the longest first, with blanks or without.
 
-    Args:
-        meanings: abbreviation -> words that it stands for. A key with a capital letter
-            is matched in exactly this writing ("L" is left, "l" is nothing).
+    One with a capital letter is matched in exactly this writing.
     """
-
-    def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._meanings = {"".join(key.split()): meanings[key] for key in meanings}
-        exact = [key for key in self._meanings if key != key.lower()]
-        folded = [key for key in self._meanings if key == key.lower()]
-        # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
-        self._pattern = re.compile(
-            rf"(?<![\w/])(?:(?<!\d\s){_any_of(exact)}|(?i:{_any_of(folded)}))(?![\w/])"
-        )
-
-    def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield where each abbreviation begins and ends, and its words."""
-        for match in self._pattern.finditer(text):
-            key = "".join(match.group().split())
-            meaning = self._meanings.get(key) or self._meanings[key.lower()]
-            yield match.start(), match.end(), meaning
-
-
-def _any_of(abbreviations: Iterable[str]) -> str:
-    """Match any of some abbreviations, the longest first, with blanks or without."""
-    longest_first = sorted(abbreviations, key=len, reverse=True)
-    spaced = [r"\s*".join(map(re.escape, key)) for key in longest_first]
-    return f"(?:{'|'.join(spaced)})"
+    exact: list[str] = []
+    folded: list[str] = []
+    for key in sorted(abbreviations, key=len, reverse=True):
+        group = folded if key == key.lower() else exact
+        group.append(r"\s*".join(map(re.escape, key)))
+    # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
+    return re.compile(
+        rf"(?<![\w/])(?:(?<!\d\s)(?:{'|'.join(exact)})|(?i:{'|'.join(folded)}))(?![\w/])"
+    )
 
 
 class Tokenizer:
@@ -102,14 +86,14 @@ class Tokenizer:
     Args:
         singulars: bring plurals to one form.
         spellings: form -> words that are read as it (British, slips of the keyboard).
-        shorthand: abbreviations.
+        shorthand: abbreviation -> words that it stands for.
     """
 
     def __init__(
         self,
         singulars: Singulars,
         spellings: Mapping[str, list[str]],
-        shorthand: Shorthand,
+        shorthand: Mapping[str, str],
     ) -> None:
         self._singulars = singulars
         self._form_by_spelling: dict[str, str] = {}
@@ -118,7 +102,8 @@ class Tokenizer:
                 self._form_by_spelling[spelling.lower()] = form.lower()
         # Reports repeat their words: each is brought to its form once.
         self._form = remembered(self._form_of)
-        self.shorthand = shorthand
+        self._meanings = {"".join(key.split()): shorthand[key] for key in shorthand}
+        self._shorthand = _any_shorthand(self._meanings)
 
     def tokens(self, text: str) -> list[Token]:
         """Cut a text into tokens; those of an abbreviation share its characters."""
@@ -130,7 +115,10 @@ class Tokenizer:
             compared = text
         tokens: list[Token] = []
         end_of_last = 0
-        for begin, end, meaning in self.shorthand.found_in(text):
+        for match in self._shorthand.finditer(text):
+            begin, end = match.span()
+            key = "".join(match.group().split())
+            meaning = self._meanings.get(key) or self._meanings[key.lower()]
             tokens += self._tokens_between(compared, end_of_last, begin)
             words = WORD_OR_SIGN.findall(meaning)
             tokens += [Token(self._form(word), begin, end) for word in words]
@@ -178,4 +166,4 @@ def bundled_tokenizer() -> Tokenizer:
     singulars = Singulars(terms.plurals, terms.invariable)
     spellings = word_file("words")["spellings"]
     shorthand_file = read_as(resource("assertion", "shorthand.yaml"), _ShorthandFile)
-    return Tokenizer(singulars, spellings, Shorthand(shorthand_file.root))
+    return Tokenizer(singulars, spellings, shorthand_file.root)

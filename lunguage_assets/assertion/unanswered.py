@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -23,7 +22,6 @@ from lunguage_assets.assertion.units import (
     OWN_WORDS,
     TaggedToken,
     first_beyond,
-    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -117,7 +115,6 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         units: of the sentence, with what their cues have said; changed in place.
         text: of the sentence.
     """
-    _mark_taken_for(units)
     parts = _parts_of(units, text)
     for number, part in enumerate(parts):
         unread = list(_unread(part.units, text))
@@ -128,18 +125,6 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         for mention in _concerned(parts, number):
             words = listed if mention.code == DEVICE else unread
             mention.unanswered = (*mention.unanswered, *words)
-
-
-def _mark_taken_for(units: list[TaggedToken]) -> None:
-    """Note what a finding was taken for: "the nodule is a nipple shadow"."""
-    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
-    for at, following in pairwise(findings):
-        artifact = units[following]
-        if artifact.name not in WORDS["artifacts"]:
-            continue
-        between = units[at + 1 : following]
-        if has_kind(between, "copula") and not has_kind(between, "comma", "break"):
-            units[at].unanswered = (artifact,)
 
 
 def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
@@ -182,7 +167,7 @@ def _unread(units: list[TaggedToken], text: str) -> Iterator[TaggedToken]:
 def _is_unread(units: list[TaggedToken], at: int, text: str) -> bool:
     """Whether a unit says something that no rule has read."""
     unit = units[at]
-    if unit.cue is not None:
+    if unit.cue.id:
         return unit.cue.category in _ASKED
     words = text[unit.begin : unit.end].lower()
     is_unknown = speaks(words) or _is_unknown(units, at, words)

@@ -12,10 +12,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import (
-    CATEGORIES,
     Category,
-    CategoryRule,
-    Direction,
     Meant,
 )
 from lunguage_assets.assertion.cues import Cue
@@ -33,7 +30,6 @@ DEVICE = "OTH"
 LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = LexiconEntry("other")
-_NO_RULE = CategoryRule(says="")
 
 DEFINITE = "the"
 _LONGEST_CLAUSE = 40
@@ -86,7 +82,7 @@ class TaggedToken:
     kind: Kind = field(init=False)
     name: str = field(init=False)
     code: str = field(init=False)
-    cue: Cue | None = field(init=False)
+    cue: Cue = field(init=False)
     negation: Negation = ""
     is_hedged: bool = False
     past: TaggedToken | None = None
@@ -113,51 +109,14 @@ class TaggedToken:
         """Copy its words and meaning, without what any cue has said of it."""
         return TaggedToken(self.sense, self.form, self.begin, self.end)
 
-    def is_cue(self, cue_id: str) -> bool:
-        """Whether it is the cue of this id."""
-        return self.cue is not None and self.cue.id == cue_id
-
     def is_of(self, *categories: Category) -> bool:
         """Whether it is a cue of one of these categories."""
-        return self.cue is not None and self.cue.category in categories
-
-    @property
-    def rule(self) -> CategoryRule:
-        """What it does, as a cue."""
-        if self.cue is None:
-            return _NO_RULE
-        return CATEGORIES[self.cue.category]
-
-    @property
-    def makes(self) -> Meant | Literal[""]:
-        """What it makes of what it reaches, as a cue."""
-        return self.rule.makes
-
-    @property
-    def denies(self) -> bool:
-        """Whether it denies what it reaches, surely or with doubt."""
-        return self.makes in ("negated", "doubted")
-
-    @property
-    def direction(self) -> Direction | Literal[""]:
-        """Where it looks, as a cue."""
-        if self.cue is None:
-            return ""
-        return self.cue.direction
+        return self.cue.category in categories
 
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
         return self.is_of("doubted", "mimic")
-
-    @property
-    def reaches_next(self) -> bool:
-        """Whether, as a cue, it is said of what follows directly only: "possible"."""
-        return self.cue is not None and self.cue.reach == "next"
-
-    def stops_at(self, unit: TaggedToken) -> bool:
-        """Whether, as a cue, its reach ends at a word that its entry names."""
-        return self.cue is not None and unit.form in self.cue.ends_at
 
     @property
     def meant(self) -> Meant:
@@ -199,7 +158,7 @@ class TaggedToken:
         is_contrast = bool(self.edges) and self.edges[0].cue == "doubted.rather_than"
         # "Unclear whether it has resolved" is open, "possible pneumonia has resolved"
         # is not.
-        is_understood = self.past is None or by.reaches_next
+        is_understood = self.past is None or by.cue.reach == "next"
         by.has_spoken |= is_understood and not is_contrast
         # "No time for a lateral view, so effusion is not ruled out."
         is_behind = by.kind == "hedged before" and by.begin > self.begin
@@ -233,11 +192,11 @@ class TaggedToken:
 
     def edge_as(self, category: str) -> Edge:
         """Make its edge, as a cue, under a category."""
-        return Edge(self.cue.id if self.cue else "", self.begin, self.end, category)
+        return Edge(self.cue.id, self.begin, self.end, category)
 
     def _note(self, by: TaggedToken) -> None:
         by.has_spoken = True
-        if by.cue is not None:
+        if by.cue.id:
             self.edges.append(by.edge_as(by.cue.category))
 
 

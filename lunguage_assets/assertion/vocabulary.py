@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.categories import Kind as Kind
-from lunguage_assets.assertion.cues import Cue, bundled_cues
+from lunguage_assets.assertion.cues import NO_CUE, Cue, bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
     MASK,
@@ -45,13 +45,13 @@ class LexiconEntry(NamedTuple):
         kind: what it is for the rules.
         name: canonical name of a finding or a part of the body.
         code: category of a finding, column of a describing word.
-        cue: the cue that it is, if it is one.
+        cue: the cue that it is.
     """
 
     kind: Kind
     name: str = ""
     code: str = ""
-    cue: Cue | None = None
+    cue: Cue = NO_CUE
 
 
 _DESCRIBING = {
@@ -132,7 +132,7 @@ class _Branch:
 
 
 def _is_conditional(entry: LexiconEntry) -> bool:
-    return entry.cue is not None and entry.cue.is_conditional
+    return entry.cue.is_conditional
 
 
 class Vocabulary:
@@ -154,7 +154,7 @@ class Vocabulary:
             entry: its meaning.
             replace: whether it loses the meaning that it had.
         """
-        is_weak = not replace or (entry.cue is not None and entry.cue.category in _WEAK)
+        is_weak = not replace or entry.cue.category in _WEAK
         forms = [tuple(map(_forms, part)) for part in choices]
         self._root.expect(_Continuation((), forms, entry, is_weak))
 
@@ -192,18 +192,18 @@ def _forms(words: str) -> tuple[str, ...]:
 
 
 def _holds(
-    cue: Cue | None, tokens: Sequence[Token], start: int, end: int, section: str
+    cue: Cue, tokens: Sequence[Token], start: int, end: int, section: str
 ) -> bool:
     """Whether a cue counts in this section and beside these words.
 
     Args:
-        cue: that the spelling is; None: it is none, and counts everywhere.
+        cue: that the spelling is.
         tokens: of the sentence.
         start: position of the spelling's first token.
         end: position behind its last token.
         section: code of the sentence's section.
     """
-    if cue is None or not cue.is_conditional:
+    if not cue.is_conditional:
         return True
     if cue.sections and section not in cue.sections:
         return False

@@ -152,6 +152,7 @@ REFUSED = [
     ("effusion: negated", "effusion: gone", "field 0", "effusion", "'asserted'"),
     ("effusion: negated", "nodule: negated", NIX, "'nodule'", "words of the sentence"),
     ("effusion", "patient", NIX, "no known word at 'patient'", "a finding"),
+    (", edema: negated, effusion: negated", "", NIX, "no mention", "how it is meant"),
     ("Nix edema", "No edema", NIX, "no example with its words", "expected one"),
     ("negated\n", "negated\n  reach: clause\n", NIX, "'clause'", "list or next"),
     ("negated\n", "examined\n  reach: next\n", NIX, "'next'", "no such field"),

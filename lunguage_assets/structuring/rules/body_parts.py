@@ -34,7 +34,7 @@ def take_parts(
     """
     heads = [location for location in locations if location.kind == "anatomy"]
     is_joined = phrase.is_joined
-    if is_joined and clause.role == "side" and len(locations) > 1:
+    if is_joined and len(locations) > 1:
         # "Mediastinal and hilar lymph nodes".
         locations = [*clause.topic, *locations]
     parts: list[MentionDraft] = []
@@ -82,7 +82,6 @@ def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:
         # "Normal heart size and mediastinum".
         part.modifiers = inherited_modifiers(described_before[-1])
         clause.open_parts = [part]
-        clause.described_parts = [*described_before, part]
     else:
         clause.open_parts = [*open_before, part]
         clause.described_parts = []

@@ -49,20 +49,19 @@ def _tells_something(token: TaggedToken) -> bool:
 def _is_all_clear(token: TaggedToken) -> bool:
     """ "Normal"; "negative", which denies nothing that is named."""
     is_normal = token.kind == "normal" and token.code == "measurement"
-    return is_normal or token.is_cue("negated.negative")
+    return is_normal or token.cue.id == "negated.negative"
 
 
 def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     """ "Evaluation is limited by rotation": a row of the limit, at what it hides."""
-    stated = [token for token in tokens if not token.aside]
-    limits = [token for token in stated if _limits(token)]
+    limits = [token for token in tokens if _limits(token)]
     if not limits:
         return []
     # Copies, because the first of them becomes the row's head and is an attribute too.
     words = [
         TaggedToken(LIMITATION, token.form, token.begin, token.end) for token in limits
     ]
-    locations = [token for token in stated if token.kind in ("anatomy", "place")]
+    locations = [token for token in tokens if token.kind in ("anatomy", "place")]
     limits[0].become(_LIMITED_EXAMINATION)
     return [MentionDraft(limits[0], locations, words)]
 

@@ -128,12 +128,10 @@ class MentionDraft:
         # "Opacity at the left base, likely pneumonia": the pneumonia lies there. Heart
         # failure that an opacity suggests lies nowhere, nor does what is denied.
         is_everywhere = self.head.name in WORDS["everywhere"]
-        if not (self.all_locations or is_everywhere or self.head.negation):
-            for sign in self.signs:
-                if sign.locations or sign.location_groups:
-                    self.locations = sign.locations
-                    self.location_groups = sign.location_groups
-                    break
+        is_located = self.all_locations or is_everywhere or self.head.negation
+        if self.signs and not is_located:
+            self.locations = self.signs[0].locations
+            self.location_groups = self.signs[0].location_groups
         # "Abnormality of the ribs" is one of bones.
         is_of_bones = any(
             location.name in WORDS["bones"] for location in self.all_locations

@@ -40,7 +40,7 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     for draft in drafts:
         draft.signs = signs
     is_alternative = "alternative" in phrase.lead_kinds or phrase.is_behind_slash
-    if before is not None and phrase.is_joined and is_alternative:
+    if before is not None and is_alternative:
         _share_location(before, drafts)
     _remember_findings(clause, phrase, drafts)
     return drafts
@@ -68,8 +68,7 @@ def drafts_of_findings(
             # "Increased effusion" has grown; "increased opacity" is denser.
             if token.name in WORDS["changing"]:
                 for word in modifiers:
-                    if word.code == "measurement":
-                        read_as_course(word)
+                    read_as_course(word)
             drafts.append(MentionDraft(token, locations, modifiers))
             locations = []
             modifiers = []
@@ -100,19 +99,16 @@ def _same_finding_before(
     Returns:
         None where there is no such location before.
     """
-    if not phrase.lead_kinds <= JOINTS:
+    if clause.role != "side" or not first.locations:
         return None
-    if clause.role == "side" and first.locations:
-        # "Moderate right and small left effusions". Of "right and left lower lobe" the
-        # noun belongs to both.
-        side = clause.topic
-        shared_noun: list[TaggedToken] = []
-        if all(map(is_side, side)):
-            shared_noun = first.locations[1:]
-        locations = with_noun_behind([*side, *shared_noun], first.locations)
-        first.locations = with_side_before(first.locations, side)
-    else:
-        return None
+    # "Moderate right and small left effusions". Of "right and left lower lobe" the noun
+    # belongs to both.
+    side = clause.topic
+    shared_noun: list[TaggedToken] = []
+    if all(map(is_side, side)):
+        shared_noun = first.locations[1:]
+    locations = with_noun_behind([*side, *shared_noun], first.locations)
+    first.locations = with_side_before(first.locations, side)
     # "Healed fifth and sixth rib fractures" says healed of both. Of "moderate right and
     # small left effusions" each has a word of its own.
     own_words = [word for word in first.modifiers if word not in pending]
@@ -127,7 +123,7 @@ def _lies_at_topic(clause: Clause, phrase: Phrase, finding: MentionDraft) -> boo
     """Whether a finding without a location may lie where the clause is about."""
     # "In the left lung a nodule and a fracture": the topic is that of the first alone.
     goes_on_list = bool(clause.findings and phrase.lead_kinds & JOINTS)
-    return not (finding.locations or clause.described_parts or goes_on_list)
+    return not (clause.described_parts or goes_on_list)
 
 
 def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
@@ -168,8 +164,7 @@ def _share_location(before: MentionDraft, drafts: list[MentionDraft]) -> None:
     """Put alternatives at one location: "left basal atelectasis or pneumonia"."""
     for draft in drafts:
         # "No right mass or fracture" denies every fracture.
-        are_both_denied = bool(draft.head.negation and before.head.negation)
-        if not are_both_denied:
+        if not before.head.negation:
             draft.locations = draft.locations or before.locations
 
 

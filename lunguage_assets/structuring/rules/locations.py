@@ -27,10 +27,7 @@ def is_location(clause: Clause, phrase: Phrase) -> bool:
     """
     if not phrase.names("place"):
         return False
-    has_subject = bool(clause.open_parts or clause.findings)
-    begins_with_place = phrase.tokens[0].kind == "place"
-    is_predicate = "copula" in phrase.lead_kinds and has_subject
-    return begins_with_place or not is_predicate
+    return phrase.tokens[0].kind == "place" or "copula" not in phrase.lead_kinds
 
 
 def take_location(
@@ -171,12 +168,7 @@ def _take_topic(
     modifiers = clause.pending + words
     clause.pending = []
     if any(location.kind == "anatomy" for location in locations):
-        if not clause.open_parts or "preposition" not in phrase.lead_kinds:
-            return take_parts(clause, phrase, following, locations, modifiers)
-        # "The apex of the left lung".
-        part = clause.open_parts[-1]
-        part.locations = part.locations + locations
-        return []
+        return take_parts(clause, phrase, following, locations, modifiers)
     if clause.open_parts and phrase.is_joined and following.is_predicate:
         # "The heart and pulmonary ___ are normal": the noun of the second part is
         # unknown.
@@ -214,7 +206,7 @@ def with_noun_behind(
         behind: words of the second, which is joined to the first.
     """
     noun = behind[-1].noun
-    is_adjective = locations[-1].noun is None and _lies_in_a_side(locations[-1])
+    is_adjective = _lies_in_a_side(locations[-1])
     return [*locations, noun] if noun is not None and is_adjective else locations
 
 

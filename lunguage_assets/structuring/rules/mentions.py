@@ -267,7 +267,7 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
 
 def _cue_of_unanswered(word: TaggedToken, text: str) -> CueUse:
     """Tell words of doubt, denial or time from those that are in no list."""
-    is_known = word.cue is not None or speaks(text[word.begin : word.end])
+    is_known = bool(word.cue.id) or speaks(text[word.begin : word.end])
     name = "words" if is_known else "unknown"
     return CueUse(f"{UNANSWERED}{name}", _span(word))
 

@@ -59,12 +59,8 @@ class Phrase(NamedTuple):
 
     @property
     def adds_adjective_and_noun(self) -> bool:
-        """Whether it joins another adjective and its noun.
-
-        "..., enlarged and tortuous aorta".
-        """
-        names = self.names("anatomy") or self.names("finding")
-        return self.is_joined and names and self.tokens[0].kind in ("word", "abnormal")
+        """Whether it joins another adjective and its noun: "..., tortuous aorta"."""
+        return self.is_joined and self.tokens[0].kind in ("word", "abnormal")
 
     @property
     def is_location_alone(self) -> bool:
@@ -72,8 +68,7 @@ class Phrase(NamedTuple):
 
         "moderate on the right and small on the left".
         """
-        is_led_to = any(token.kind == "preposition" for token in self.lead_in)
-        return is_led_to and all(token.kind == "place" for token in self.tokens)
+        return any(token.kind == "preposition" for token in self.lead_in)
 
 
 END_OF_SENTENCE = Phrase([], frozenset(), [])
@@ -89,7 +84,7 @@ def phrases_of(tokens: list[TaggedToken]) -> Iterator[Phrase]:
             words.append(token)
             continue
         # "Basilar xyz opacity": an unknown word before the finding ends no phrase.
-        is_unknown = token.kind in ("other", "past") and not token.aside
+        is_unknown = token.kind in ("other", "past")
         if is_unknown and not any(word.kind == "finding" for word in words):
             continue
         if words:
