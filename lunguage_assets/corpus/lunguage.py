@@ -93,9 +93,12 @@ _MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "sequence": ("number", _rank),
     "sent_idx": ("number", columns.whole_number),
     "ent_idx": ("number", columns.whole_number),
+    **dict.fromkeys(("location", *ATTRIBUTES), ("", clean_list)),
+    "normed_ent": ("", lambda cell: first_alternative(clean_list(cell))),
 }
 """By column the reason of a rejection, and how its cells are read (None: they cannot be
-used), in the order in which a record is looked through: the first counts.
+used), in the order in which a record is looked through: the first counts. A list can
+always be read.
 """
 
 
@@ -171,19 +174,12 @@ def _rows(
     cells: pd.DataFrame, coded: pd.DataFrame, vocabulary: Vocabulary
 ) -> pd.DataFrame:
     """Make the rows that can be used."""
-    normed_ent = mapped(cells["normed_ent"], lambda x: first_alternative(clean_list(x)))
-    category = mapped(
-        first_said(normed_ent, coded["ent"]), lambda x: vocabulary.category(x) or "OTH"
-    )
-    lists = {
-        name: mapped(cells[name], clean_list) for name in ("location", *ATTRIBUTES)
-    }
+    names = first_said(coded["normed_ent"], coded["ent"])
+    category = mapped(names, lambda name: vocabulary.category(name) or "OTH")
     return cells.assign(
         **coded,
-        **lists,
         line=cells.index,
         finding_id=coded["study_id"] + ":" + coded[ROW_NUMBER].astype(str),
-        normed_ent=normed_ent,
         status=coded["dx_certainty"] + coded["dx_status"],
         cues="",
     ).assign(cat=first_said(coded["cat"], category))

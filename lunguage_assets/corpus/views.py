@@ -85,9 +85,8 @@ def parse_default_view(option: str) -> str:
     Raises:
         ConfigurationError: it names an unknown view.
     """
-    parts = (part.strip().lower() for part in option.split(","))
-    named = [view for view in parts if view]
-    unknown = [view for view in named if view not in VIEWS]
+    named = {view.strip() for view in option.lower().split(",")} - {""}
+    unknown = sorted(named.difference(VIEWS))
     if unknown:
         raise ConfigurationError(
             f"option corpus.default_view: found {unknown}; expected views out of "

@@ -132,9 +132,8 @@ def decoded(content: bytes) -> DecodedReport:
         return DecodedReport("", refusal="report-too-large: report")
     # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
     # always does, so it comes last.
-    encoding = "utf-8-sig"
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
+    has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if has_mark else "utf-8-sig"
     notes: tuple[str, ...] = ()
     try:
         text = content.decode(encoding)
