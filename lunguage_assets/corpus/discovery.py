@@ -180,15 +180,15 @@ def _sources_of_records(
     Of a part (a split) that comes in several files the first layout's is read.
     """
     sources = []
-    layout_by_part: dict[tuple[str, str], Layout] = {}
+    parts_read: set[tuple[str, str]] = set()
     for layout in layouts().values():
-        paths = []
-        for file, layout_of_this in layout_by_file.items():
-            part = (layout.title, layout.part_in(file.name))
-            if layout_of_this is layout:
-                layout_by_part.setdefault(part, layout)
-                if layout_by_part[part] is layout:
-                    paths.append(file)
+        part_by_path = {
+            path: (layout.title, layout.part_in(path.name))
+            for path, layout_of_path in layout_by_file.items()
+            if layout_of_path is layout
+        }
+        paths = [path for path, part in part_by_path.items() if part not in parts_read]
+        parts_read.update(part_by_path.values())
         if paths:
             beside = _table_beside(layout, paths[0].parent)
             sources.append(TextSource(layout, tuple(paths), beside))

@@ -73,7 +73,6 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
     metadata = read_metadata(delivery.metadata, studies["study_id"], log)
     studies = studies.join(metadata).assign(file=delivery.main_file)
-    log.note("report-missing", studies[studies["report"] == ""], column="report")
     return _intake(studies, rows, terms, settings, log)
 
 

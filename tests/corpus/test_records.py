@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.corpus import records
-from lunguage_assets.corpus.records import UNCLOSED, WIDTH, cleaned, read_records
+from lunguage_assets.corpus.records import UNCLOSED, cleaned, read_records
 from lunguage_assets.errors import InputError
 
 HEADER = "row,subject_id,study_id,text\n"
@@ -81,12 +81,6 @@ def test_an_unusable_file_is_refused_with_the_reason(tmp_path: Path) -> None:
     for content, message in UNUSABLE:
         with pytest.raises(InputError, match=message):
             records_of(tmp_path, content)
-
-
-def test_an_unclosed_quote_swallows_nothing(tmp_path: Path) -> None:
-    lines = [line(1, '"open'), line(2), line(3, 'text, with "quotes"'), line(4)]
-    records_read = records_of(tmp_path, HEADER + "".join(lines))
-    assert [record.broken for record in records_read] == [UNCLOSED, "", WIDTH, ""]
 
 
 SWALLOWED = {

@@ -62,13 +62,3 @@ Deliver = Callable[..., Intake]
 def reasons(notes_or_rejected: pd.DataFrame) -> list[str]:
     """Reason codes in the order of the table."""
     return notes_or_rejected["reason"].tolist()
-
-
-def noted(intake: Intake) -> set[str]:
-    """Reason codes of the notes, without those about side files that these tests do not
-    deliver.
-    """
-    return set(intake.intake_notes["reason"]) - {
-        "vocabulary-missing",
-        "metadata-missing",
-    }
