@@ -60,13 +60,6 @@ class Delivery:
         files = (self.findings, self.vocabulary, metadata)
         return [path for path in files if path is not None]
 
-    @property
-    def main_file(self) -> str:
-        """Name of the file or folder with the findings or the raw reports."""
-        if self.texts is not None:
-            return self.texts.paths[0].name
-        return (self.findings or self.folder).name
-
     def raw_reports(self) -> pd.DataFrame:
         """Read the raw reports (`texts.raw.COLUMNS`) in their order.
 

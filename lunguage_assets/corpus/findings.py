@@ -84,7 +84,7 @@ def with_sequences(studies: pd.DataFrame) -> pd.DataFrame:
     # Without the time of one study nobody knows where it lies among the others.
     is_dated = (studies["taken_at"] != "").groupby(patients).transform("all")
     timed = studies.assign(time=studies["taken_at"].where(is_dated, ""))
-    missing = timed[studies["sequence"] == 0].sort_values(["time", "first_line"])
+    missing = timed[studies["sequence"] == 0].sort_values("time", kind="stable")
     # A number that the file gives stays; the others follow behind the highest.
     highest = studies.groupby("subject_id")["sequence"].transform("max")
     rank = missing.groupby("subject_id").cumcount() + 1 + highest

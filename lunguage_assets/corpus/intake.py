@@ -72,8 +72,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     terms = read_terms(delivery.vocabulary, log)
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
     metadata = read_metadata(delivery.metadata, studies["study_id"], log)
-    studies = studies.join(metadata).assign(file=delivery.main_file)
-    return _intake(studies, rows, terms, settings, log)
+    return _intake(studies.join(metadata), rows, terms, settings, log)
 
 
 def take_in_gold(
@@ -121,14 +120,7 @@ def take_in_structured(
         )
     log = IntakeLog(received.rejected, received.intake_notes)
     rows = _delivered_rows(structured_findings)
-    with_rejected = pd.concat([received.rejected["study_id"], rows["study_id"]])
-    delivered = studies["study_id"].map(with_rejected.value_counts()).fillna(0)
-    studies = studies.assign(
-        file=_STRUCTURED,
-        first_line=studies.index,
-        rows_delivered=delivered.astype("int64"),
-    )
-    return _intake(studies.drop(columns="line"), rows, received.terms, settings, log)
+    return _intake(studies, rows, received.terms, settings, log)
 
 
 def row_of_a_study(study_id: str, number: int) -> str:
@@ -163,17 +155,20 @@ def _intake(
     studies["view_information"] = studies["view_information"].where(is_known, default)
     studies["view_source"] = studies["view_source"].where(is_known, source)
     findings = findings_table(rows, studies, Vocabulary.from_terms(terms), log)
-    # What was delivered and is no finding was rejected: the accounts balance.
-    used = studies["study_id"].map(findings["study_id"].value_counts()).fillna(0)
-    rejected = studies["rows_delivered"] - used.astype("int64")
-    reports = studies.assign(rows_rejected=rejected).sort_values("study_id")
-    return Intake(
-        REPORTS.frame(reports),
-        findings,
-        log.rejected_frame(),
-        log.notes_frame(),
-        terms,
-    )
+    rejected = log.rejected_frame()
+    rows_rejected = _count(rejected, studies)
+    # What was delivered is a finding or was rejected: the accounts balance.
+    reports = studies.assign(
+        rows_rejected=rows_rejected,
+        rows_delivered=rows_rejected + _count(findings, studies),
+    ).sort_values("study_id")
+    return Intake(REPORTS.frame(reports), findings, rejected, log.notes_frame(), terms)
+
+
+def _count(rows: pd.DataFrame, studies: pd.DataFrame) -> pd.Series:
+    """Count the rows of each study."""
+    counts = studies["study_id"].map(rows["study_id"].value_counts())
+    return counts.fillna(0).astype("int64")
 
 
 def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:

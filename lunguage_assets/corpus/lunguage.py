@@ -54,9 +54,8 @@ _SECTIONS = dict(zip(SECTIONS, SECTIONS, strict=True))
 class DeliveredFindings(NamedTuple):
     """Rows of findings that can be used, as they were delivered, and their studies.
 
-    `studies` are by first appearance: `study_id`, `subject_id`, `source_id`,
-    `first_line`, `sequence` (0: unsaid), `report`, `rows_delivered`. Those whose rows
-    are all rejected are among them.
+    `studies` are by first appearance: `study_id`, `subject_id`, `source_id`, `sequence`
+    (0: unsaid), `report`. Those whose rows are all rejected are among them.
     """
 
     rows: pd.DataFrame
@@ -193,16 +192,14 @@ def _studies(
         {
             "subject_id": coded["subject_id"],
             "source_id": cells["study_id"],
-            "first_line": cells.index,
             # What a row says of its study counts if the row does; empty says nothing.
             "sequence": rows["sequence"].where(rows["sequence"] > 0),
             "report": rows["report"].where(rows["report"] != ""),
         },
         cells.index,
-    ).groupby(coded["study_id"])
-    studies = of_studies.first().assign(rows_delivered=of_studies.size())
-    studies = studies.fillna({"subject_id": "", "sequence": 0, "report": ""})
-    return studies.reset_index().sort_values("first_line")
+    ).groupby(coded["study_id"], sort=False)
+    unsaid = {"subject_id": "", "sequence": 0, "report": ""}
+    return of_studies.first().fillna(unsaid).reset_index()
 
 
 def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:
