@@ -87,10 +87,7 @@ def folded_name(name: str) -> str:
 def clean(value: str) -> str:
     """Strip a cell; null, empty and nan all mean absent."""
     value = value.strip()
-    # The length is tested first because most cells are longer, and cells are many.
-    if len(value) < 5 and value.lower() in ("nan", "null", "<na>"):
-        return ""
-    return value
+    return "" if value.lower() in ("nan", "null", "<na>") else value
 
 
 def clean_list(value: str) -> str:

@@ -71,7 +71,7 @@ class Masker:
         # Short words, and codes such as "T8", have no plural.
         if not _LETTERS.fullmatch(word):
             return re.escape(word)
-        forms = {word.lower(), *self._vocabulary.word_forms(word)}
+        forms = self._vocabulary.word_forms(word)
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         alternatives = "|".join(map(re.escape, longest_first))
         return f"(?:{alternatives})"

@@ -6,7 +6,7 @@ They are read from codes of its images, or from words for the examination.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import VIEWS
@@ -47,7 +47,7 @@ def named_views(words: str) -> set[str]:
     return views | {"recumbent"} if decubitus else views
 
 
-def study_views(words: str) -> frozenset[str]:
+def study_views(words: str) -> set[str]:
     """Read the views of a study that a person names in words.
 
     In "Chest, frontal and lateral" the frontal film beside a lateral one is PA, unless
@@ -55,28 +55,24 @@ def study_views(words: str) -> frozenset[str]:
     without more are a frontal and a lateral one.
     """
     text = _NO_PROJECTION.sub(" ", words.lower())
+    text = _TWO.sub(" frontal and lateral ", text)
     views = named_views(text)
-    has_two_views = _TWO.search(text) is not None
-    if has_two_views:
-        views.add("lateral")
     if views & {"ap", "pa"}:
-        return frozenset(views)
-    is_frontal = has_two_views or _FRONTAL.search(text) is not None
+        return views
     # A bedside film is AP: the detector lies behind the patient.
     if _PORTABLE.search(text):
         views.add("ap")
-    elif is_frontal and "lateral" in views and "supine" not in views:
+    elif _FRONTAL.search(text) and "lateral" in views and "supine" not in views:
         views.add("pa")
-    return frozenset(views)
+    return views
 
 
-def written(views: Iterable[str]) -> str:
+def written(views: Collection[str]) -> str:
     """Write a set of views in the order ap, pa, lateral, erect, supine, recumbent.
 
     It is empty when nothing is known.
     """
-    present = set(views)
-    return ", ".join(view for view in VIEWS if view in present)
+    return ", ".join(view for view in VIEWS if view in views)
 
 
 def parse_default_view(option: str) -> str:

@@ -82,17 +82,16 @@ def receive(delivery: Delivery) -> Received:
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     reports = _decoded_reports(delivery.raw_reports())
-    # Of two reports of a study the first stays.
     # A record that is refused for itself takes no study's place.
     good = reports[reports["refusal"] == ""]
-    first = good.drop_duplicates("study_id")
-    again = good.drop(first.index)
-    first_text = first.set_index("study_id")["report"]
-    is_other = again["report"] != again["study_id"].map(first_text)
-    log.note("same-report-again", again[~is_other], column="report")
-    repeated = again[is_other].assign(refusal="report-repeated: report")
+    first_text = good.groupby("study_id")["report"].transform("first")
+    # Of two reports of a study the first stays.
+    is_again = good.duplicated("study_id")
+    is_other = good["report"] != first_text
+    log.note("same-report-again", good[is_again & ~is_other], column="report")
+    repeated = good[is_other].assign(refusal="report-repeated: report")
     _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
-    texts = _rows(first, log).sort_values("study_id")
+    texts = _rows(good[~is_again], log).sort_values("study_id")
     return Received(
         REPORT_TEXTS.frame(texts),
         log.rejected_frame(),
