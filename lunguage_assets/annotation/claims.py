@@ -104,7 +104,7 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
     # Free air has one place: whatever a report adds to it tells nothing.
     location = anatomy().location(row.location_parts * (not listed.placeless))
     # "In the left lung" is no narrower than "on the left".
-    regions = location.regions.intersection(anatomy().without_wholes(location))
+    regions = location.regions - anatomy().wholes
     # An edema is diffuse: of both sides it is no more than one without a side. A denial
     # is about all that its location contains, so it is not taken apart.
     is_whole = len(location.sides) == 2 and (listed.diffuse or not present)

@@ -9,7 +9,7 @@ reads it as more certain than the panel does so in every answer about it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -124,7 +124,7 @@ _LOG_PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
 
 _SPREADS = np.array([0.5, 1.0, 1.5, 2.0])
 _SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
-"""How far judges lie apart about one sentence, in units of `reading_sd`, and how often;
+"""How far judges lie apart about one sentence, in units of `READING_SD`, and how often;
 the mean square is close to 1.
 """
 
@@ -144,7 +144,6 @@ def panel_posterior(
     answers: NDArray[np.int16],
     mu: Floats,
     variance: Floats,
-    reading_sd: float = READING_SD,
 ) -> Posterior:
     """Estimate each sentence's score given all its answers at once.
 
@@ -152,7 +151,7 @@ def panel_posterior(
     forgets; so the interval of p is made from the posterior on a grid. The prior is
     TrueSkill's; an answer against a phrase is a probit with TrueSkill's noise. All
     answers of one judge about a sentence share its reading of it. Readings are normal
-    around the score. How far they lie apart is `reading_sd` on average, differs between
+    around the score. How far they lie apart is `READING_SD` on average, differs between
     sentences (`_SPREADS`), and is summed out for each sentence alone.
 
     Args:
@@ -160,14 +159,13 @@ def panel_posterior(
             phrases, 2).
         mu: scores of the phrases, which are fixed.
         variance: squares of their sigma.
-        reading_sd: how far judges differ in reading one sentence, in units of mu.
 
     Returns:
         The posterior; without an answer it is the prior.
     """
     # Given how a judge reads the sentence, its answers stray less: the deviation of
     # readings is a part of TrueSkill's noise, and is taken out of it.
-    noise = np.sqrt(2.0 * trueskill.BETA**2 - reading_sd**2 + variance)[:, None]
+    noise = np.sqrt(2.0 * trueskill.BETA**2 - READING_SD**2 + variance)[:, None]
     margin = (_GRID - mu[:, None]) / noise
     mean = np.empty(len(answers))
     sd = np.empty(len(answers))
@@ -175,47 +173,38 @@ def panel_posterior(
         block = slice(start, start + _SENTENCES_AT_ONCE)
         lost, won = np.moveaxis(answers[block].astype(np.float64), -1, 0)
         log_likelihood = won @ log_ndtr(margin) + lost @ log_ndtr(-margin)
-        density = _density(log_likelihood, reading_sd)
+        density = _density(log_likelihood)
         mean[block] = (density * _GRID).sum(axis=-1)
         squares = (_GRID - mean[block, None]) ** 2
         sd[block] = np.sqrt((density * squares).sum(axis=-1))
     return Posterior(mean, sd)
 
 
-def _density(log_likelihood: Floats, reading_sd: float) -> Floats:
+def _density(log_likelihood: Floats) -> Floats:
     """Compute the density of each sentence's score on the grid, (sentences, grid).
 
     Args:
         log_likelihood: of each judge's reading, shape (sentences, judges, grid).
-        reading_sd: as for `panel_posterior`.
     """
     # Relative to the likeliest reading of each judge: where many answers are surprising
     # the likelihood itself would be 0 in doubles.
     highest = log_likelihood.max(axis=-1, keepdims=True)
     likelihood = np.exp(log_likelihood - highest)
-    log_density_by_spread = []
-    for weights, log_weight_of_spread in zip(
-        _reading_weights(reading_sd), np.log(_SPREAD_WEIGHTS), strict=True
-    ):
-        # Each judge has a reading of its own, so each is summed out alone.
-        by_judge = np.log(np.maximum(likelihood @ weights, _SMALLEST_LIKELIHOOD))
-        log_density_by_spread.append(
-            by_judge.sum(axis=1) + _LOG_PRIOR + log_weight_of_spread
-        )
-    log_density = np.logaddexp.reduce(log_density_by_spread, axis=0)
+    # Each judge has a reading of its own, so each is summed out alone.
+    by_judge = likelihood[:, None] @ _reading_weights()
+    by_spread = np.log(np.maximum(by_judge, _SMALLEST_LIKELIHOOD)).sum(axis=2)
+    by_spread += _LOG_PRIOR
+    by_spread += np.log(_SPREAD_WEIGHTS)[:, None]
+    log_density = np.logaddexp.reduce(by_spread, axis=1)
     density: Floats = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
     density /= density.sum(axis=-1, keepdims=True)
     return density
 
 
-@lru_cache(maxsize=8)
-def _reading_weights(reading_sd: float) -> list[Floats]:
-    """Normal weights of readings (rows) around a score (columns), for each spread."""
-    weights_by_spread = []
-    for deviation in (_SPREADS * reading_sd).tolist():
-        weights = np.eye(len(_GRID))
-        # Narrower than the grid can show is no spread: the reading is the score.
-        if deviation >= _GRID_STEP / 4.0:
-            weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
-        weights_by_spread.append(weights / weights.sum(axis=0))
-    return weights_by_spread
+@cache
+def _reading_weights() -> Floats:
+    """Compute normal weights of readings around scores, (spreads, readings, scores)."""
+    deviations = _SPREADS[:, None, None] * READING_SD
+    weights: Floats = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviations) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

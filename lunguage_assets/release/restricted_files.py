@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, label_tools
 from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
@@ -140,7 +140,7 @@ def _write_labels(release: Release, folder: Path) -> None:
     written = map_chunks(
         _label_files,
         parts,
-        _label_list,
+        label_tools,
         studies=release.studies.count,
         processes=release.processes,
     )
@@ -148,11 +148,6 @@ def _write_labels(release: Release, folder: Path) -> None:
     with growing_files(folder) as append, closing(written):
         for files in written:
             append(files)
-
-
-def _label_list() -> tuple[LabelList]:
-    """Read what every process needs once, besides the rows."""
-    return (load_label_list(),)
 
 
 def _label_files(frames: Mapping[str, pd.DataFrame], label_list: LabelList) -> Files:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
+from simulation import judges_that_read_alike
 
 from lunguage_assets.explicit.fit import ReferenceScale
-from lunguage_assets.explicit.intervals import READING_SD, panel_posterior
+from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.settings import ExplicitSettings
@@ -29,12 +30,8 @@ def reference() -> ReferenceScale:
     )
 
 
-def posterior(
-    answers: np.ndarray, reference: ReferenceScale, reading_sd: float = READING_SD
-) -> np.ndarray:
-    return np.stack(
-        panel_posterior(answers, reference.mu, reference.variance, reading_sd)
-    )
+def posterior(answers: np.ndarray, reference: ReferenceScale) -> np.ndarray:
+    return np.stack(panel_posterior(answers, reference.mu, reference.variance))
 
 
 def integrated(
@@ -68,8 +65,8 @@ def test_the_posterior_is_prior_times_likelihood(
     counts = np.zeros((1, 1, len(reference.mu), 2), dtype=np.int16)
     for phrase, outcome in answers:
         counts[0, 0, phrase, outcome] += 1
-    # Judges read the sentence alike, so that all answers are independent.
-    mean, sd = posterior(counts, reference, 0.0)
+    with judges_that_read_alike():
+        mean, sd = posterior(counts, reference)
     expected = integrated(counts[0, 0, :, 1], counts[0, 0, :, 0], reference)
     assert (mean[0], sd[0]) == pytest.approx(expected, abs=1e-4)
 

@@ -24,7 +24,7 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.merging.merge_constraints import Blacklist, load_blacklist
-from lunguage_assets.implicit.policy import Policy
+from lunguage_assets.implicit.policy import PAPER, Policy
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method" / "implicit.md"
 
@@ -64,12 +64,15 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
 
 
 def test_the_papers_pairs_hold_in_both_modes() -> None:
-    listed = Blacklist([("scar", "nodule")], [("left", "right")])
+    listed = {
+        "method": Blacklist([("scar", "nodule"), ("left", "right")]),
+        "paper": Blacklist([("left", "right")], inside_words=True),
+    }
     sides = [stated("opacity", location="left"), stated("opacity", location="right")]
     signs = [stated("scar"), stated("nodule")]
     for mode, merged in (("method", 0), ("paper", 1)):
         for rows, expected in ((sides, 0), (signs, merged)):
-            outcome = in_mode(rows, mode, embedder=AlikeEmbedder(), listed=listed)
+            outcome = in_mode(rows, mode, embedder=AlikeEmbedder(), listed=listed[mode])
             assert outcome.deduplicated["merged_into"].notna().sum() == expected
 
 
@@ -79,7 +82,7 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
     file = tmp_path / "blacklist.yaml"
     file.write_text("term_pairs:\n  - [left, right]\n")
     with pytest.raises(ConfigurationError, match="paper_pairs"):
-        in_mode([stated("opacity")], "paper", listed=load_blacklist(file))
+        load_blacklist(file, PAPER)
 
 
 @examples(10)

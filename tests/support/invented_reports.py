@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -23,6 +23,7 @@ from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
 )
+from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
@@ -54,9 +55,9 @@ def labels() -> LabelList:
     return load_label_list()
 
 
-@lru_cache(maxsize=1)
-def blacklist() -> Blacklist:
-    return load_blacklist()
+@cache
+def blacklist(mode: str = "method") -> Blacklist:
+    return load_blacklist(policy=POLICIES[mode])
 
 
 @dataclass
@@ -304,7 +305,7 @@ def run(
         mixed(findings, shuffle),
         mixed(fitted, shuffle),
         embedder or LexicalEmbedder(vocabulary()),
-        listed or blacklist(),
+        listed or blacklist(mode),
         ImplicitSettings(history=history, mode=mode),
         labels(),
     )

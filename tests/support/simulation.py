@@ -9,15 +9,17 @@ alone; a simulated corpus is the vocabulary, the anchors and the sentences to be
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 
-from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit import intervals, trueskill
 from lunguage_assets.explicit.probability import Z95, Anchor
 from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.protocol import (
@@ -31,6 +33,16 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 
 Floats = NDArray[np.float64]
+
+
+@contextmanager
+def judges_that_read_alike() -> Iterator[None]:
+    """Take all answers as independent, whoever gave them."""
+    reading_is_score = np.eye(len(intervals._GRID))[None].repeat(4, axis=0)
+    with mock.patch.multiple(
+        intervals, READING_SD=0.0, _reading_weights=lambda: reading_is_score
+    ):
+        yield
 
 
 @dataclass(frozen=True)

@@ -137,10 +137,10 @@ def _is_beside(row: Row, implied: _Implied) -> bool:
     named = anatomy().location((row.ent,)).regions
     stated = (*row.location_parts, *sorted(named))
     location = implied.child.location_parts
+    if stated and anatomy().covers(stated, location):
+        return True
     # "Opacity" does not state the one at the left base; the whole lung is no narrower.
-    if not stated:
-        return not anatomy().without_wholes(anatomy().location(location))
-    return bool(anatomy().covers(stated, location) or lies_in(stated, location))
+    return lies_in(stated, location)
 
 
 def compatible_locations(stated: Iterable[str], implied: Iterable[str]) -> bool:

@@ -55,7 +55,8 @@ def merging_tools(
         file: blacklist of the home, if there is one.
     """
     embedder = make_embedder(settings, Vocabulary.from_terms(terms))
-    return embedder, load_blacklist(file), settings, load_label_list()
+    blacklist = load_blacklist(file, POLICIES[settings.mode])
+    return embedder, blacklist, settings, load_label_list()
 
 
 def deduplicate(
@@ -76,7 +77,7 @@ def deduplicate(
         findings: FINDINGS of whole studies, in any order.
         probabilities: FITTED_PROBABILITIES of them.
         embedder: measures how alike two phrases are.
-        blacklist: keeps words apart.
+        blacklist: keeps words apart; that of the mode.
         settings: mode, threshold, and whether history stays.
         labels: what findings mean.
 
@@ -95,8 +96,7 @@ def deduplicate(
 
     # Blocks of all studies go to the encoder together: it sees every phrase once.
     blocks = [block for study in studies for block in blocks_of(study)]
-    pairs = blacklist.for_policy(policy)
-    for group in similar_groups(blocks, pairs, embedder, settings.merge_threshold):
+    for group in similar_groups(blocks, blacklist, embedder, settings.merge_threshold):
         _merge_similar(group)
 
     # Similar rows are merged first: a survivor stands for all of them here.

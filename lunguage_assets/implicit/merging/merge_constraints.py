@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.policy import Policy
+from lunguage_assets.implicit.policy import METHOD, Policy
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
@@ -60,80 +60,59 @@ class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     term_pairs: tuple[WordPair, ...] = ()
 
 
-class ExclusionTerms(NamedTuple):
-    """The listed words of a finding, and those that another one must not have."""
-
-    terms: frozenset[str]
-    opposites: frozenset[str]
-
-    def exclude(self, terms_beside: ExclusionTerms) -> bool:
-        """Whether a pair has one member here and the other there."""
-        return not self.terms.isdisjoint(terms_beside.opposites)
-
-
 class Blacklist:
-    """Pairs that must never be merged, in either order.
+    """Pairs of words that must never be merged, in either order.
 
     Args:
-        term_pairs: pairs of single words.
-        paper_pairs: the paper's pairs of single words, which mode `paper` uses alone.
+        pairs: pairs of single words.
         inside_words: a word counts wherever its letters stand, also inside another word
             ("cardio" in "cardiomegaly"), as in the paper's table. Otherwise whole words
             count, and plurals.
     """
 
-    def __init__(
-        self,
-        term_pairs: Iterable[WordPair],
-        paper_pairs: Iterable[WordPair] = (),
-        inside_words: bool = False,
-    ) -> None:
+    def __init__(self, pairs: Iterable[WordPair], inside_words: bool = False) -> None:
         self._inside_words = inside_words
-        self._paper_pairs = tuple(paper_pairs)
-        self.term_pairs = (*self._paper_pairs, *term_pairs)
         self._opposites: dict[str, set[str]] = defaultdict(set)
-        for word, opposite in self.term_pairs:
+        for word, opposite in pairs:
             self._opposites[word].add(opposite)
             self._opposites[opposite].add(word)
-        self.exclusion_terms = remembered(self._find_exclusion_terms)
+        self.terms = remembered(self._find_terms)
 
-    def for_policy(self, policy: Policy) -> Blacklist:
-        """Choose the pairs of a mode: all, or the paper's alone, inside words too.
-
-        Raises:
-            ConfigurationError: the paper's are wanted, and the file lists none.
-        """
-        if policy.departs:
-            return self
-        if not self._paper_pairs:
-            raise ConfigurationError(
-                "the blacklist has no paper_pairs, and mode 'paper' "
-                "uses nothing else. Restore them, or use mode 'method'."
-            )
-        return Blacklist((), self._paper_pairs, inside_words=True)
-
-    def _find_exclusion_terms(self, text: str) -> ExclusionTerms:
-        """Find the listed words of a text, and all that exclude one of them."""
+    def _find_terms(self, text: str) -> frozenset[str]:
+        """Find the listed words of a text."""
         if self._inside_words:
             # The paper's table counts letters: "cardio" stands in "cardiomegaly".
             lowered = text.lower()
-            terms = {word for word in self._opposites if word in lowered}
-        else:
-            words = set[str]().union(*map(possible_singulars, tokens(text)))
-            terms = words & self._opposites.keys()
-        opposites = set[str]().union(*(self._opposites[term] for term in terms))
-        return ExclusionTerms(frozenset(terms), frozenset(opposites))
+            return frozenset(word for word in self._opposites if word in lowered)
+        words = set[str]().union(*map(possible_singulars, tokens(text)))
+        return frozenset(words & self._opposites.keys())
+
+    def opposites(self, terms: Iterable[str]) -> set[str]:
+        """Collect the words that listed ones exclude."""
+        return set[str]().union(*map(self._opposites.__getitem__, terms))
 
 
-def load_blacklist(path: Path | None = None) -> Blacklist:
+def load_blacklist(path: Path | None = None, policy: Policy = METHOD) -> Blacklist:
     """Load the packaged blacklist, or the file at `path`.
 
+    Args:
+        path: of the home's file.
+        policy: of the mode: all pairs, or the paper's alone, inside words too.
+
     Raises:
-        ConfigurationError: what is wrong with the file, by line and field.
+        ConfigurationError: what is wrong with the file, by line and field; or the
+            paper's pairs are wanted, and it lists none.
     """
     file = path or resource("blacklist.yaml")
     content = read_as(file, _PairsFile, "See the header of the packaged file.")
-    return Blacklist(content.term_pairs, content.paper_pairs)
+    if policy.departs:
+        return Blacklist((*content.paper_pairs, *content.term_pairs))
+    if not content.paper_pairs:
+        raise ConfigurationError(
+            "the blacklist has no paper_pairs, and mode 'paper' "
+            "uses nothing else. Restore them, or use mode 'method'."
+        )
+    return Blacklist(content.paper_pairs, inside_words=True)
 
 
 # Numbers and directions of change
@@ -159,13 +138,14 @@ class Wording(NamedTuple):
     """The phrase of a row, and what decides whether it may merge at all."""
 
     phrase: str
-    terms: ExclusionTerms
+    terms: frozenset[str]
+    opposites: set[str]
     numbers: frozenset[float]
     course: frozenset[str]
 
     def separated(self, wording: Wording) -> bool:
         """Whether two rows are kept apart, whatever their similarity."""
-        if self.terms.exclude(wording.terms):
+        if not self.terms.isdisjoint(wording.opposites):
             return True
         # A nodule of 5 mm may be the nodule of which no size is stated.
         if self.numbers and wording.numbers and self.numbers != wording.numbers:
@@ -180,14 +160,16 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     phrase = collapsed(" ".join(filter(None, _PHRASED(row))))
     # The canonical forms say what an abbreviation hides: RUL is right and upper.
     location = ", ".join(row.location_parts)
-    terms = blacklist.exclusion_terms(f"{phrase}, {row.name}, {location}")
-    if not row.policy.departs:
-        return Wording(phrase, terms, numbers=frozenset(), course=frozenset())
-    # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
-    numbers = stated_numbers(f"{phrase}, {row.placement}")
-    # An empty cell states no direction of change.
-    course = frozenset(name for name in COURSES if getattr(row, name))
-    return Wording(phrase, terms, numbers, course)
+    terms = blacklist.terms(f"{phrase}, {row.name}, {location}")
+    numbers: frozenset[float] = frozenset()
+    course: list[str] = []
+    if row.policy.departs:
+        # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
+        numbers = stated_numbers(f"{phrase}, {row.placement}")
+        # An empty cell states no direction of change.
+        course = [name for name in COURSES if getattr(row, name)]
+    opposites = blacklist.opposites(terms)
+    return Wording(phrase, terms, opposites, numbers, frozenset(course))
 
 
 def absorb(survivor: Row, merged: Row) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations, product
 from typing import Any
 
 from lunguage_assets.implicit.rows import ALREADY_STATED, Row
@@ -41,21 +41,15 @@ def type_of(first_status: str, second_status: str) -> str:
 def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]:
     """Yield every kind of conflict of every group of two or more, by key.
 
-    Each has all rows that take part in it. Rows with one status and one source are
-    compared as one: a study may have thousands.
+    Each has all rows that take part in it.
     """
     for key in sorted(groups):
-        ids_of_equals: dict[tuple[str, bool], list[str]] = defaultdict(list)
-        for row in groups[key]:
-            ids_of_equals[row.status, row.is_generated].append(row.finding_id)
         ids_by_conflict: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for first, second in combinations_with_replacement(ids_of_equals, 2):
-            ids = {*ids_of_equals[first], *ids_of_equals[second]}
-            # One row alone is no conflict with itself.
-            if len(ids) > 1:
-                # The sources are listed by how many of the two rows are implied.
-                source = CONFLICT_SOURCES[first[1] + second[1]]
-                ids_by_conflict[type_of(first[0], second[0]), source] |= ids
+        for first, second in combinations(groups[key], 2):
+            # The sources are listed by how many of the two rows are implied.
+            source = CONFLICT_SOURCES[first.is_generated + second.is_generated]
+            kind = type_of(first.status, second.status), source
+            ids_by_conflict[kind] |= {first.finding_id, second.finding_id}
         for conflict in filter(ids_by_conflict.get, _CONFLICTS):
             of_key = _conflict(groups[key][0], *conflict, ids_by_conflict[conflict])
             yield of_key | {"location_parts": key.location}

@@ -28,7 +28,7 @@ from lunguage_assets.implicit.statements.contradictions import (
     grouped,
     is_present,
 )
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, label_tools
 from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING
 from lunguage_assets.tables.values import values_of
@@ -164,14 +164,10 @@ def violations(
     Returns:
         Those of rows by study, then the studies that are missing; none when all hold.
     """
-    of_parts = map_studies(_violations, (rows,), _label_lists, processes=processes)
+    of_parts = map_studies(_violations, (rows,), label_tools, processes=processes)
     missing = set(studies) - set(rows["study_id"].unique()) - set(explained)
     absent = [Violation(STUDY_PRESENT, study, ()) for study in sorted(missing)]
     return [*chain(*of_parts), *absent]
-
-
-def _label_lists() -> tuple[LabelList]:
-    return (load_label_list(),)
 
 
 def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:

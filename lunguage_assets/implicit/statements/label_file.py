@@ -303,6 +303,11 @@ def load_label_list(dictionary: PathwayDictionary | None = None) -> LabelList:
     return LabelList(content.labels, vocabulary, dictionary or packaged)
 
 
+def label_tools() -> tuple[LabelList]:
+    """Load the packaged list, for `parallel.map_studies`."""
+    return (load_label_list(),)
+
+
 def study_tools(
     pathways: Path | None, terms: pd.DataFrame, *others: Any
 ) -> tuple[Any, ...]:

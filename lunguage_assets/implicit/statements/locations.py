@@ -75,7 +75,11 @@ class Location(NamedTuple):
 
 
 class Anatomy:
-    """Reads locations and knows what contains what."""
+    """Reads locations and knows what contains what.
+
+    Attributes:
+        wholes: regions that are no narrower than no location.
+    """
 
     def __init__(self, content: StatementsFile) -> None:
         self._sides_by_word: dict[str, set[str]] = {}
@@ -83,7 +87,7 @@ class Anatomy:
             sides = {"left", "right"} if side == "both" else {str(side)}
             self._sides_by_word.update(dict.fromkeys(words, sides))
         self._larger = {region.name: region.within for region in content.regions}
-        self._wholes = frozenset(
+        self.wholes = frozenset(
             region.name for region in content.regions if region.whole
         )
         self._no_details = content.fillers | self._sides_by_word.keys()
@@ -101,10 +105,6 @@ class Anatomy:
         # What decides is the location alone, and reports name few different ones.
         self.location = lru_cache(maxsize=ENTRIES)(self._location)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
-
-    def without_wholes(self, location: Location) -> tuple[str, ...]:
-        """List the parts but for the wholes, which are no narrower than no location."""
-        return tuple(part for part in location.parts if part not in self._wholes)
 
     def _location(self, location_parts: tuple[str, ...]) -> Location:
         """Read the location that the comma parts of a cell name."""
@@ -145,7 +145,7 @@ class Anatomy:
         if not wide.details <= narrow.details:
             return False
         # "No opacity in the lungs" denies every opacity without a location.
-        outer_regions = wide.regions if narrow.regions else wide.regions - self._wholes
+        outer_regions = wide.regions if narrow.regions else wide.regions - self.wholes
         return outer_regions <= narrow.regions.union(*map(self._around, narrow.regions))
 
 

@@ -10,10 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from profiles import scaled
-from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
+from simulation import (
+    ADVERSE,
+    ASSUMED,
+    Noise,
+    SimulatedCorpus,
+    judges_that_read_alike,
+    simulated_corpus,
+)
 
 from lunguage_assets.explicit.fit import Fits, ReferenceScale
-from lunguage_assets.explicit.intervals import READING_SD, panel_posterior
+from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.probability import Anchor, calibrate, probability
 from lunguage_assets.settings import ExplicitSettings
 
@@ -57,16 +64,13 @@ def adverse() -> list[Trial]:
 def coverage(
     done: list[Trial],
     sources: str = "place ranking anchors",
-    reading_sd: float = READING_SD,
 ) -> float:
     """Share of targets whose true p lies in its interval; sources of uncertainty not
     named are taken as zero.
     """
     inside = []
     for corpus, ranking, reference, fits in done:
-        centre, mu_sd = panel_posterior(
-            fits.answers, reference.mu, reference.variance, reading_sd
-        )
+        centre, mu_sd = panel_posterior(fits.answers, reference.mu, reference.variance)
         ranking_used = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:
@@ -93,6 +97,6 @@ def test_without_one_of_its_sources_it_would_not(
     assert coverage(assumed, sources="ranking anchors") < 0.88
     assert coverage(adverse, sources="ranking anchors") < 0.88
     assert coverage(adverse, sources="place") < coverage(adverse) - 0.01
-    assert coverage(adverse, reading_sd=0.0) < coverage(adverse), (
-        "answers of one judge are not independent"
-    )
+    with judges_that_read_alike():
+        narrow = coverage(adverse)
+    assert narrow < coverage(adverse), "answers of one judge are not independent"

@@ -12,7 +12,6 @@ from lunguage_assets.implicit.merging.merge_constraints import (
     load_blacklist,
     stated_numbers,
 )
-from lunguage_assets.implicit.policy import PAPER
 
 
 def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
@@ -28,11 +27,11 @@ def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
         "nodule-consolidation",
     ]  # fmt: skip
     of_the_code = {"cardiac-pulmonary", "mass-opacification", "nodule-consolidation"}
-    listed = {frozenset(pair) for pair in blacklist().term_pairs}
-    assert listed >= {frozenset(pair.split("-")) for pair in expected}
-    assert {frozenset(pair) for pair in blacklist().for_policy(PAPER).term_pairs} == {
-        frozenset(pair.split("-")) for pair in expected if pair not in of_the_code
-    }
+    for pair in expected:
+        word, opposite = pair.split("-")
+        assert word in blacklist().opposites([opposite])
+        is_papers = word in blacklist("paper").opposites([opposite])
+        assert is_papers is (pair not in of_the_code)
     assert len(expected) == 36
 
 
@@ -60,11 +59,11 @@ def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
 def test_pairs_separate_on_whole_words_and_inside_words_in_mode_paper(
     phrase_1: str, phrase_2: str, apart: bool, apart_in_paper: bool
 ) -> None:
-    method = blacklist()
-    paper = method.for_policy(PAPER)
-    for listed, expected in ((method, apart), (paper, apart_in_paper)):
-        first, second = map(listed.exclusion_terms, (phrase_1, phrase_2))
-        assert first.exclude(second) is second.exclude(first) is expected
+    for mode, expected in (("method", apart), ("paper", apart_in_paper)):
+        listed = blacklist(mode)
+        first, second = map(listed.terms, (phrase_1, phrase_2))
+        assert bool(first & listed.opposites(second)) is expected
+        assert bool(second & listed.opposites(first)) is expected
 
 
 @pytest.mark.parametrize(

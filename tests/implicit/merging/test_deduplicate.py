@@ -29,7 +29,6 @@ from lunguage_assets.implicit.merging.deduplicate import (
     deduplicate,
 )
 from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
-from lunguage_assets.implicit.policy import PAPER
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
 
@@ -201,7 +200,7 @@ def test_all_rows_of_a_group_are_alike_and_no_two_groups_could_be_one(
     frame = deduplicate(findings, fitted, encoder, blacklist(), options, labels())
     survivors = frame["merged_into"].fillna(frame["finding_id"])
     survivor_by_id = dict(zip(frame["finding_id"], survivors, strict=True))
-    listed = blacklist().for_policy(PAPER) if mode == "paper" else blacklist()
+    listed = blacklist(mode)
     for study in by_study(read_rows(findings.assign(mode=mode))):
         for block in blocks_of(study):
             groups: dict[str, list[Row]] = {}
