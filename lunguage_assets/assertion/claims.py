@@ -236,8 +236,11 @@ def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     cue = units[at]
     reached = [cue]
     for unit in units[at + 1 :]:
-        # "It is recommended that a CT be done" goes on at "that".
-        is_end = unit.kind == "break" and unit.form != "that"
+        # "It is recommended that a CT be done", "if this were pneumonia" go on.
+        goes_on = unit.form == "that" or (
+            cue.is_of("condition") and unit.form == "this"
+        )
+        is_end = unit.kind == "break" and not goes_on
         # "If fever persists, there is still an effusion" ends at its comma.
         is_end = is_end or (at == 0 and unit.kind == "comma")
         if is_end or unit.form in cue.cue.ends_at:

@@ -120,10 +120,11 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         unread = list(_unread(part.units, text))
         if not unread:
             continue
-        # Devices have names that no list has.
+        # Devices have names that no list has; "no line has moved" is no denial of one.
         listed = [unit for unit in unread if speaks(text[unit.begin : unit.end])]
         for mention in _concerned(parts, number):
-            words = listed if mention.code == DEVICE else unread
+            is_named_freely = mention.code == DEVICE and not mention.negation
+            words = listed if is_named_freely else unread
             mention.unanswered = (*mention.unanswered, *words)
 
 
