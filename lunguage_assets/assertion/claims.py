@@ -247,6 +247,10 @@ def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
             break
         if unit.code not in cue.cue.rule.spares:
             reached.append(unit)
+    names_none = not has_kind(reached, "finding")
+    if cue.is_of("condition") and names_none and has_kind(units[:at], "finding"):
+        # "Aspiration if the history fits": it is left open.
+        return []
     return reached
 
 

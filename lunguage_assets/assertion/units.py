@@ -161,9 +161,10 @@ class TaggedToken:
         is_understood = self.past is None or by.cue.reach == "next"
         by.has_spoken |= is_understood and not is_contrast
         # "No time for a lateral view, so effusion is not ruled out."
-        is_behind = by.kind == "hedged before" and by.begin > self.begin
-        is_predicate = self.past is None and is_behind
-        if is_predicate or (self.edges and by.end <= self.edges[0].begin):
+        is_behind = by.begin > self.begin and not is_contrast
+        if (self.past is None and is_behind) or (
+            self.edges and by.end <= self.edges[0].begin
+        ):
             self.doubt_denial(by)
 
     def doubt_denial(self, by: TaggedToken) -> None:
