@@ -197,10 +197,10 @@ def test_all_rows_of_a_group_are_alike_and_no_two_groups_could_be_one(
 ) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
-    frame = deduplicate(findings, fitted, encoder, blacklist(), options, labels())
+    listed = blacklist(mode)
+    frame = deduplicate(findings, fitted, encoder, listed, options, labels())
     survivors = frame["merged_into"].fillna(frame["finding_id"])
     survivor_by_id = dict(zip(frame["finding_id"], survivors, strict=True))
-    listed = blacklist(mode)
     for study in by_study(read_rows(findings.assign(mode=mode))):
         for block in blocks_of(study):
             groups: dict[str, list[Row]] = {}
