@@ -115,22 +115,20 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
 
 def _mark(claim: Claim) -> None:
     says, cue, target = claim
-    if says == "aside":
-        target.set_aside(cue.cue.rule.reason, cue)
-    elif says == "past":
-        target.make_past(cue)
-    elif says == "reserved":
+    if says == "reserved":
         target.doubt_denial(cue)
     elif says == "hedged":
         # "Edema or effusion is not seen" denies both.
-        if target.negation and cue.is_of("alternative"):
-            cue.has_spoken = True
-        else:
+        if not (target.negation and cue.is_of("alternative")):
             target.leave_open(cue)
-    else:
+    elif says in ("negated", "doubted", "ended"):
         target.negate(cue, with_doubt=says == "doubted")
-        if says == "ended" and target.kind == "finding":
-            target.make_past(cue)
+    elif says == "aside":
+        target.aside = cue.cue.rule.reason
+        target.note(cue)
+    if says == "past" or (says == "ended" and target.kind == "finding"):
+        target.past = cue
+        target.note(cue)
 
 
 def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:

@@ -12,12 +12,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, Field
 
 from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.cues import Cue, Example
@@ -78,59 +78,53 @@ class Hedge:
     structured: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """The hedging phrases.
+def _forms_by_word(inflections: list[list[str]]) -> dict[str, list[str]]:
+    return {word: forms for forms in inflections for word in forms}
+
+
+class Lexicon(BaseModel, frozen=True, extra="forbid"):
+    """The hedging phrases: the content of resources/hedges.yaml.
 
     Attributes:
-        hedges: the phrases, in every inflection.
+        published: side of the finding -> phrases of the published ranking.
+        inflections: word -> all forms of it.
+        rarer, judged: other phrases; the structurer has cues of its own for what the
+            latter say.
         places_by_cue: id or category of a cue without a known phrase -> its place;
             `preferred`: of a finding for which another one is dismissed.
         shifts: word near the finding -> points of mu by which it shifts a place.
-        inflections: word -> all forms of it.
     """
 
-    hedges: tuple[Hedge, ...]
-    places_by_cue: Mapping[str, float]
-    shifts: Mapping[str, float]
-    inflections: Mapping[str, tuple[str, ...]]
-
-
-class _File(BaseModel, extra="forbid"):
-    """The content of resources/hedges.yaml."""
-
     published: dict[Side, list[str]]
-    inflections: list[tuple[str, ...]]
+    inflections: Annotated[dict[str, tuple[str, ...]], BeforeValidator(_forms_by_word)]
     rarer: list[Hedge]
     judged: list[Hedge]
-    cues: dict[str, float]
+    places_by_cue: dict[str, float] = Field(alias="cues")
     shifts: dict[str, float]
+
+    @cached_property
+    def hedges(self) -> tuple[Hedge, ...]:
+        """The phrases, in every inflection."""
+        # The ranking has the places of the published phrases, the file their sides.
+        place_by_phrase = {entry.phrase: entry.mu for entry in published_ranking()}
+        hedges = [
+            Hedge(phrase, place=place_by_phrase[phrase], side=side)
+            for side, phrases in self.published.items()
+            for phrase in phrases
+        ]
+        hedges += self.rarer
+        hedges += [replace(hedge, structured=False) for hedge in self.judged]
+        return tuple(_inflected(hedges, self.inflections))
 
 
 @cache
 def bundled_lexicon() -> Lexicon:
-    """Read published, rarer and judged phrases in every inflection, and shifts.
+    """Read the bundled hedging phrases.
 
     Raises:
         ConfigurationError: the file cannot be read.
     """
-    file = read_as(resource("hedges.yaml"), _File)
-    inflections = {word: forms for forms in file.inflections for word in forms}
-    # The ranking has the places of the published phrases, the file their sides.
-    place_by_phrase = {entry.phrase: entry.mu for entry in published_ranking()}
-    hedges = [
-        Hedge(phrase, place=place_by_phrase[phrase], side=side)
-        for side, phrases in file.published.items()
-        for phrase in phrases
-    ]
-    hedges += file.rarer
-    hedges += [replace(hedge, structured=False) for hedge in file.judged]
-    return Lexicon(
-        hedges=tuple(_inflected(hedges, inflections)),
-        places_by_cue=file.cues,
-        shifts=file.shifts,
-        inflections=inflections,
-    )
+    return read_as(resource("hedges.yaml"), Lexicon)
 
 
 def _inflected(

@@ -8,7 +8,7 @@ which words of a single cue do, its entry says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.cues import Cue
@@ -17,7 +17,6 @@ from lunguage_assets.assertion.units import (
     OWN_WORDS,
     TaggedToken,
     first_beyond,
-    has_kind,
     kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind
@@ -128,7 +127,7 @@ def _begins_statement(units: list[TaggedToken], at: int) -> bool:
     joints = ("and", "comma", "with")
     behind = units[at + 1 : at + _AHEAD]
     statement = list(dropwhile(lambda unit: unit.kind in joints, behind))
-    if not statement or _describes_anatomy(statement):
+    if not statement:
         return True
     if units[at].kind == "and":
         # "May represent edema and small effusion": the size is on the list.
@@ -146,13 +145,6 @@ def _states_something(statement: list[TaggedToken]) -> bool:
     is_stated = first.code in STATEMENT_BEGINS or first.form in WORDS["stated"]
     # "No fracture, findings compatible with emphysema"
     return is_stated or first.kind == "hedged"
-
-
-def _describes_anatomy(statement: list[TaggedToken]) -> bool:
-    """Whether a part of the body is described: "... and the heart is large"."""
-    ends = (*JOINTS, "finding", "break")
-    described = list(takewhile(lambda unit: unit.kind not in ends, statement))
-    return has_kind(described, "copula", "normal")
 
 
 def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:

@@ -30,7 +30,7 @@ _DENYING = ("negated", "doubted", "mimic", "reservation")
 _NEAR = 30
 """Units that are looked through for what belongs to a mention."""
 _BEFORE_DESCRIPTION = ("break", "copula", "negated", "negated before", "ended")
-"""Before what describes a finding that no cue before it denies."""
+"""What a description begins with, or behind: "no definite large effusion"."""
 
 
 class NamedFinding(NamedTuple):
@@ -141,21 +141,15 @@ def denials_of(sentence: str, finding: str) -> list[NamedDenial]:
     denied = [mention for mention in mentions if mention.negation]
     denials: list[NamedDenial] = []
     for mention in denied or mentions:
-        begins = [
-            edge.begin
-            for edge in mention.edges
-            if edge.category in _DENYING and edge.begin < mention.begin
-        ]
-        # What has gone, has gone whole; "large effusion: none" has no list either.
-        begin, *_ = [*begins, _begin_of_description(units, mention)]
-        described = f"{masked[begin : mention.begin]} {finding}".lower().split()
+        before = units[: units.index(mention)]
+        begins = [unit.begin for unit in before if unit.kind in _BEFORE_DESCRIPTION]
+        description = masked[max(begins, default=0) : mention.begin]
+        described = f"{description} {finding}".lower().split()
         words = tuple(word.strip(".,;:()") for word in reversed(described))
-        denials.append(NamedDenial(words, bool(begins)))
+        # What has gone, has gone whole; "large effusion: none" has no list either.
+        is_behind_denial = any(
+            edge.category in _DENYING and edge.begin < mention.begin
+            for edge in mention.edges
+        )
+        denials.append(NamedDenial(words, is_behind_denial))
     return denials
-
-
-def _begin_of_description(units: list[TaggedToken], mention: TaggedToken) -> int:
-    """Find the character behind what ends the description of a mention."""
-    before = reversed(units[: units.index(mention)])
-    ends = (unit.end for unit in before if unit.kind in _BEFORE_DESCRIPTION)
-    return next(ends, 0)

@@ -94,8 +94,8 @@ def _join_axis(units: list[TaggedToken], at: int, text: str) -> None:
     for position in range(at + 1, min(len(units), at + NEAR)):
         unit = units[position]
         # "Normal density" is no finding, "increased density" may be one.
-        is_finding = unit.kind == "finding" and judgement.kind == "normal"
-        if names_axis(unit.form) and (unit.kind == "other" or is_finding):
+        is_told = unit.kind == "other" or judgement.kind == "normal"
+        if names_axis(unit.form) and is_told:
             last = position
         elif unit.kind not in ("preposition", "and"):
             break

@@ -78,7 +78,7 @@ def _faults(example: Example, vocabulary: Vocabulary) -> Iterator[str]:
     for words, expected in example.meant_by_mention.items():
         begin = example.text.lower().find(words.lower())
         meant = tuple(
-            assertion.meant
+            assertion.shown
             for assertion in assertions
             if assertion.begin <= begin and begin + len(words) <= assertion.end
         )

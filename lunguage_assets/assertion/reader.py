@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.claims import mark_claims
 from lunguage_assets.assertion.noun_phrases import read_noun_phrases
 from lunguage_assets.assertion.run_ons import divide_run_ons
 from lunguage_assets.assertion.sides import restore_sides
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.unanswered import mark_unanswered
-from lunguage_assets.assertion.units import Edge, TaggedToken
+from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
 
 _MENTIONS: frozenset[Kind] = frozenset(
     {"finding", "anatomy", "place", "word", "abnormal", "normal"}
 )
-
-
-_CERTAIN = ("asserted", "negated", "ended")
-
-
-class Assertion(NamedTuple):
-    """How a mention is meant: a known spelling that is no cue.
-
-    Attributes:
-        begin, end: its characters.
-        meant: what its cues come to; `unanswered`: it would be certain, but for words
-            of its clause that were not understood.
-        edges: the cues that reached it.
-    """
-
-    begin: int
-    end: int
-    meant: Meant | Literal["unanswered"]
-    edges: tuple[Edge, ...]
 
 
 def mark_assertions(
@@ -57,7 +36,7 @@ def mark_assertions(
 
 def read_assertions(
     text: str, section: str, vocabulary: Vocabulary
-) -> Iterator[Assertion]:
+) -> Iterator[TaggedToken]:
     """Read how the mentions of a sentence are meant.
 
     Args:
@@ -66,14 +45,12 @@ def read_assertions(
         vocabulary: the spellings that are known.
 
     Yields:
-        One for each mention, in the order of the text. A finding that the sentence
-        names once and speaks of twice ("the left has gone, the right has not") is two.
+        Each mention, in the order of the text. A finding that the sentence names once
+        and speaks of twice ("the left has gone, the right has not") is two.
     """
     units = tag(text, vocabulary, section)
     mark_assertions(units, text, vocabulary)
     mark_unanswered(units, text)
     for unit in units:
         if unit.kind in _MENTIONS and unit.begin < unit.end:
-            is_open = bool(unit.unanswered) and unit.meant in _CERTAIN
-            meant = "unanswered" if is_open else unit.meant
-            yield Assertion(unit.begin, unit.end, meant, tuple(unit.edges))
+            yield unit

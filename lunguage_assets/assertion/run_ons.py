@@ -66,12 +66,7 @@ def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
-    """Whether a finding with its size or its verb follows.
-
-    "No pneumothorax | small effusion", "no pneumothorax seen | the effusion is large".
-    """
-    if units[at - 1].kind == "seen":
-        return kind_beyond(units[at:], ("word", "place", "finding")) == "copula"
+    """Whether a finding with its size follows: "no pneumothorax | small effusion"."""
     first = units[at]
     # "No pneumothorax large effusion" lacks an "or".
     is_size = first.code in STATEMENT_BEGINS and first.form not in WORDS["denied_sizes"]

@@ -47,7 +47,7 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
         subject: the finding that was named before.
     """
     statement = list(takewhile(lambda unit: unit.kind not in _JOINTS, units[at:]))
-    if not statement or has_kind(statement, "finding", "anatomy"):
+    if has_kind(statement, "finding", "anatomy"):
         return
     forms = [unit.form for unit in statement]
     if "one" in forms:

@@ -14,13 +14,17 @@ from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
 from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, entry_of
 from lunguage_assets.assertion.word_files import WORDS
 
-_NUMBER = re.compile(r"\d")
 _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
-_IN_SIZES = ("x", "by", "to")
-"""Words inside a size: "2 x 3 cm", "2 to 3 cm"."""
+_NUMBER = r"\d[\d.,]*"
+_SIZE = re.compile(
+    # "2.3 x 1.4 cm", "2 to 3 cm", "5 mm"
+    rf"{_NUMBER}(?:\s*(?:x|by|to|-|–)\s*{_NUMBER})*[\s-]*"
+    rf"(?:{'|'.join(sorted(WORDS['units_of_size']))})s?\b",
+    re.IGNORECASE,
+)
 
 _LEVEL = LexiconEntry("place")
-_SIZE = LexiconEntry("word", code="measurement")
+_SIZE_ENTRY = LexiconEntry("word", code="measurement")
 _DISTANCE = LexiconEntry("word", code="placement")
 _AWAY = LexiconEntry("preposition")
 _NORMAL = LexiconEntry("normal", code="morphology")
@@ -42,7 +46,7 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[TaggedToken]:
     while position < len(tokens):
         entry, end = vocabulary.match(tokens, position, section)
         if entry is None:
-            read, end = _unlisted(tokens, position)
+            read, end = _unlisted(tokens, position, text)
         else:
             kind_before = units[-1].kind if units else ""
             read = _listed(entry, tokens[position:end], kind_before, section)
@@ -58,19 +62,20 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[TaggedToken]:
     return units
 
 
-def _unlisted(tokens: list[Token], at: int) -> tuple[list[TaggedToken], int]:
+def _unlisted(tokens: list[Token], at: int, text: str) -> tuple[list[TaggedToken], int]:
     """Read what begins no spelling: a vertebra, a size, a distance, or unknown.
 
     Args:
         tokens: of the sentence.
         at: position of the first one.
+        text: of the sentence.
 
     Returns:
         The units, and the position behind them.
     """
     token = tokens[at]
-    end = _end_of_size(tokens, at)
-    if end is None:
+    size = _SIZE.match(text, token.begin)
+    if size is None:
         # "At T8", "the 5th".
         entry = _LEVEL if _LEVEL_OF_BONE.fullmatch(token.form) else UNKNOWN
         return [TaggedToken(entry, token.form, token.begin, token.end)], at + 1
@@ -78,25 +83,15 @@ def _unlisted(tokens: list[Token], at: int) -> tuple[list[TaggedToken], int]:
     if at > 0 and tokens[at - 1].form in WORDS["about"]:
         # "About 3 cm" is quoted as a whole.
         begin = tokens[at - 1].begin
+    end = at
+    while end < len(tokens) and tokens[end].begin < size.end():
+        end += 1
     if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
         # "5 cm above the carina" is where a device ends, no size.
         away = tokens[end]
         distance = TaggedToken(_DISTANCE, away.form, begin, away.end)
         return [distance, TaggedToken(_AWAY, "at", away.end, away.end)], end + 1
-    return [TaggedToken(_SIZE, token.form, begin, tokens[end - 1].end)], end
-
-
-def _end_of_size(tokens: list[Token], at: int) -> int | None:
-    """Find the position behind "2.3 x 1.4 cm" or "5 mm"; none where it is no size."""
-    if not _NUMBER.match(tokens[at].form):
-        return None
-    for end in range(at + 1, len(tokens)):
-        form = tokens[end].form
-        if form in WORDS["units_of_size"]:
-            return end + 1
-        if not _NUMBER.match(form) and form not in _IN_SIZES:
-            break
-    return None
+    return [TaggedToken(_SIZE_ENTRY, token.form, begin, size.end())], end
 
 
 def _listed(
@@ -115,7 +110,7 @@ def _listed(
     read: list[TaggedToken] = []
     if entry.kind == "question":
         entry = _question(kind_before, section)
-    elif first.form == "free" and entry.kind == "negated":
+    elif first.form == "free":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
         read.append(TaggedToken(_NORMAL, first.form, first.begin, first.end))
     elif first.form in WORDS["extubated"]:

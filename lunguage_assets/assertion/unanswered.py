@@ -118,8 +118,6 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
     parts = _parts_of(units, text)
     for number, part in enumerate(parts):
         unread = list(_unread(part.units, text))
-        if not unread:
-            continue
         # Devices have names that no list has; "no line has moved" is no denial of one.
         listed = [unit for unit in unread if speaks(text[unit.begin : unit.end])]
         for mention in _concerned(parts, number):
@@ -136,7 +134,7 @@ def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
             parts.append(_Part([], begins_clause=unit.kind == "break"))
         if unit.kind not in ("break", "comma"):
             parts[-1].units.append(unit)
-    return [part for part in parts if part.units]
+    return parts
 
 
 def _concerned(parts: list[_Part], number: int) -> list[TaggedToken]:

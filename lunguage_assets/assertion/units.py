@@ -15,7 +15,7 @@ from lunguage_assets.assertion.categories import (
     Category,
     Meant,
 )
-from lunguage_assets.assertion.cues import Cue
+from lunguage_assets.assertion.cues import Cue, Shown
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -127,7 +127,7 @@ class TaggedToken:
             return "ended"
         if self.past is not None:
             return "past"
-        if self.negation == "doubtful" or (self.negation and self.is_hedged):
+        if self.negation == "doubtful":
             return "doubted"
         if self.negation:
             return "negated"
@@ -135,11 +135,17 @@ class TaggedToken:
             return "hedged"
         return "asserted"
 
-    def negate(self, by: TaggedToken, *, with_doubt: bool = False) -> None:
+    @property
+    def shown(self) -> Shown:
+        """How it is meant, unless something beside it is unanswered."""
+        is_certain = self.meant in ("asserted", "negated", "ended")
+        return "unanswered" if self.unanswered and is_certain else self.meant
+
+    def negate(self, by: TaggedToken, *, with_doubt: bool) -> None:
         """Deny it, unless something nearer has done so; of two, the doubt stays."""
         if not self.negation:
             self.negation = "doubtful" if with_doubt else "definite"
-            self._note(by)
+            self.note(by)
         elif with_doubt:
             self.doubt_denial(by)
 
@@ -150,21 +156,20 @@ class TaggedToken:
         """
         if not self.negation:
             self.is_hedged = True
-            self._note(by)
+            self.note(by)
             return
         # "Likely no effusion", "an effusion is probably not present": a hedge that
         # stands before the denial doubts it.
         # "Edema, as opposed to infection, is suspected" is said of the edema.
-        is_contrast = bool(self.edges) and self.edges[0].cue == "doubted.rather_than"
+        is_contrast = self.edges[0].cue == "doubted.rather_than"
         # "Unclear whether it has resolved" is open, "possible pneumonia has resolved"
         # is not.
         is_understood = self.past is None or by.cue.reach == "next"
         by.has_spoken |= is_understood and not is_contrast
         # "No time for a lateral view, so effusion is not ruled out."
         is_behind = by.begin > self.begin and not is_contrast
-        if (self.past is None and is_behind) or (
-            self.edges and by.end <= self.edges[0].begin
-        ):
+        is_predicate = self.past is None and is_behind
+        if is_predicate or by.end <= self.edges[0].begin:
             self.doubt_denial(by)
 
     def doubt_denial(self, by: TaggedToken) -> None:
@@ -177,25 +182,14 @@ class TaggedToken:
         by.has_spoken |= is_of_end
         if self.negation == "definite" and is_of_end:
             self.negation = "doubtful"
-            self._note(by)
-
-    def make_past(self, by: TaggedToken) -> None:
-        """Say that it is of another time."""
-        self.past = by
-        self._note(by)
-
-    def set_aside(self, reason: str, by: TaggedToken) -> None:
-        """Say that it is not about the patient now."""
-        by.has_spoken = True
-        if not self.aside:
-            self.aside = reason
-            self._note(by)
+            self.note(by)
 
     def edge_as(self, category: str) -> Edge:
         """Make its edge, as a cue, under a category."""
         return Edge(self.cue.id, self.begin, self.end, category)
 
-    def _note(self, by: TaggedToken) -> None:
+    def note(self, by: TaggedToken) -> None:
+        """Note the cue that has said something of it."""
         by.has_spoken = True
         if by.cue.id:
             self.edges.append(by.edge_as(by.cue.category))

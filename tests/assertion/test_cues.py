@@ -38,7 +38,7 @@ def meant_in(text: str, word: str) -> Meant:
     """How the first mention on a word is meant."""
     begin = text.index(word)
     meanings = (
-        assertion.meant
+        assertion.shown
         for assertion in read_assertions(text, "find", VOCABULARY)
         if assertion.begin <= begin < assertion.end
     )

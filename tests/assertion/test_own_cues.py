@@ -42,7 +42,7 @@ def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
 
 def meanings_of(text: str, vocabulary: Vocabulary) -> dict[str, str]:
     return {
-        text[assertion.begin : assertion.end]: assertion.meant
+        text[assertion.begin : assertion.end]: assertion.shown
         for assertion in read_assertions(text, "find", vocabulary)
     }
 

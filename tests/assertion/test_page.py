@@ -42,7 +42,7 @@ def meant_effusion(sentence: str) -> list[str]:
     """How the effusion of a sentence is meant."""
     begin = sentence.index("effusion")
     assertions = read_assertions(sentence, "find", build_vocabulary())
-    return [assertion.meant for assertion in assertions if assertion.begin == begin]
+    return [assertion.shown for assertion in assertions if assertion.begin == begin]
 
 
 def test_the_sentences_of_the_page_mean_what_it_says() -> None:

@@ -134,14 +134,9 @@ def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
     if any(location.name in WORDS["measured"] for location in clause.topic):
         return
     for draft in drafts:
-        if draft.locations or len(clause.open_parts) < 2:
+        # "The hila and mediastinum show no adenopathy" is of both.
+        if not draft.head.negation or len(clause.open_parts) < 2:
             draft.locations = draft.locations or clause.topic
-        elif not draft.head.negation:
-            # "The hila and mediastinum show adenopathy" is a row for each; a denial is
-            # one row.
-            draft.location_groups = [
-                [*part.locations, part.head] for part in clause.open_parts
-            ]
 
 
 # --- the findings before

@@ -40,16 +40,11 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     drafts: list[MentionDraft] = []
     clause = Clause()
     phrases = [*phrases_of(tokens), END_OF_SENTENCE]
-    for led_phrase, following in pairwise(phrases):
-        for word in filter(_begins_clause, led_phrase.lead_in):
+    for phrase, following in pairwise(phrases):
+        for word in filter(_begins_clause, phrase.lead_in):
             clause = clause.behind(word)
-        if not led_phrase.tokens:
+        if not phrase.tokens:
             continue
-        lead_kinds = led_phrase.lead_kinds
-        # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
-        if "alternative" in lead_kinds:
-            lead_kinds = lead_kinds - {"negated"}
-        phrase = led_phrase._replace(lead_kinds=lead_kinds)
         drafts += _take(clause, phrase, following)
     # A part of the body of which nothing is said is no mention: "the lungs" alone.
     mentioned = [draft for draft in drafts if draft.is_finding or draft.is_judged]
