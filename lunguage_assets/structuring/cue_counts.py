@@ -7,6 +7,7 @@ import pandas as pd
 from lunguage_assets.structuring.contract import UNANSWERED
 from lunguage_assets.structuring.rows import read_cues
 from lunguage_assets.tables.columns import STATUSES
+from lunguage_assets.tables.values import values_of
 
 
 def rows_by_cue(findings: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
@@ -25,15 +26,15 @@ def rows_by_cue(findings: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     """
     report_by_study = dict(zip(texts["study_id"], texts["report"], strict=True))
     decided: list[tuple[str, str]] = []
-    for row in findings.to_dict("records"):
+    for study, status, cell in values_of(findings, "study_id", "status", "cues"):
         cues: set[str] = set()
-        for use in read_cues(row["cues"]):
-            word = use.span.of(report_by_study[row["study_id"]]).lower()
+        for use in read_cues(cell):
+            word = use.span.of(report_by_study[study]).lower()
             is_word = use.cue.startswith(UNANSWERED)
             cues.add(f"{use.cue} {word}" if is_word else use.cue)
-        decided += [(cue, row["status"]) for cue in cues or {"none"}]
+        decided += [(cue, status) for cue in cues or {"none"}]
     lines = pd.DataFrame(decided, columns=["cue", "status"])
-    counts = lines.groupby(["cue", "status"]).size().unstack(fill_value=0)
+    counts = pd.crosstab(lines["cue"], lines["status"])
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
     counts.insert(0, "rows", counts.sum(axis=1))
     return counts.sort_values("rows", ascending=False, kind="stable").reset_index()
