@@ -21,8 +21,7 @@ from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
 from lunguage_assets.packaged_data import read_as, resource
 
 _PREFERRED = 0.8
-_DISMISSED = -4.0
-"""Of the two findings of a contrast ("X rather than Y")."""
+"""Of the finding for which another is dismissed ("X rather than Y")."""
 _MOST_OF_DOUBT = -2.0
 """The most that a doubt leaves, whatever its words: "a small likelihood of"."""
 _SHARE_OF_JOINTS = 0.6
@@ -72,12 +71,7 @@ class CuesJudge(RuleJudge):
         super().__init__(
             key,
             method="cues",
-            entries=[
-                sorted(weights.cues.items()),
-                sorted(weights.negations.items()),
-                sorted(weights.context.items()),
-                sorted(weights.phrases),
-            ],
+            files=["cues.yaml", "hedges.yaml"],
             phrases=chain.from_iterable(map(alternatives, weights.phrases)),
         )
 
@@ -116,9 +110,6 @@ class CuesJudge(RuleJudge):
         if not hedge.is_doubt:
             return belief
         negation = _sum(self._weights.negations, hedge.words)
-        # "Edema rather than <finding>" dismisses the finding without a word of belief.
-        if not negation and not belief:
-            return _DISMISSED
         return min(negation - abs(belief), _MOST_OF_DOUBT)
 
 

@@ -41,18 +41,13 @@ class LexiconJudge(RuleJudge):
 
     def __init__(self, key: str) -> None:
         lexicon = bundled_lexicon()
-        hedges = [(hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges]
         self._shifts = lexicon.shifts
         self._score_by_cue = lexicon.places_by_cue
         self._score_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
         super().__init__(
             key,
             method="lexicon",
-            entries=[
-                sorted(hedges),
-                sorted(lexicon.places_by_cue.items()),
-                sorted(lexicon.shifts.items()),
-            ],
+            files=["hedges.yaml", "published_ranking.csv"],
             phrases=self._score_by_phrase,
         )
 

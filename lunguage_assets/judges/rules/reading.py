@@ -19,8 +19,9 @@ from lunguage_assets.assertion.named import PREFERRED, governing_cues
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.scoring import Scorer
+from lunguage_assets.packaged_data import resource
 
-VERSION = "6"
+VERSION = "7"
 """Part of a judge's identity: raise it with every change that changes an answer."""
 
 DOUBTING = ("doubted", "mimic", "reservation")
@@ -107,7 +108,7 @@ class RuleJudge(Scorer, ABC):
     Args:
         key: of the judge.
         method: name of the rules; coins of different methods fall independently.
-        entries: all words with what they say: other words are another judge.
+        files: resources with its words: other words are another judge.
         phrases: those that the judge knows.
     """
 
@@ -115,10 +116,11 @@ class RuleJudge(Scorer, ABC):
         self,
         key: str,
         method: str,
-        entries: Sequence[object],
+        files: Sequence[str],
         phrases: Iterable[str],
     ) -> None:
-        digest = hashlib.blake2b(repr(tuple(entries)).encode(), digest_size=6)
+        words = b"".join(resource(file).read_bytes() for file in files)
+        digest = hashlib.blake2b(words, digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, partial(map, self.score), method)
         self._phrases = set(phrases)
