@@ -124,12 +124,12 @@ def _matches(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     matched: list[int] = []
     for _, pairs_of_section in pairs.groupby(section):
         # All rows at once: of two opacities, matched one by one, the first might take
-        # the partner that fits the second much better.
-        grid = pairs_of_section.reset_index().pivot(
-            index="index_first", columns="index_second", values=["index", "likeness"]
-        )
-        rows, other_rows = linear_sum_assignment(grid["likeness"], maximize=True)
-        matched += grid["index"].to_numpy(dtype=int)[rows, other_rows].tolist()
+        # the partner that fits the second much better. Pairs of one row of the first
+        # reading stand together.
+        shape = (pairs_of_section["index_first"].nunique(), -1)
+        likeness = pairs_of_section["likeness"].to_numpy().reshape(shape)
+        numbers = pairs_of_section.index.to_numpy().reshape(shape)
+        matched += numbers[linear_sum_assignment(likeness, maximize=True)].tolist()
     # The assignment gives a partner to as many as possible, alike or not.
     return pairs.loc[matched].query("likeness > 0")
 
