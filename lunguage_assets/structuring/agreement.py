@@ -120,7 +120,14 @@ def _matches(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     section = ["study_id", "section"]
     pairs = first.merge(second, on=section, suffixes=("_first", "_second"))
-    pairs["likeness"] = [_likeness(pair) for pair in pairs.to_dict("records")]
+    pairs["likeness"] = 0.0
+    for column, weight in _WEIGHTS.items():
+        words = pairs[f"{column}_first"]
+        pairs[column] = list(map(_share, words, pairs[f"{column}_second"]))
+        pairs["likeness"] += weight * pairs[column]
+    # Rows of two sentences, or without a common word of the finding, are no pair.
+    is_other = (pairs["sent"] < _MIN_SHARED_OF_SENTENCE) | (pairs["ent"] == 0.0)
+    pairs.loc[is_other, "likeness"] = 0.0
     matched: list[int] = []
     for _, pairs_of_section in pairs.groupby(section):
         # All rows at once: of two opacities, matched one by one, the first might take
@@ -134,18 +141,7 @@ def _matches(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return pairs.loc[matched].query("likeness > 0")
 
 
-def _likeness(pair: Mapping[Any, Any]) -> float:
-    """Weigh what two rows have in common.
-
-    Returns:
-        0 in another sentence, or without a common word of the finding.
-    """
-    share: dict[str, float] = {}
-    for column in _WEIGHTS:
-        words = pair[f"{column}_first"]
-        other_words = pair[f"{column}_second"]
-        total = len(words) + len(other_words)
-        share[column] = 2 * len(words & other_words) / total if total else 0.0
-    if share["sent"] < _MIN_SHARED_OF_SENTENCE or not share["ent"]:
-        return 0.0
-    return sum(weight * share[column] for column, weight in _WEIGHTS.items())
+def _share(words: frozenset[str], other_words: frozenset[str]) -> float:
+    """Compute the share of words in common; nothing has none."""
+    total = len(words) + len(other_words)
+    return 2 * len(words & other_words) / max(total, 1)
