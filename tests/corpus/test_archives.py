@@ -4,7 +4,6 @@ no delivery.
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -103,22 +102,6 @@ def test_names_in_a_package_are_names_and_no_places(tmp_path: Path) -> None:
         assert len(studies(tmp_path, "a.zip", content)) == 2
         Home(tmp_path / "home").register(tmp_path / "a.zip", f"a{names.index(name)}")
     assert not list(tmp_path.rglob("1.txt"))
-
-
-def test_a_table_or_json_in_an_archive_of_any_kind_is_read(tmp_path: Path) -> None:
-    table = b"study_id,report\n1,No effusion.\n"
-    entry = b'{"study_id": "1", "report": "No effusion."}'
-    for name, content in (("reports.csv", table), ("export.jsonl", entry)):
-        folder = tmp_path / name
-        (folder / "in").mkdir(parents=True)
-        (folder / "in" / name).write_bytes(content)
-        for form, ending in (("gztar", ".tgz"), ("zip", ".zip")):
-            archive = shutil.make_archive(str(folder / "packed"), form, folder / "in")
-            path = folder / f"packed{ending}"
-            shutil.move(archive, path)
-            reports = find_delivery(path).raw_reports()
-            assert reports["study"].tolist() == ["1"], path
-            path.unlink()
 
 
 def test_members_that_cannot_be_read_are_rejected_one_by_one(tmp_path: Path) -> None:

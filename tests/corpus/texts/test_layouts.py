@@ -68,10 +68,8 @@ def in_archive(form: str) -> Callable[[Path], None]:
 def packings(layout: Layout) -> dict[str, Callable[[Path], object]]:
     """The ways to pack a layout; files of several records go one into an archive."""
     ways: dict[str, Callable[[Path], object]] = {"files": bool, "gz": in_gz}
-    if layout.reads != "records":
+    if layout.reads != "records" or len(layout.example["files"]) == 1:
         ways |= {"tgz": in_archive("gztar"), "zip": in_archive("zip")}
-    elif len(layout.example["files"]) == 1:
-        ways["zip"] = in_archive("zip")
     return ways
 
 
