@@ -149,11 +149,10 @@ def _intake(
         log: what was rejected and noted.
     """
     studies = with_sequences(studies)
-    is_known = studies["view_information"] != ""
+    is_unknown = studies["view_information"] == ""
     default = parse_default_view(settings.default_view)
     source = "default_view" if default else "unknown"
-    studies["view_information"] = studies["view_information"].where(is_known, default)
-    studies["view_source"] = studies["view_source"].where(is_known, source)
+    studies.loc[is_unknown, ["view_information", "view_source"]] = [default, source]
     findings = findings_table(rows, studies, Vocabulary.from_terms(terms), log)
     rejected = log.rejected_frame()
     rows_rejected = _count(rejected, studies)

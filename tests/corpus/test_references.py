@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from delivered_rows import Deliver, row
-from hypothesis import given
-from hypothesis import strategies as st
-
-from lunguage_assets.corpus.references import parse_references
 
 STUDY = "s50000001"
 
@@ -72,21 +68,3 @@ def test_however_a_number_is_spelled_it_is_one(deliver: Deliver) -> None:
         for cell in (f"opacity, {number}", f"opacity {number}"):
             assert evidence(deliver, cell, *rows) == [f"{STUDY}:1"], cell
         assert evidence(deliver, number, *rows) == []
-
-
-NAME = st.sampled_from(["opacity", "left effusion", "haze", "tube"])
-
-
-@given(st.lists(st.tuples(NAME, st.none() | st.integers(0, 120)), max_size=6))
-def test_no_name_and_no_number_is_lost_in_parsing(
-    pairs: list[tuple[str, int | None]],
-) -> None:
-    cell = ", ".join(
-        name if number is None else f"{name}, idx{number}" for name, number in pairs
-    )
-    parsed = parse_references(cell)
-    parts = [name for reference in parsed for name in reference.parts]
-    assert parts == [name for name, _ in pairs]
-    assert [
-        reference.number for reference in parsed if reference.number is not None
-    ] == [n for _, n in pairs if n is not None]

@@ -139,8 +139,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "table": write_table,
     "packed table": lambda folder: write_table(folder, "reports.csv.gz"),
     "parquet": lambda folder: write_table(folder, "reports.parquet"),
-    "capitals": lambda folder: write_table(folder, "REPORTS.CSV"),
-    "another name": lambda folder: write_table(folder, "of_our_archive.csv"),
+    "another name": lambda folder: write_table(folder, "OF_OUR_ARCHIVE.CSV"),
     "odd headers": odd_headers,
 }
 
