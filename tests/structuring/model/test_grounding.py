@@ -184,24 +184,18 @@ OPACITIES = [
 ]
 
 
-def test_words_that_stand_twice_are_two_findings() -> None:
-    mentions = read(OPACITIES).mentions
-    assert [words(mention.ent, *mention.location) for mention in mentions] == [
-        ["Opacity", "right apex"],
-        ["opacity", "left base"],
-    ]
+def located(answer: StructuredReport, report: SectionedReport) -> list[list[str]]:
+    return [words(it.ent, *it.location, report=report) for it in answer.mentions]
 
 
-def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
-    report = report_of(
-        "s00000002", find=["An opacity in the left base and right apex."]
-    )
-    mentions = read(OPACITIES, [], report).mentions
-    assert len({mention.ent for mention in mentions}) == 1
-    locations = [words(*mention.location, report=report) for mention in mentions]
-    assert locations == [["right apex"], ["left base"]]
-    twice = [OPACITIES[0], OPACITIES[0] | {"number": 2}]
-    assert refusals(read(twice, [], report)) == [("ent", "duplicate")]
+def test_words_at_two_places_are_two_rows_whether_they_stand_once_or_twice() -> None:
+    twice = [["Opacity", "right apex"], ["opacity", "left base"]]
+    assert located(read(OPACITIES), REPORT) == twice
+    once = report_of("s00000002", find=["An opacity in the left base and right apex."])
+    same_words = [["opacity", "right apex"], ["opacity", "left base"]]
+    assert located(read(OPACITIES, [], once), once) == same_words
+    repeated = [OPACITIES[0], OPACITIES[0] | {"number": 2}]
+    assert refusals(read(repeated, [], once)) == [("ent", "duplicate")]
 
 
 @pytest.mark.parametrize(
@@ -282,19 +276,16 @@ def test_what_is_refused_is_never_shown_by_a_repr() -> None:
     assert "zanzibar" not in f"{grounded!r} {codes}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "no", "[]", '{"findings": []}', '{"findings": {}, "sentences": []}', "{'findings': []}",
-        '{"findings": ["\\ud800"], "sentences": []}',
-        'Here: {"findings": [], "sentences": []}', '{"findings": [], "sentences": []} and so on',
-        '{"findings": [], "sentences": []}{"findings": [], "sentences": []}', "[" * 100_000,
-        "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
-    ],
-)  # fmt: skip
-def test_only_an_answer_is_readable_with_one_fence_at_most(
-    text: str,
-) -> None:
-    assert parse_answer(text) is None
+UNREADABLE = [
+    "", "no", "[]", '{"findings": []}', '{"findings": {}, "sentences": []}', "{'findings': []}",
+    '{"findings": ["\\ud800"], "sentences": []}',
+    'Here: {"findings": [], "sentences": []}', '{"findings": [], "sentences": []} and so on',
+    '{"findings": [], "sentences": []}{"findings": [], "sentences": []}', "[" * 100_000,
+    "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
+]  # fmt: skip
+
+
+def test_only_an_answer_is_readable_with_one_fence_at_most() -> None:
+    assert [text for text in UNREADABLE if parse_answer(text) is not None] == []
     plain = answer_text([finding(1, "find:1", "opacity")])
     assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain) is not None
