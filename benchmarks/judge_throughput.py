@@ -13,6 +13,7 @@ processes that share the ledger, as two runs of a backfill are.
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,7 @@ from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from loopback import Arrival, LoopbackServer, Outcome
+from loopback import Call, LoopbackServer
 
 PANEL: tuple[ModelProvider, ...] = (
     "openai",
@@ -49,6 +50,7 @@ PANEL: tuple[ModelProvider, ...] = (
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
 SERIAL_CALLS = 12
+PROCESSOR_TIME = "How many seconds has your processor worked?"
 
 
 # --- the server, in its own process
@@ -56,11 +58,11 @@ SERIAL_CALLS = 12
 
 
 def serve(latency_s: float) -> None:
-    async def processor_time(_: Arrival) -> Outcome:
-        return Outcome(200, str(time.process_time()).encode())
+    def answer(call: Call) -> str:
+        is_about_time = call.user == PROCESSOR_TIME
+        return str(time.process_time()) if is_about_time else "sentence_1"
 
-    with LoopbackServer(latency=latency_s, answer=lambda call: "sentence_1") as server:
-        server.route("GET", "/processor-time", processor_time)
+    with LoopbackServer(latency=latency_s, answer=answer) as server:
         print(server.url, flush=True)
         sys.stdin.read()  # until the client closes it
 
@@ -77,8 +79,12 @@ def served(latency_s: float) -> Iterator[str]:
 
 
 def servers_time(url: str) -> float:
-    with urllib.request.urlopen(f"{url}/processor-time") as response:
-        return float(response.read())
+    messages = [{"role": "user", "content": PROCESSOR_TIME}]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    request = urllib.request.Request(f"{url}/v1/chat/completions", data=body)
+    with urllib.request.urlopen(request) as response:
+        answer = json.load(response)
+    return float(answer["choices"][0]["message"]["content"])
 
 
 # --- what is measured

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -50,18 +51,11 @@ def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
     run = ("run", "--data", forty, "--batch", "first")
     assert lunguage(uninterrupted, *run, draws=True).returncode == 0
     total_count = tables(uninterrupted)
-    for share in (
-        0.3,
-        0.7,
-    ):  # the second is killed further on, in what the first has not finished
+    # The second is killed further on, in what the first has not finished.
+    for share in (0.3, 0.7):
         process = started(home, forty)
-        file_count = share * total_count
-        wait_for(
-            lambda file_count=file_count: tables(home) > file_count,
-            300,
-            "the run does not get on",
-            every=0.02,
-        )
+        are_there = partial(lambda count: tables(home) > count, share * total_count)
+        wait_for(are_there, 300, "the run does not get on", every=0.02)
         process.kill()
         process.wait()
     assert started(home, forty).wait() == 0

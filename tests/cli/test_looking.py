@@ -9,8 +9,6 @@ from commands import lunguage
 from loopback import LoopbackServer
 
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
-from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 LOOKING = {
     "status": ("status",),
@@ -121,12 +119,3 @@ def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
     assert done.returncode == 1
     assert done.stdout.count("MINE_KEY is not set") == 1
     assert "1 of the checks above" in done.stderr
-
-
-def test_every_kind_of_conflict_has_words() -> None:
-    kinds = [
-        f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
-    ]
-    descriptions = [COUNTED_CONFLICT_WORDS[kind] for kind in kinds]
-    assert len(set(descriptions)) == len(kinds)
-    assert not [words for words in descriptions if "_" in words or "original" in words]

@@ -18,7 +18,8 @@ from click.testing import CliRunner
 from dagster._cli.instance import instance_cli
 from dagster._core.storage.tags import PARENT_RUN_ID_TAG
 from platform_support import environment, without_expectations
-from scaled_out import Services, eventually
+from scaled_out import DEADLINE_S, Services
+from served_home import wait_for
 from upath import UPath
 
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
@@ -107,7 +108,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
             services.start_worker(worker)
         with dg.DagsterInstance.get() as instance:
             killed = process_everything(services, instance)
-            assert beside.wait(timeout=scaled_out.DEADLINE_S) == 0
+            assert beside.wait(timeout=DEADLINE_S) == 0
             yield Deployment(
                 services, instance, home, stored(embedded.root / "tables"), killed
             )
@@ -135,24 +136,24 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     services.kill(victim.worker)
     instance.add_run_tags(victim.run_id, {MAX_RUNTIME: "1"})  # not a day
     services.start_worker(WORKERS[2])  # as an engine restarts a container
-    retry = eventually(
-        "the run is tried again",
-        lambda: instance.get_runs(
-            dg.RunsFilter(tags={PARENT_RUN_ID_TAG: victim.run_id})
-        ),
+    retries = dg.RunsFilter(tags={PARENT_RUN_ID_TAG: victim.run_id})
+    retry = wait_for(
+        lambda: instance.get_runs(retries), DEADLINE_S, "the run is not tried again"
     )
     # it has the tags of the run that it follows
     instance.add_run_tags(retry[0].run_id, {MAX_RUNTIME: "86400"})
     done = set(BATCHES)
-    eventually(
-        "every partition is done",
+    wait_for(
         lambda: scaled_out.succeeded(instance, FIRST_JOB) == done,
+        DEADLINE_S,
+        "not every partition is done",
     )
     for job, partitions in STAGES.items():
         scaled_out.submit(instance, job, partitions)
-        eventually(
-            f"{job} has ended",
+        wait_for(
             lambda: all(run.is_finished for run in instance.get_runs()),
+            DEADLINE_S,
+            f"{job} does not end",
         )
         assert scaled_out.succeeded(instance, job) == set(partitions), job
     return victim.run_id

@@ -1,34 +1,27 @@
-"""The first page a stranger reads: its rows and picture are what the program prints."""
+"""Pages that show what there is: rows, code and pictures of the README, rooms and
+tables on the page on architecture.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import runpy
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
+from lunguage_assets.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COLUMNS = 96
 
 
-@pytest.fixture(scope="module")
-def example() -> ModuleType:
-    """`docs/pictures/example.py`, which reads the sentence of the README."""
-    spec = importlib.util.spec_from_file_location(
-        "example", ROOT / "docs" / "pictures" / "example.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+EXAMPLE = runpy.run_path(str(ROOT / "docs" / "pictures" / "example.py"))
+"""It reads the sentence of the README."""
 
 
 def rows_printed(report: str) -> str:
@@ -44,19 +37,26 @@ def rows_printed(report: str) -> str:
     return "\n".join(lines[head:]).rstrip()
 
 
-def test_the_rows_of_the_readme_are_what_the_program_prints(
-    example: ModuleType,
-) -> None:
-    assert f"```\n{rows_printed(example.SENTENCE)}\n```" in README
-    assert example.SENTENCE in " ".join(README.split())
+def test_the_rows_of_the_readme_are_what_the_program_prints() -> None:
+    assert f"```\n{rows_printed(EXAMPLE['SENTENCE'])}\n```" in README
+    assert EXAMPLE["SENTENCE"] in " ".join(README.split())
 
 
-def test_the_picture_of_the_readme_is_what_the_script_draws(
-    example: ModuleType,
-) -> None:
-    assert example.PICTURE.read_text(encoding="utf-8") == example.picture(), (
-        "run: python docs/pictures/example.py"
+@pytest.mark.parametrize("script", ["example", "architecture"])
+def test_a_picture_is_what_its_script_draws(script: str) -> None:
+    names = runpy.run_path(str(ROOT / "docs" / "pictures" / f"{script}.py"))
+    assert names["PICTURE"].read_text(encoding="utf-8") == names["picture"](), (
+        f"run: python docs/pictures/{script}.py"
     )
+
+
+def test_the_page_on_architecture_shows_every_table_and_module_at_the_root() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs" / "assets.svg").read_text(encoding="utf-8")
+    words = " ".join(re.findall(r">([^<>]+)</text>", picture))
+    assert [name for name in TABLES if not re.search(rf"\b{name}\b", words)] == []
+    modules = [file.name for file in (ROOT / "lunguage_assets").glob("[!_]*.py")]
+    assert [name for name in modules if f"`{name}`" not in page] == []
 
 
 def test_the_python_of_the_readme_runs() -> None:

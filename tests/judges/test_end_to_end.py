@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from commands import CommandResult, lunguage
+from judges_files import judges_file
 from loopback import TROUBLES, LoopbackServer, failing_share
 from model_libraries import needs_small_models
-from platform_support import environment, without_expectations
+from platform_support import contents, environment, without_expectations
 from served_home import wait_for
 
 from lunguage_assets.judges.ledger import Ledger
@@ -26,25 +27,7 @@ SETTINGS = (
     "[explicit]\nreference_scale = 'published'\nrepetitions = 1\nbootstrap = 20\n"
     "patience = 3\npanel_steps = 2\n"
 )
-JUDGE = """
-[judges.{key}]
-provider = "openai-compatible"
-model = "tester-{key}"
-base_url = "{url}"
-params = {{ max_tokens = 100, temperature = 1.0 }}
-limits = {{ backoff_s = 0.01, in_flight = 8 }}
-price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
-allowed_data = ["synthetic"]
-order = "one"
-"""
-PANEL = """
-preset = "loopback"
-[panels.both]
-members = ["one", "two"]
-[presets.loopback]
-panel = "both"
-extractor = "one"
-"""
+MORE = 'limits = { backoff_s = 0.01, in_flight = 8 }\nallowed_data = ["synthetic"]\norder = "one"'
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +37,11 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def home_for(folder: Path, server: LoopbackServer) -> Path:
+def home_for(folder: Path, server: LoopbackServer, extractor: str = "one") -> Path:
     home = without_expectations(folder / "home")
     (home / "settings.toml").write_text(SETTINGS)
-    judges = [JUDGE.format(key=key, url=server.openai_url) for key in ("one", "two")]
-    (home / "judges.toml").write_text(PANEL + "".join(judges))
+    judges = judges_file(server.openai_url, ("one", "two"), MORE, extractor)
+    (home / "judges.toml").write_text(judges)
     return home
 
 
@@ -68,12 +51,8 @@ def run(home: Path, delivery: Path, *options: str, **variables: str) -> CommandR
     return lunguage(home, "run", *arguments, **variables)
 
 
-def tables(home: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(home)): path.read_bytes()
-        for folder_name in ("tables", "release")
-        for path in sorted((home / folder_name).rglob("*.*"))
-    }
+def made(home: Path) -> list[dict[str, bytes]]:
+    return [contents(home / folder) for folder in ("tables", "release")]
 
 
 @pytest.mark.lengthy
@@ -118,11 +97,11 @@ def test_a_good_judges_run_stopped_by_a_budget_and_a_kill_goes_on_and_replays(
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
     # The server is gone: what follows can only come from the ledger.
-    before = tables(home)
+    before = made(home)
     shutil.rmtree(home / "tables")
     shutil.rmtree(home / "release")
     assert run(home, delivery, "--rebuild-ranking").returncode == 0
-    assert tables(home) == before
+    assert made(home) == before
 
 
 @pytest.mark.lengthy
@@ -133,11 +112,7 @@ def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
         return "[]" if "finding:" in call.user.lower() else "sentence_1"  # type: ignore[attr-defined]
 
     with LoopbackServer(answer=one_sided) as server:
-        home = home_for(tmp_path, server)
-        text = (home / "judges.toml").read_text()
-        rules = text.replace('extractor = "one"', 'extractor = "lexicon"')
-        rules += '[judges.lexicon]\nprovider = "lexicon"\n'
-        (home / "judges.toml").write_text(rules)
+        home = home_for(tmp_path, server, extractor="lexicon")
         shutil.rmtree(home / "expectations")
         refused = run(home, delivery)
         assert refused.returncode == 1
@@ -145,6 +120,7 @@ def test_a_judge_that_knows_nothing_is_refused_or_named_in_the_release(
         assert "did not pass its trial" in message
         assert not (home / "release").exists()
         assert len(server.calls) == 2 * 60
+        rules = (home / "judges.toml").read_text()
         let_in = rules.replace("order =", 'let_in = "to see"\norder =')
         (home / "judges.toml").write_text(let_in)
         done = run(home, delivery)

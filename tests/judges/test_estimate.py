@@ -5,7 +5,6 @@ and what the paper's own run cost.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import lunguage
+from judges_files import judges_file
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.judges.configuration import load_judges
@@ -34,23 +34,6 @@ SETTINGS = (
 RATINGS = "rater,phrase,sentence,rating\n" + "".join(
     f"r{n},likely,s,{80 + n}\nr{n},versus,s,{20 + n}\n" for n in range(3)
 )
-JUDGE = """
-[judges.{key}]
-provider = "openai-compatible"
-model = "{key}-model"
-base_url = "{url}"
-params = {{ max_tokens = 100 }}
-limits = {{ in_flight = 1 }}
-price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
-"""
-PANEL = """
-preset = "loopback"
-[panels.both]
-members = ["one", "two"]
-[presets.loopback]
-panel = "both"
-extractor = "one"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +43,6 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def judges_file(url: str) -> str:
-    return PANEL + "".join(JUDGE.format(key=key, url=url) for key in ("one", "two"))
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home whose judges are nowhere."""
@@ -71,35 +50,31 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "anchor_ratings.csv").write_text(RATINGS)
-    (folder / "judges.toml").write_text(judges_file("http://127.0.0.1:9/v1"))
-    for name in [
-        name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))
-    ]:
-        monkeypatch.delenv(name)
+    nowhere = "http://127.0.0.1:9/v1"
+    judges = judges_file(nowhere, ("one", "two"), "limits = { in_flight = 1 }", "one")
+    (folder / "judges.toml").write_text(judges)
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setenv("LUNGUAGE_HOME", str(folder))
     monkeypatch.setenv("LUNGUAGE_JUDGES", str(folder / "judges.toml"))
     return folder
 
 
-def estimate(delivery: Path, scratch: Path, *options: str) -> list[dict[str, Any]]:
-    file = scratch / "estimate.json"
-    command = ["estimate", "--data", str(delivery), "--batch", "b", "--json", str(file)]
-    command += options
-    CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
-    lines: list[dict[str, Any]] = json.loads(file.read_text())
+def estimate(folder: Path, *options: str | Path) -> list[dict[str, Any]]:
+    command = ["estimate", "--ranker", "two", "--json", folder / "e.json", *options]
+    CliRunner().invoke(
+        commands, [*map(str, command)], catch_exceptions=False, standalone_mode=False
+    )
+    lines: list[dict[str, Any]] = json.loads((folder / "e.json").read_text())
     return lines
 
 
 def test_without_files_an_estimate_is_of_what_is_registered(
     home: Path, delivery: Path, tmp_path: Path
 ) -> None:
-    of_files = estimate(delivery, tmp_path, "--ranker", "two")
-    assert (
-        lunguage(home, "register", "--data", delivery, "--batch", "b").returncode == 0
-    )
-    command = ["estimate", "--json", str(tmp_path / "e.json"), "--ranker", "two"]
-    CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
-    of_home = json.loads((tmp_path / "e.json").read_text())
+    of_files = estimate(tmp_path, "--data", delivery, "--batch", "b")
+    registered = lunguage(home, "register", "--data", delivery, "--batch", "b")
+    assert registered.returncode == 0
+    of_home = estimate(tmp_path)
     assert of_home == of_files
     assert [line["task"] for line in of_home] == ["extract", "compare", "total"]
     assert not (home / "tables").exists(), "an estimate makes nothing"

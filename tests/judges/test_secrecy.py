@@ -2,38 +2,39 @@
 whatever services do, and however much is logged.
 
 The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts
-back in error messages, model names, refusals and garbage, and everything that Python
-logs is kept at level DEBUG. Where text belongs is in `planted`; what bursts in the
-middle of assets, in tests/orchestration/test_text_secrecy.py.
+back in error messages, refusals and garbage, and everything that Python logs is kept at
+level DEBUG. Where text belongs is in `planted`; what bursts in the middle of assets, in
+tests/orchestration/test_text_secrecy.py.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import itertools
 import json
 import logging
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import child_process
 import planted
-import planted_runs
 import pytest
-from loopback import LoopbackServer
+from loopback import Act, Call, Kind, LoopbackServer
+
+from lunguage_assets.sample import write_sample
 
 LOUD = {
     "OPENAI_LOG": "debug",
     "ANTHROPIC_LOG": "debug",
     "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
-    "PYTHONPATH": child_process.environment()["PYTHONPATH"],
+    "ANTHROPIC_API_KEY": "k-a",
+    "GEMINI_API_KEY": "k-g",
 }
 TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx2")
-BEHAVIOURS = {
-    "troubled": planted.troubled(),
-    "rejecting": lambda prompt, occurrence: "400" if "sentence_1:" in prompt else "",
-}
 OWN_RULER = (
     "reference_scale = 'own'\nreference_scale_minimum = 3\nminimum_examples = 1\n"
     "repetitions = 1\norders = 2\n"
@@ -43,62 +44,104 @@ ANCHORS = "rater,phrase,sentence,rating\n" + "".join(
     for rater in "ab"
     for phrase, rating in (("probably", 80), ("cannot be excluded", 30))
 )
+PRESET = """
+preset = "p"
+[panels.all]
+members = ["openai-compatible", "anthropic", "gemini"]
+[presets.p]
+panel = "all"
+extractor = "openai-compatible"
+"""
+JUDGE = """
+[judges.{provider}]
+provider = "{provider}"
+model = "tester-{provider}"
+base_url = "{url}"
+params = {{ {tokens} = 100 }}
+allowed_data = ["credentialed"]
+zero_retention_attested_on = 2026-01-01
+zero_retention_attested_by = "A test"
+{limits}
+"""
+TOKENS = {
+    "openai-compatible": "max_tokens",
+    "anthropic": "max_tokens",
+    "gemini": "max_output_tokens",
+}
+QUOTING: tuple[Kind, ...] = (
+    "rate_limited", "server_error", "overloaded", "garbage", "refusal", "answer", "wrong_shape",
+)  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer() as running:
-        planted.quoting(running, BEHAVIOURS)
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Path:
-    """A folder with two homes: `first` after a run that went well, `second` after it
-    and a fit whose questions were rejected.
+def troubled() -> Callable[[Call], Act]:
+    """Every other call is quoted back, in all ways in turn, up to the third call of a
+    prompt; of one prompt in five all calls are.
     """
-    folder = tmp_path_factory.mktemp("secrecy")
-    first = planted.write_home(folder / "first")
-    (folder / "logs").mkdir()
-    assert planted.write_corpus(folder / "delivered", 8) > 5
-    (first / "anchor_ratings.csv").write_text(ANCHORS)
-    own = planted.SETTINGS.replace("reference_scale = 'published'\n", OWN_RULER)
-    (first / "settings.toml").write_text(own)
-    fits = folder / "second" / "tables/fitted_probabilities/panel/d.parquet"
-    copied = [str(first), str(folder / "second")]
+    turn = itertools.cycle(QUOTING)
+    is_quoted = itertools.cycle([True, False])
+    seen = Counter[str]()
 
-    def scenario(name: str, home: str, behaviour: str, **more: Any) -> dict[str, Any]:
-        judges = planted.write_judges(folder, server.url, behaviour)
-        environment = {
-            **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(folder / home),
-            "LUNGUAGE_JUDGES": str(judges),
-            "LUNGUAGE_LEDGER": str(folder / home / f"ledger-{behaviour}.sqlite"),
-        }  # fmt: skip
-        arguments = ["run", "--data", str(folder / "delivered"), "--batch", "d"]
-        plain = {"name": name, "arguments": arguments, "environment": environment}
-        return {**plain, "crash": [], "files": {}, "copy": [], **more}
+    def decide(call: Call) -> Act:
+        seen[call.prompt] += 1
+        if hashlib.sha256(call.user.encode()).digest()[0] % 5 == 0:
+            return Act(text=call.user)
+        if seen[call.prompt] < 4 and next(is_quoted):
+            return Act(next(turn), text=call.user)
+        return Act()
 
-    loggers = [logging.getLogger(name) for name in TALKATIVE]
-    levels = [logger.level for logger in loggers]
-    for step in (
-        scenario("well", "first", "troubled"),
-        # Without fits, or nothing would be left to ask.
-        scenario(
-            "rejecting", "second", "rejecting", copy=copied, files={str(fits): "none"}
-        ),
-    ):
-        for logger in loggers:
+    return decide
+
+
+def rejecting(call: Call) -> Act:
+    is_comparison = "sentence_1:" in call.user
+    return Act("bad_request", text=call.user) if is_comparison else Act()
+
+
+class Run(NamedTuple):
+    """A home, and what became of a run in it."""
+
+    home: Path
+    status: int
+    shown: bytes
+    calls: list[Call]
+
+
+def run(home: Path, delivery: Path, decide: Callable[[Call], Act]) -> Run:
+    judges = home.parent / "judges.toml"
+    with LoopbackServer(decide=decide) as server:
+        tables = [
+            JUDGE.format(
+                provider=provider,
+                url=server.openai_url if provider.startswith("openai") else server.url,
+                tokens=tokens,
+                limits=planted.LIMITS,
+            )
+            for provider, tokens in TOKENS.items()
+        ]
+        judges.write_text(PRESET + "".join(tables))
+        for name in TALKATIVE:
             # As the variables in LOUD have it in a new process.
-            logger.setLevel(logging.DEBUG)
-        planted_runs.run(step, folder / "logs")
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.setLevel(level)
-    return folder
+            logging.getLogger(name).setLevel(logging.DEBUG)
+        arguments = ("run", "--data", delivery, "--batch", "d")
+        status, shown = planted.shown_by(
+            home, *arguments, LUNGUAGE_JUDGES=str(judges), **LOUD
+        )
+        for name in TALKATIVE:
+            logging.getLogger(name).setLevel(logging.NOTSET)
+        return Run(home, status, shown, server.calls)
 
 
-def shown(runs: Path, name: str) -> str:
-    text = (runs / "logs" / f"{name}.out").read_bytes()
-    return text.decode("utf-8", errors="replace")
+@pytest.fixture(scope="module")
+def quoted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that went well although the server quotes."""
+    folder = tmp_path_factory.mktemp("secrecy")
+    write_sample(folder / "delivered", reports=8, seed=3)
+    planted.plant(folder / "delivered")
+    home = planted.write_home(folder / "home")
+    (home / "anchor_ratings.csv").write_text(ANCHORS)
+    own = planted.SETTINGS.replace("reference_scale = 'published'\n", OWN_RULER)
+    (home / "settings.toml").write_text(own)
+    return run(home, folder / "delivered", troubled())
 
 
 def test_the_search_finds_the_words_in_whatever_form_they_are_written(
@@ -110,43 +153,47 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(
         text.lower().encode("utf-16"),
     ]  # fmt: skip
     contents += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
-    found = planted.traces(tmp_path, *contents)
-    assert found == [f"shown {number}" for number in range(len(contents))]
-    assert planted.traces(tmp_path, b"There may be a nodule near the rim.") == []
+    assert all(map(planted.has_words, contents))
+    assert not planted.has_words(b"There may be a nodule near the rim.")
+    (tmp_path / "log").write_bytes(contents[0])
     with sqlite3.connect(tmp_path / "events.db") as connection:
         connection.execute("CREATE TABLE logs (id INTEGER, event TEXT)")
         connection.execute("INSERT INTO logs VALUES (1, ?)", ["x" * 4070 + text])
-    assert "events.db: logs.event" in planted.traces(tmp_path)
+    assert {"log", "events.db: logs.event"} <= set(planted.traces(tmp_path))
 
 
 @pytest.mark.lengthy
-def test_the_words_reach_only_what_needs_them(
-    runs: Path, server: LoopbackServer
-) -> None:
-    home = runs / "first"
-    assert "rows accounted for" in shown(runs, "well"), shown(runs, "well")[-3000:]
-    models_asked = {call.model for call in server.calls if planted.WORD in call.user}
-    assert models_asked == {"tester-1", "tester-2", "tester-3"}
+def test_the_words_reach_only_what_needs_them(quoted: Run) -> None:
+    home = quoted.home
+    assert b"rows accounted for" in quoted.shown, quoted.shown[-3000:]
+    asked = {call.model for call in quoted.calls if planted.WORD in call.user}
+    assert asked == {f"tester-{provider}" for provider in TOKENS}
     released = home / "release/panel/v1/restricted/Lunguage_plus_plus.csv"
     assert planted.WORD in released.read_text()
-    with sqlite3.connect(home / "ledger-troubled.sqlite") as ledger:
-        quoted = "SELECT DISTINCT failure FROM judge_calls_made"
-        answers = f"{quoted} WHERE answer LIKE '%zanzibar%'"
+    with sqlite3.connect(home / "ledger.sqlite") as ledger:
+        failures = "SELECT DISTINCT failure FROM judge_calls_made"
+        answers = f"{failures} WHERE answer LIKE '%zanzibar%'"
         assert ("unreadable",) in ledger.execute(answers).fetchall()
-        failures = {failure for (failure,) in ledger.execute(quoted)}
-    assert failures >= {
-        None, "rate_limited", "server", "malformed", "refused",
-        "unreadable",
-    }  # fmt: skip
-    assert planted.traces(home, shown(runs, "well").encode()) == []
+        assert {failure for (failure,) in ledger.execute(failures)} >= {
+            None, "rate_limited", "server", "malformed", "refused", "unreadable",
+        }  # fmt: skip
+    assert planted.traces(home) == []
+    assert not planted.has_words(quoted.shown)
 
 
 @pytest.mark.lengthy
-def test_a_failure_is_told_and_stored_without_the_words(runs: Path) -> None:
-    assert (runs / "logs" / "rejecting.status").read_text() == "1"
-    assert "rejected (HTTP 400, " in shown(runs, "rejecting")
-    home = runs / "second"
-    assert planted.traces(home, shown(runs, "rejecting").encode()) == []
+def test_a_failure_is_told_and_stored_without_the_words(
+    quoted: Run, tmp_path: Path
+) -> None:
+    home = shutil.copytree(quoted.home, tmp_path / "home")
+    (home / "ledger.sqlite").unlink()
+    # Without fits, or nothing would be left to ask.
+    (home / "tables/fitted_probabilities/panel/d.parquet").unlink()
+    failed = run(home, quoted.home.parent / "delivered", rejecting)
+    assert failed.status == 1
+    assert b"rejected (HTTP 400, " in failed.shown, failed.shown[-3000:]
+    assert planted.traces(home) == []
+    assert not planted.has_words(failed.shown)
     with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
         query = "SELECT count(*) FROM runs WHERE status = 'FAILURE'"
         assert index.execute(query).fetchone() == (1,)

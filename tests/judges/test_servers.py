@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from loopback import Call, LoopbackServer, judge_like
+from sdk_run import KEYS
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
@@ -24,10 +25,6 @@ SECTION = PAGE.read_text().partition("## Which server, which lines")[2]
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     SECTION.partition("```toml\n")[2].partition("```")[0]
 )["judges"]
-KEYS = {
-    "OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k",
-    "GEMINI_API_KEY": "k",
-}  # fmt: skip
 UNDERSTOOD = {
     "vllm": {"response_format", "structured_outputs", "guided_choice"},
     "llama": {"response_format", "grammar"},

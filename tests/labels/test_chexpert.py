@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from invented_reports import StatedFinding, frames, run, stated
+from invented_reports import labels as listed
 
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
@@ -28,11 +27,6 @@ HEADER = (
     "Enlarged Cardiomediastinum,Fracture,Lung Lesion,Lung Opacity,No Finding,"
     "Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,Support Devices"
 )
-
-
-@lru_cache(maxsize=1)
-def listed() -> LabelList:
-    return load_label_list()
 
 
 def both(rows: Sequence[StatedFinding]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,13 @@ import pytest
 from generated_reports import reports as reported
 from hypothesis import given
 from invented_reports import StatedFinding, dictionary, frames, in_mode, run, stated
+from invented_reports import labels as listed
 from profiles import examples
 
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.labels.targets import targets
 from lunguage_assets.tables.released import LABELS
-
-
-@lru_cache(maxsize=1)
-def listed() -> LabelList:
-    return load_label_list()
 
 
 def labelled(outcome: Any, delivered: pd.DataFrame, **changed: Any) -> pd.DataFrame:

@@ -30,7 +30,6 @@ from lunguage_assets.orchestration.ui.processes import only_ui, workspace_file
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "t0ken-of-a-test"
 OWN = "http://127.0.0.1:3000"
-BROWSER = {"Origin": OWN}
 
 
 async def _answer(request: Request) -> PlainTextResponse:
@@ -43,28 +42,24 @@ async def _socket(socket: WebSocket) -> None:
     await socket.close()
 
 
+METHODS = ["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"]
+ROUTES = [
+    Route("/{path:path}", _answer, methods=METHODS),
+    WebSocketRoute("/{path:path}", _socket),
+]
+
+
 def client(
     token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN
 ) -> TestClient:
     access = access_rules(host, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts})
-    routes = [
-        Route(
-            "/{path:path}",
-            _answer,
-            methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"],
-        ),
-        WebSocketRoute("/{path:path}", _socket),
-    ]
-    return TestClient(
-        Starlette(routes=routes, middleware=access),
-        base_url=base,
-        follow_redirects=False,
-    )
+    server = Starlette(routes=ROUTES, middleware=access)
+    return TestClient(server, base_url=base, follow_redirects=False)
 
 
-def entered(**options: str) -> TestClient:
+def entered() -> TestClient:
     """A browser at the printed address."""
-    return client(base=f"{OWN}/{TOKEN}", **options)
+    return client(base=f"{OWN}/{TOKEN}")
 
 
 def test_the_token_is_the_first_part_of_every_path_and_no_cookie() -> None:
@@ -76,18 +71,9 @@ def test_the_token_is_the_first_part_of_every_path_and_no_cookie() -> None:
         answer = entered().get(path)
         assert answer.text == "let in"
         assert "set-cookie" not in answer.headers
-    assert entered().post("/graphql", headers=BROWSER).text == "let in"
-
-
-@pytest.mark.parametrize(
-    "path", ["/guess/", "/guess", f"/{TOKEN}x/", f"/x/{TOKEN}/", f"/?token={TOKEN}"]
-)
-def test_a_wrong_token_opens_nothing(path: str) -> None:
-    assert client().get(path).status_code == 401
-    assert (
-        client().get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code
-        == 401
-    )
+    assert entered().post("/graphql", headers={"Origin": OWN}).text == "let in"
+    # A program at the printed address needs no origin.
+    assert entered().post("/graphql").text == "let in"
 
 
 def test_no_page_shows_the_ui_in_a_frame_or_learns_its_address() -> None:
@@ -97,52 +83,46 @@ def test_no_page_shows_the_ui_in_a_frame_or_learns_its_address() -> None:
         assert answer.headers["referrer-policy"] == "same-origin"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:3000", ""])
-def test_a_foreign_host_is_refused_also_with_the_token(host: str) -> None:
-    """DNS rebinding: the page's own name now leads to this machine."""
-    assert entered().get("/graphql", headers={"Host": host}).status_code == 400
+INSIDE = f"/{TOKEN}/graphql"
+ATTACKS = [
+    # A wrong token opens nothing.
+    *(("GET", path, {}, 401) for path in ("/guess/", "/guess", f"/{TOKEN}x/", f"/x/{TOKEN}/")),
+    ("GET", f"/?token={TOKEN}", {}, 401),
+    ("GET", "/graphql", {"Authorization": f"Bearer {TOKEN}"}, 401),
+    # DNS rebinding: the name of the attacker's page now leads to this machine.
+    *(("GET", INSIDE, {"Host": host}, 400) for host in ("evil.example", "evil.example:3000", "")),
+    # Nothing is asked of GraphQL by GET.
+    *(("GET", f"{INSIDE}?query={query}", {}, 405)
+      for query in ("mutation{}", "query{version}", "", "%6dutation%7b%7d")),
+    # A change comes from the own page.
+    *((method, INSIDE, {"Origin": origin}, 403)
+      for origin in ("http://evil.example", "null", "http://127.0.0.1:8080", "")
+      for method in ("POST", "PUT", "DELETE")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "query", ["mutation{}", "query{version}", "", "%6dutation%7b%7d"]
-)
-def test_nothing_is_asked_of_graphql_by_get(query: str) -> None:
-    assert entered().get(f"/graphql?query={query}").status_code == 405
-    assert entered().get("/graphql").text == "let in"
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:8080"},
-        {"Origin": ""},
-    ],
-)
-@pytest.mark.parametrize("token", [TOKEN, ""])
-def test_a_change_is_refused_unless_it_comes_from_the_own_page(
-    token: str, headers: dict[str, str]
+@pytest.mark.parametrize(("method", "path", "headers", "status"), ATTACKS)
+def test_an_attack_is_refused(
+    method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
-    browser = entered() if token else client(token="")
-    for method in ("POST", "PUT", "DELETE"):
-        asked = browser.request(method, "/graphql", headers=headers, content="{}")
-        assert asked.status_code == 403
+    asked = client().request(method, path, headers=headers)
+    assert asked.status_code == status
 
 
-def test_a_program_at_the_printed_address_needs_no_origin() -> None:
-    assert entered().post("/graphql").text == "let in"
+def test_without_a_token_too_a_change_comes_from_the_own_page() -> None:
+    foreign = {"Origin": "http://evil.example"}
+    assert client(token="").post("/graphql", headers=foreign).status_code == 403
+    assert client(token="").get("/graphql").text == "let in"
 
 
 def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
     own_headers = {"Origin": OWN, "Host": "127.0.0.1:3000"}
-    address = f"/{TOKEN}/graphql"
-    with client().websocket_connect(address, headers=own_headers) as socket:
+    with client().websocket_connect(INSIDE, headers=own_headers) as socket:
         assert socket.receive_text() == "let in"
     for path, wrong in (
-        (address, {"Origin": "http://evil.example"}),
-        (address, {"Origin": ""}),
-        (address, {"Host": "evil.example"}),
+        (INSIDE, {"Origin": "http://evil.example"}),
+        (INSIDE, {"Origin": ""}),
+        (INSIDE, {"Host": "evil.example"}),
         ("/graphql", {}),
     ):
         with (
@@ -153,19 +133,12 @@ def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
 
 
 def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:
-    browser = client(
-        token="",
-        host="0.0.0.0",
-        hosts="lunguage.example",
-        base="https://lunguage.example",
-    )
+    public = "https://lunguage.example"
+    browser = client(token="", host="0.0.0.0", hosts="lunguage.example", base=public)
     assert browser.get("/").text == "let in"
-    public_headers = {"Origin": "https://lunguage.example"}
-    assert browser.post("/graphql", headers=public_headers).text == "let in"
-    assert (
-        browser.post("/graphql", headers={"Origin": "https://evil.example"}).status_code
-        == 403
-    )
+    assert browser.post("/graphql", headers={"Origin": public}).text == "let in"
+    foreign = {"Origin": "https://evil.example"}
+    assert browser.post("/graphql", headers=foreign).status_code == 403
     assert browser.get("/", headers={"Host": "evil.example"}).status_code == 400
 
 

@@ -8,8 +8,8 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -82,78 +82,63 @@ def test_dagster_loads_the_file_of_the_page(
     assert validated.returncode == 0, validated.stdout + validated.stderr
 
 
+class Page:
+    """What the file of the page defines, and an instance that knows two batches."""
+
+    def __init__(self, file: Path, instance: dg.DagsterInstance) -> None:
+        self.definitions: dg.Definitions = runpy.run_path(str(file))["defs"]
+        self.instance = instance
+        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first", "second"])
+
+    def make(
+        self, asset: str, partition: str | None = None
+    ) -> dg.ExecuteInProcessResult:
+        keys = {dg.AssetKey(asset)}
+        repository = self.definitions.get_repository_def()
+        job = repository.get_implicit_job_def_for_assets(keys)
+        assert job is not None
+        alone = job.get_subset(asset_selection=keys)
+        return alone.execute_in_process(instance=self.instance, partition_key=partition)
+
+    def load(self, asset: str, partition: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self.definitions.load_asset_value(
+            asset, partition_key=partition, instance=self.instance
+        )
+        return frame
+
+
 @pytest.fixture
 def page(
     finished: Finished, asset_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, Any]:
-    """What the file of the page defines, beside a finished home."""
+) -> Iterator[Page]:
+    """The page beside a finished home."""
     monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
-    return runpy.run_path(str(asset_file))
+    with quick_instance() as instance:
+        yield Page(asset_file, instance)
 
 
 def test_the_asset_on_the_page_reads_checks_and_stores(
-    finished: Finished, page: dict[str, Any]
+    finished: Finished, page: Page
 ) -> None:
-    with quick_instance() as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
-        asset = page["findings_per_study"]
-        job = (
-            page["defs"]
-            .get_repository_def()
-            .get_implicit_job_def_for_assets({asset.key})
-        )
-        alone = job.get_subset(asset_selection={asset.key})
-        result = alone.execute_in_process(instance=instance, partition_key="first")
-        (checked,) = result.get_asset_check_evaluations()
-        assert (checked.check_name, checked.passed) == ("few_empty_studies", True)
-        again = page["defs"].load_asset_value(
-            asset.key, partition_key="first", instance=instance
-        )
-    findings = read_table(
-        FINDINGS, partition_path(finished.home / "tables", "findings", "first")
-    )
+    result = page.make("findings_per_study", "first")
+    (checked,) = result.get_asset_check_evaluations()
+    assert (checked.check_name, checked.passed) == ("few_empty_studies", True)
+    again = page.load("findings_per_study", "first")
+    tables = finished.home / "tables"
+    findings = read_table(FINDINGS, partition_path(tables, "findings", "first"))
     assert again["findings"].sum() == len(findings)
-    stored = pd.read_parquet(
-        finished.home / "tables" / "findings_per_study" / "first.parquet"
-    )
+    stored = pd.read_parquet(tables / "findings_per_study" / "first.parquet")
     pd.testing.assert_frame_equal(again, stored)
 
 
-def test_an_asset_has_a_partition_dimension_of_its_own(
-    finished: Finished, page: dict[str, Any]
-) -> None:
-    with quick_instance() as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
-        asset = page["findings_of_section"]
-        job = (
-            page["defs"]
-            .get_repository_def()
-            .get_implicit_job_def_for_assets({asset.key})
-        )
-        keys = dg.MultiPartitionKey({"section": "impr", "report_batch": "first"})
-        job.get_subset(asset_selection={asset.key}).execute_in_process(
-            instance=instance, partition_key=keys
-        )
-        rows = page["defs"].load_asset_value(
-            asset.key, partition_key=keys, instance=instance
-        )
-    assert set(rows["section"]) == {"impr"}
+def test_an_asset_has_a_partition_dimension_of_its_own(page: Page) -> None:
+    keys = dg.MultiPartitionKey({"section": "impr", "report_batch": "first"})
+    page.make("findings_of_section", keys)
+    assert set(page.load("findings_of_section", keys)["section"]) == {"impr"}
 
 
-def test_an_asset_without_partitions_gets_those_that_are_there(
-    page: dict[str, Any],
-) -> None:
-    with quick_instance() as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first", "second"])
-        asset = page["labels_of_rankers"]
-        job = (
-            page["defs"]
-            .get_repository_def()
-            .get_implicit_job_def_for_assets({asset.key})
-        )
-        result = job.get_subset(asset_selection={asset.key}).execute_in_process(
-            instance=instance
-        )
+def test_an_asset_without_partitions_gets_those_that_are_there(page: Page) -> None:
+    result = page.make("labels_of_rankers")
     rows = result.output_for_node("labels_of_rankers")
     assert set(rows["partition"]) == {"panel|first", "panel|second"}
 

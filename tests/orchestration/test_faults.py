@@ -56,15 +56,15 @@ def served(ran: tuple[Path, str], tmp_path: Path) -> Iterator[ServedHome]:
 def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
     served: ServedHome, ran: tuple[Path, str]
 ) -> None:
-    assets = [
+    tables = [
         name
         for name, table in TABLES.items()
         if table.partitioned_by == ("ranker", "report_batch")
     ]
-    for table in assets:
+    for table in tables:
         shutil.rmtree(served.home / "tables" / table / "panel")
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
-        backfill = served.backfill(assets, ["panel|first"])
+        backfill = served.backfill(instance, tables, "panel|first")
         runs = dg.RunsFilter(tags={"dagster/backfill": backfill})
         wait_for(
             lambda: any(
@@ -97,9 +97,8 @@ def test_a_full_disk_leaves_the_old_tables_and_nothing_half_written(
     shutil.copytree(ran[0], home)
     room = (home / "tables" / "findings" / "first.parquet").stat().st_size - 1
     before = contents(home / "tables")
-    call = [sys.executable, "-c", WITHOUT_ROOM, str(room)]
     done = subprocess.run(
-        call,
+        [sys.executable, "-c", WITHOUT_ROOM, str(room)],
         env=environment(home),
         capture_output=True,
         text=True,

@@ -69,7 +69,9 @@ def test_runs_of_killed_processes_are_closed_and_no_other(home: Home) -> None:
         return run.status is dg.DagsterRunStatus.FAILURE
 
     with dagster_instance(home) as instance:
+        assert not is_at_work(home.root)
         with command_at_work(instance, home.root):
+            assert is_at_work(home.root)
             of_command = begun(**OF_COMMAND)
             launched = begun()
             with command_at_work(instance, home.root):
@@ -90,10 +92,3 @@ def test_no_other_module_imports_what_is_private_in_dagster() -> None:
         if private.search(file.read_text(encoding="utf-8"))
     ]
     assert imports == [Path(internals.__file__)]
-
-
-def test_a_command_at_work_is_seen(home: Home) -> None:
-    with dagster_instance(home) as instance:
-        assert not is_at_work(home.root)
-        with command_at_work(instance, home.root):
-            assert is_at_work(home.root)

@@ -39,10 +39,8 @@ def insist(small: SmallHome, ruler: str) -> None:
 
 
 def ranking(small: SmallHome) -> pd.DataFrame:
-    return read_table(
-        REFERENCE_RANKING,
-        partition_path(small.home.tables, "reference_ranking", "panel"),
-    )
+    path = partition_path(small.home.tables, "reference_ranking", "panel")
+    return read_table(REFERENCE_RANKING, path)
 
 
 def released(small: SmallHome, name: str) -> Any:
@@ -55,21 +53,13 @@ def released(small: SmallHome, name: str) -> Any:
 def contrary() -> Iterator[None]:
     """Judges that say the opposite of what they mean."""
     play = explicit.play_matches
-    opposite = {
-        "sentence_1": "sentence_2",
-        "sentence_2": "sentence_1",
-        "invalid": "invalid",
-    }
+    opposite = {"sentence_1": "sentence_2", "sentence_2": "sentence_1"}
 
     def play_contrary(*arguments: Any) -> pd.DataFrame:
         frame = play(*arguments)
-        loser = frame["phrase_a"].where(
-            frame["winner"] == frame["phrase_b"], frame["phrase_b"]
-        )
-        return frame.assign(
-            winner=loser.where(frame["winner"].notna()),
-            answer=frame["answer"].map(opposite),
-        )
+        a, b, winner = frame["phrase_a"], frame["phrase_b"], frame["winner"]
+        loser = a.where(winner == b, b).where(winner.notna())
+        return frame.assign(winner=loser, answer=frame["answer"].replace(opposite))
 
     with mock.patch.object(explicit, "play_matches", play_contrary):
         yield
@@ -101,17 +91,12 @@ def test_reports_without_anchors_give_a_release_that_names_its_scale(
     unanchored.run()
     reason = "phrases of its own, but no anchor phrase 'less likely', 'most likely'"
     assert set(ranking(unanchored)["ruler"]) == {"published"}
-    matches_path = partition_path(
-        unanchored.home.tables, "comparison_matches", "lexicon"
-    )
-    assert read_table(COMPARISON_MATCHES, matches_path).empty, (
-        "nothing is asked that nobody uses"
-    )
+    path = partition_path(unanchored.home.tables, "comparison_matches", "lexicon")
+    matches = read_table(COMPARISON_MATCHES, path)
+    assert matches.empty, "nothing is asked that nobody uses"
     assert reason in released(unanchored, "restricted/summary.json")["ruler_reason"]
-    assert (
-        reason
-        in released(unanchored, "open/provenance.json")["ranking"]["ruler_reason"]
-    )
+    provenance = released(unanchored, "open/provenance.json")
+    assert reason in provenance["ranking"]["ruler_reason"]
 
 
 @pytest.mark.parametrize("setting", ["ruler", "ratings"])
@@ -145,11 +130,8 @@ def test_the_published_ranking_is_used_for_an_inverted_one(
     fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
     assert set(read_table(FITTED_PROBABILITIES, fits)["ruler"]) == {"published"}
     assert "are inverted" in released(small, "restricted/summary.json")["ruler_reason"]
-    made = small.instance.get_latest_materialization_event(
-        dg.AssetKey("reference_ranking")
-    )
-    assert made is not None
-    assert made.asset_materialization is not None
+    key = dg.AssetKey("reference_ranking")
+    made = small.instance.get_latest_materialization_event(key)
     assert "own_ranking" in made.asset_materialization.metadata
     small.register({"third": finished.deliveries / "third"})
     small.run()

@@ -5,18 +5,20 @@ warns of replies that were paid and cannot be used.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
-from asking_homes import home_of
-from finished_homes import Finished
+from judges_files import judges_file
 from loopback import Act, LoopbackServer
 from small_homes import SmallHome
+from stored_tables import store_table
 
 from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.orchestration.resources import anchor_set
 from lunguage_assets.orchestration.run import RunFailed, Stage
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
 
 COMPARE = [Stage("compare", ("one",), ("asked for",))]
 
@@ -28,19 +30,22 @@ def server() -> Iterator[LoopbackServer]:
 
 
 @pytest.fixture
-def asking(
-    finished: Finished, tmp_path: Path, server: LoopbackServer
-) -> Iterator[SmallHome]:
-    """A home with a vocabulary, of which judge `one` is still to compare the
-    phrases.
+def asking(small: SmallHome, server: LoopbackServer) -> Iterator[SmallHome]:
+    """A finished home, of which judge `one` is still to compare the phrases: the
+    anchors and six more.
     """
-    home = home_of(
-        tmp_path / "home",
-        finished,
-        dict.fromkeys(("one", "two", "three"), server.openai_url),
-    )
-    with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
-        yield small
+    limits = "limits = { in_flight = 4, failures_per_request = 1 }"
+    file = small.home.root / "judges.toml"
+    file.write_text(judges_file(server.openai_url, ("one", "two"), limits))
+    table = TABLES["hedge_vocabulary"]
+    path = partition_path(small.home.tables, "hedge_vocabulary", "lexicon")
+    frame = read_table(table, path)
+    compared = {anchor.phrase for anchor in anchor_set(small.configuration).anchors}
+    compared.update(frame.loc[frame["retained"], "phrase"][:6])
+    frame["retained"] &= frame["phrase"].isin(compared)
+    store_table(table, frame, path)
+    with SmallHome.opened(small.home.root, judges_file=file) as opened:
+        yield opened
 
 
 def shown(small: SmallHome) -> dict[str, Any]:
@@ -48,21 +53,15 @@ def shown(small: SmallHome) -> dict[str, Any]:
     records_filter = dg.AssetRecordsFilter(
         dg.AssetKey("comparison_matches"), asset_partitions=["one"]
     )
-    event = (
-        small.instance.fetch_materializations(records_filter, limit=1)
-        .records[0]
-        .asset_materialization
-    )
-    assert event is not None
-    return {name: value.value for name, value in event.metadata.items()}
+    (record,) = small.instance.fetch_materializations(records_filter, limit=1).records
+    metadata = record.asset_materialization.metadata
+    return {name: value.value for name, value in metadata.items()}
 
 
 def paid(small: SmallHome) -> dict[str, Any]:
     """What the ledger says."""
-    row: dict[str, Any] = (
-        Ledger.open(small.configuration.ledger_location).statistics().iloc[0].to_dict()
-    )
-    return row
+    statistics = Ledger.open(small.configuration.ledger_location).statistics()
+    return dict(statistics.iloc[0])
 
 
 def failed(small: SmallHome, server: LoopbackServer, after: int) -> None:
@@ -70,7 +69,7 @@ def failed(small: SmallHome, server: LoopbackServer, after: int) -> None:
     server.plan(*[Act()] * after, *[Act("no_quota")] * 30)
     with pytest.raises(RunFailed, match=r"compare \(one\)"):
         small.runner().run(COMPARE)
-    server.forget_plan()
+    server.plan()
 
 
 def test_the_cost_of_a_run_is_shown_and_what_was_paid_before_is_a_hit(

@@ -52,15 +52,23 @@ def text_home(
         yield small
 
 
-def table(small: SmallHome, name: str, **other_keys: str) -> pd.DataFrame:
-    keys = {
-        "report_batch": "raw",
-        "structurer": "rules",
-        "ranker": "panel",
-        "judge": "lexicon",
-    } | other_keys
-    chosen = [keys[dimension] for dimension in TABLES[name].partitioned_by]
-    return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
+KEYS = {
+    "report_batch": "raw",
+    "structurer": "rules",
+    "ranker": "panel",
+    "judge": "lexicon",
+}
+
+
+def table(small: SmallHome, name: str) -> pd.DataFrame:
+    keys = [KEYS[dimension] for dimension in TABLES[name].partitioned_by]
+    return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
+
+
+def make(small: SmallHome, *tables: str) -> None:
+    for name in tables:
+        keys = {dimension: KEYS[dimension] for dimension in TABLES[name].partitioned_by}
+        small.make([name], keys if len(keys) > 1 else "raw")
 
 
 def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
@@ -79,7 +87,6 @@ def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
 def test_a_cue_of_the_home_makes_raw_reports_stale(
     text_home: SmallHome,
 ) -> None:
-    partition = {"structurer": "rules", "report_batch": "raw"}
     edema = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     file = text_home.home.root / "assertion.yaml"
     file.write_text(
@@ -91,12 +98,12 @@ def test_a_cue_of_the_home_makes_raw_reports_stale(
         "structurers changed"
     ]
     assert [stage for stage in text_home.plan() if "five" in stage] == []
-    text_home.make(["structured_findings"], partition)
+    make(text_home, "structured_findings")
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
     file.unlink()
     assert not text_home.current().is_current("structured_findings", "rules", "raw")
-    text_home.make(["structured_findings"], partition)
+    make(text_home, "structured_findings")
 
 
 def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
@@ -116,23 +123,9 @@ def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
         )
 
     monkeypatch.setattr(rows_of_texts, "structured_tables", broken)
-    keys = {
-        "report_batch": "raw",
-        "structurer": "rules",
-        "ranker": "panel",
-        "judge": "lexicon",
-    }
-    for step in (
-        "structured_findings",
-        "findings",
-        "hedge_phrases",
-        "fitted_probabilities",
-        "deduplicated_findings",
-        "expansions",
-        "lunguage_plus_plus",
-    ):
-        partition = {name: keys[name] for name in TABLES[step].partitioned_by}
-        text_home.make([step], partition if len(partition) > 1 else "raw")
+    steps = ["structured_findings", "findings", "hedge_phrases", "fitted_probabilities"]
+    steps += ["deduplicated_findings", "expansions", "lunguage_plus_plus"]
+    make(text_home, *steps)
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
     assert "planted" not in str(aside)

@@ -6,14 +6,14 @@ from the landing folder. `planted` says where text belongs, and searches.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from unittest import mock
 
+import pandas as pd
 import planted
-import planted_runs
 import pytest
 from asked_reports import model_like
 from loopback import LoopbackServer
-from planted import PLANTED
+from planted import PLANTED, WORD
 
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -49,11 +49,8 @@ panel = "both"
 extractor = "lexicon"
 candidates = ["one"]
 """
-CRASHES = {
-    "reading": "lunguage_assets.orchestration.assets.corpus:read_reports",
-    "structuring": "lunguage_assets.structuring.rules.structurer:mark_assertions",
-}
-GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks:examined"
+STRUCTURING = "lunguage_assets.structuring.rules.structurer.mark_assertions"
+GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks.examined"
 """Left out: it takes seconds to import, `judges/test_secrecy.py` has it."""
 
 
@@ -63,122 +60,69 @@ def write_reports(folder: Path) -> Path:
     """
     folder.mkdir(parents=True)
     rows = [*SPOKEN.items(), ("s1", REPEATED)]
-    lines = [f'{study},"{text}"' for study, text in rows]
-    (folder / "reports.csv").write_text(
-        "\n".join(["study_id,report", *lines]), encoding="utf-8"
-    )
+    frame = pd.DataFrame(rows, columns=["study_id", "report"])
+    frame.to_csv(folder / "reports.csv", index=False)
     return folder
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the homes and what was shown: commands one after the other."""
-    folder = tmp_path_factory.mktemp("raw")
-    data = write_reports(folder / "archive")
-    landing = folder / "landing"
-    write_reports(landing / "night")
-    (landing / "other.csv").write_text(f'"{REPEATED}",x\n1,2\n', encoding="utf-8")
-    (folder / "one.txt").write_text(REPEATED, encoding="utf-8")
-    (folder / "shown").mkdir()
+def shown(
+    home: Path, message: str, status: int, *arguments: str | Path, crash: str = ""
+) -> bytes:
+    """Run a command, which says the message and nothing of the words, nor leaves them
+    where they do not belong.
+    """
+    if not home.exists():
+        planted.write_home(home)
+    variables = {"LUNGUAGE_LANDING": str(home.parent / "landing")}
+    if (home.parent / "judges.toml").exists():
+        variables["LUNGUAGE_JUDGES"] = str(home.parent / "judges.toml")
+    with mock.patch(GREAT_EXPECTATIONS, return_value=[]):
+        ended, output = planted.shown_by(home, *arguments, crash=crash, **variables)
+    assert message.encode() in output, output[-3000:]
+    assert ended == status
+    assert not planted.has_words(output)
+    assert planted.traces(home) == []
+    return output
+
+
+def test_what_a_model_reads_is_in_tables_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    data = write_reports(tmp_path / "archive")
     with LoopbackServer(answer=model_like) as server:
-        (folder / "judges.toml").write_text(
-            JUDGES.format(url=server.url, limits=planted.LIMITS)
-        )
+        judges = JUDGES.format(url=server.url, limits=planted.LIMITS)
+        (tmp_path / "judges.toml").write_text(judges)
+        run = ("run", "--data", data, "--batch", "b", "--structurer", "one")
+        shown(home, "rows accounted for", 0, *run)
+        assert any(WORD in call.user for call in server.calls)
 
-        def scenario(
-            name: str, *arguments: str, home: str, **more: Any
-        ) -> dict[str, Any]:
-            root = folder / home
-            if not root.exists():
-                planted.write_home(root)
-            environment = {
-                "LUNGUAGE_HOME": str(root),
-                "LUNGUAGE_JUDGES": str(folder / "judges.toml"),
-                "LUNGUAGE_LANDING": str(landing),
-            }
-            plain = {"crash": [], "idle": [GREAT_EXPECTATIONS], "files": {}, "copy": []}
-            return {
-                "name": name,
-                "arguments": arguments,
-                "environment": environment,
-                **plain,
-                **more,
-            }
+    def stored(name: str, *keys: str) -> pd.DataFrame:
+        path = partition_path(home / "tables", name, *keys, "b")
+        return read_table(TABLES[name], path)
 
-        run = ("run", "--data", str(data), "--batch", "b")
-        scenarios = [
-            *(
-                scenario(name, *run, home="burst", crash=[module])
-                for name, module in CRASHES.items()
-            ),
-            scenario("model", *run, "--structurer", "one", home="well"),
-            scenario("land", "land", "--now", home="landed"),
-            scenario(
-                "read",
-                "read",
-                str(folder / "one.txt"),
-                home="well",
-                crash=[CRASHES["structuring"]],
-            ),
-        ]
-        for scenario_run in scenarios:
-            planted_runs.run(scenario_run, folder / "shown")
-        assert any(planted.WORD in call.user for call in server.calls), (
-            "the model was to read the words"
-        )
-    return folder
-
-
-def shown(runs: Path, name: str) -> bytes:
-    return (runs / "shown" / f"{name}.out").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "message"),
-    [
-        ("model", "0", "rows accounted for"),
-        ("reading", "1", "unexpected ValueError in "),
-        ("structuring", "1", "unexpected ValueError in "),
-        ("land", "1", "quarantined"),
-        ("read", "1", "unexpected ValueError in "),
-    ],
-)
-def test_whatever_becomes_of_raw_reports_is_told_without_their_words(
-    runs: Path, name: str, status: str, message: str
-) -> None:
-    assert message in shown(runs, name).decode(), shown(runs, name).decode()[-3000:]
-    assert (runs / "shown" / f"{name}.status").read_text() == status
-    assert planted.traces(runs / "nothing", shown(runs, name)) == []
-
-
-def test_only_tables_have_the_words_of_reports(
-    runs: Path,
-) -> None:
-    for home in ("well", "burst", "landed"):
-        assert planted.traces(runs / home) == [], home
-    tables = runs / "well" / "tables"
-    for name, keys in (("report_texts", ["b"]), ("structured_findings", ["one", "b"])):
-        frame = read_table(TABLES[name], partition_path(tables, name, *keys))
-        assert planted.WORD in frame.to_csv(), name
-    refused = read_table(
-        TABLES["refused_values"], partition_path(tables, "refused_values", "one", "b")
-    )
-    notes = read_table(
-        TABLES["intake_notes"], partition_path(tables, "intake_notes", "b")
-    )
+    for with_words in (stored("report_texts"), stored("structured_findings", "one")):
+        assert WORD in with_words.to_csv()
+    notes = stored("intake_notes")
     assert len(notes)
-    assert (
-        planted.WORD
-        not in notes.to_csv() + refused.drop(columns="value", errors="ignore").to_csv()
-    )
-    for path in (runs / "well" / "release").rglob("open/**/*"):
-        assert not path.is_file() or planted.WORD.encode() not in path.read_bytes(), (
-            path
-        )
+    refused = stored("refused_values", "one").drop(columns="value", errors="ignore")
+    assert WORD not in notes.to_csv() + refused.to_csv()
+    for path in (home / "release").rglob("open/**/*"):
+        assert not path.is_file() or not planted.has_words(path.read_bytes()), path
 
 
-def test_a_quarantined_delivery_says_why_without_its_words(
-    runs: Path,
+def test_a_step_or_a_reading_that_bursts_tells_no_words(tmp_path: Path) -> None:
+    data = write_reports(tmp_path / "archive")
+    (tmp_path / "one.txt").write_text(REPEATED, encoding="utf-8")
+    for arguments in (("run", "--data", data), ("read", tmp_path / "one.txt")):
+        message = "unexpected ValueError in "
+        shown(tmp_path / "home", message, 1, *arguments, crash=STRUCTURING)
+
+
+def test_a_landed_delivery_is_registered_or_refused_without_its_words(
+    tmp_path: Path,
 ) -> None:
-    (reason,) = (runs / "landing").rglob("REASON.txt")
-    assert planted.traces(runs / "nothing", reason.read_bytes()) == []
+    write_reports(tmp_path / "landing" / "night")
+    other = tmp_path / "landing" / "other.csv"
+    other.write_text(f'"{REPEATED}",x\n1,2\n', encoding="utf-8")
+    shown(tmp_path / "home", "quarantined", 1, "land", "--now")
+    (reason,) = (tmp_path / "landing").rglob("REASON.txt")
+    assert not planted.has_words(reason.read_bytes())

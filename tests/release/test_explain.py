@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import STUDY, StatedFinding, frames, identity, run, stated
+from invented_reports import STUDY, StatedFinding, identity, run, stated
 from profiles import examples
 from rich.console import Console
 from stored_tables import store_table
@@ -34,6 +34,7 @@ from lunguage_assets.cli.explain import explain
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.release.code_words import (
+    COUNTED_CONFLICT_WORDS,
     CUE_WORDS,
     NO_PATHWAY_WORDS,
     P_SOURCE_WORDS,
@@ -44,8 +45,13 @@ from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.report import cut_report
-from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE, TABLES
-from lunguage_assets.tables.columns import MATCH_REASONS, P_SOURCES
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED, TABLES
+from lunguage_assets.tables.columns import (
+    CONFLICT_SOURCES,
+    CONFLICT_TYPES,
+    MATCH_REASONS,
+    P_SOURCES,
+)
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
@@ -65,21 +71,9 @@ def tables_of(
     """The tables that a run stores, by name; every sentence is the invented
     secret one.
     """
-    outcome = run(rows)
-    _, fitted, delivered = frames(rows)
-    tables = {
-        "reports": delivered,
+    tables = run(rows).stored | {
         "rejected": REJECTED.frame(list(rejected)),
         "intake_notes": INTAKE_NOTES.frame(),
-        "fitted_probabilities": fitted,
-        "deduplicated_findings": outcome.deduplicated,
-        "pathway_matches": outcome.expansion.matches,
-        "expansions": outcome.expansion.expansions,
-        "conflicts": outcome.resolution.conflicts,
-        "resolution_log": outcome.resolution.log,
-        "lunguage_plus_plus": outcome.rows,
-        "accounting": outcome.accounting,
-        "set_aside": SET_ASIDE.frame(),
     }
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         tables[name]["sent"] = tables[name]["sent"].replace("invented", SECRET)
@@ -226,17 +220,6 @@ def test_a_row_names_the_words_that_decided_it() -> None:
         assert line in text(of_study(tables, finding=ROW))
 
 
-def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
-    deciding = {
-        name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")
-    }
-    assert deciding <= set(CUE_WORDS)
-    ids = [
-        cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding
-    ]
-    assert {cue_id.partition(".")[0] for cue_id in ids} <= set(CUE_WORDS)
-
-
 def test_any_row_is_chosen_by_its_number_or_id() -> None:
     rows = [
         stated("nodule"),
@@ -260,10 +243,22 @@ def test_rejected_rows_are_explained_too() -> None:
     ]
 
 
-def test_every_code_of_the_tables_has_its_words() -> None:
+def test_every_code_of_the_tables_and_kind_of_cue_has_its_words() -> None:
     assert set(NO_PATHWAY_WORDS) == set(MATCH_REASONS) - {"matched"}
     assert set(RULE_WORDS) == set(RESOLUTION_LOG.column("rule").choices)
     assert set(P_SOURCE_WORDS) == {*P_SOURCES, "pathway"}
+    deciding = {
+        name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")
+    }
+    cues = [cue for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding]
+    assert {cue.id.partition(".")[0] for cue in cues} | deciding <= set(CUE_WORDS)
+    conflicts = [
+        COUNTED_CONFLICT_WORDS[f"{kind} ({source})"]
+        for kind in CONFLICT_TYPES
+        for source in CONFLICT_SOURCES
+    ]
+    assert len(set(conflicts)) == len(conflicts)
+    assert not [words for words in conflicts if "_" in words or "original" in words]
 
 
 def test_text_of_a_report_cannot_command_a_terminal() -> None:

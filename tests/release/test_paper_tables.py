@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Outcome, StatedFinding, dictionary, frames, run, stated
+from invented_reports import StatedFinding, dictionary, frames, run, stated
 from profiles import examples
 from small_release import paper_tables
 
@@ -24,22 +24,8 @@ from lunguage_assets.release.published_values import (
 from lunguage_assets.tables.released import PAPER_TABLES
 
 
-def stored(rows: list[StatedFinding]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
-    outcome = run(rows)
-    _, fitted, delivered = frames(rows)
-    return outcome, {
-        "fitted_probabilities": fitted,
-        "reports": delivered,
-        "pathway_matches": outcome.expansion.matches,
-        "lunguage_plus_plus": outcome.rows,
-        "resolution_log": outcome.resolution.log,
-        "conflicts": outcome.resolution.conflicts,
-        "accounting": outcome.accounting,
-    }
-
-
 def tables_of(*rows: StatedFinding) -> SimpleNamespace:
-    return paper_tables(stored(list(rows))[1], dictionary().statistics())
+    return paper_tables(run(rows).stored, dictionary().statistics())
 
 
 def line(frame: pd.DataFrame, **key: str) -> dict[str, Any]:
@@ -93,15 +79,11 @@ def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
             measure: line(tables.expansion, diagnosis=name)[measure]
             for measure in ("variants", "pathways", "depth", "width")
         } == structure
-    for measure in (
-        "diagnoses",
-        "variants",
-        "pathways",
-        "highest depth",
-        "highest width",
-    ):
-        assert figure(tables, measure) == published["figures"][measure]
-    for measure in ("mean depth", "mean width"):
+    measures = ["diagnoses", "variants", "pathways"]
+    measures += [
+        f"{kind} {of}" for kind in ("highest", "mean") for of in ("depth", "width")
+    ]
+    for measure in measures:
         assert round(figure(tables, measure), 2) == published["figures"][measure]
 
 
@@ -111,16 +93,10 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
     """
     tables = tables_of(stated("CHF", view="pa"))
     failure = line(tables.expansion, diagnosis="congestive heart failure")
-    assert (
-        failure["stated"],
-        failure["expanded"],
-        failure["generated"],
-        failure["added"],
-    ) == (1, 1, 7, 7)
-    assert (
-        line(tables.expansion, diagnosis="pulmonary edema")["expanded_generated"] == 1
-    )
-    assert line(tables.expansion, diagnosis="pulmonary edema")["generated"] == 0
+    counted = ("stated", "expanded", "generated", "added")
+    assert [failure[name] for name in counted] == [1, 1, 7, 7]
+    edema = line(tables.expansion, diagnosis="pulmonary edema")
+    assert (edema["expanded_generated"], edema["generated"]) == (1, 0)
     assert figure(tables, "generated rows out") == 7
     assert figure(tables, "stated findings that expand") == 1
 
@@ -145,12 +121,8 @@ def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
             counts_by_conflict[conflict] = tuple(values[name] for name in counts)
     assert counts_by_conflict == {
         ("polarity", "original-original"): (1, 0, 0, 2),  # both masses go
-        ("certainty_pos", "original-expansion"): (
-            1,
-            1,
-            0,
-            0,
-        ),  # the opacity was never generated
+        # the opacity was never generated
+        ("certainty_pos", "original-expansion"): (1, 1, 0, 0),
         ("duplicate_pos", "original-original"): (1, 0, 1, 0),
     }
     assert len(table) == 24
@@ -162,10 +134,10 @@ def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
 def test_the_tables_agree_with_the_rows_they_are_counted_from(
     rows: list[StatedFinding],
 ) -> None:
-    outcome, tables = stored(rows)
+    outcome = run(rows)
     if not len(outcome.deduplicated):
         return
-    paper = paper_tables(tables, dictionary().statistics())
+    paper = paper_tables(outcome.stored, dictionary().statistics())
     for name, table in PAPER_TABLES.items():
         table.to_arrow(vars(paper)[name])
     counts = Counter(outcome.rows["source"])
@@ -195,31 +167,18 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(
 
 
 def test_fits_stand_beside_the_published_values() -> None:
-    _, tables = stored([stated("pneumonia", "tp", p=0.4), stated("edema", "tp", p=0.6)])
+    rows = [stated("pneumonia", "tp", p=0.4), stated("edema", "tp", p=0.6)]
+    tables = run(rows).stored
     fits = tables["fitted_probabilities"].sort_values("p")
-    placed = {
-        "steps": [10, 11],
-        "rank": [4, 4],
-        "mu": [20.0, 21.0],
-        "mu_sd": [1.0, 1.0],
-    }
-    fits = fits.assign(p_source="fitted", **placed).astype({"rank": "Int64"})
-    tables |= {"fitted_probabilities": fits}
+    fits = fits.assign(steps=[10, 11], rank=4, mu=[20.0, 21.0])
+    tables["fitted_probabilities"] = fits.astype({"rank": "Int64"})
     table = paper_tables(tables, dictionary().statistics()).fit
     steps = line(table, measure="steps")
     rank = line(table, measure="rank")
-    assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [
-        2,
-        10.5,
-        0.5,
-        10,
-        11,
-    ]
-    assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (
-        5,
-        1,
-        43,
-    )
+    statistics = ("n", "mean", "sd", "minimum", "maximum")
+    assert [steps[name] for name in statistics] == [2, 10.5, 0.5, 10, 11]
+    shown = ("mean", "published_minimum", "published_maximum")
+    assert [rank[name] for name in shown] == [5, 1, 43]
     assert line(table, measure="mu")["published_mean"] == 22.62
     assert tables_of(stated("nodule")).fit["mean"].isna().all()
 
@@ -227,45 +186,30 @@ def test_fits_stand_beside_the_published_values() -> None:
 def test_published_values_stand_beside_the_published_corpus_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, tables = stored([stated("pneumonia", "tp", p=0.6), stated("nodule", "dp")])
-    paper_elsewhere = paper_tables(tables, dictionary().statistics())
+    rows = [stated("pneumonia", "tp", p=0.6), stated("nodule", "dp")]
+    paper_elsewhere = tables_of(*rows)
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
-    paper = paper_tables(tables, dictionary().statistics())
+    paper = tables_of(*rows)
     for frame in (
         paper_elsewhere.expansion,
         paper_elsewhere.conflicts,
         paper_elsewhere.figures,
     ):
         assert frame.filter(like="published").isna().all(axis=None)
-    assert (
-        line(
-            paper.conflicts,
-            conflict_type="duplicate_pos",
-            source="expansion-expansion",
-        )["published"]
-        == 181
-    )
-    assert np.isnan(
-        line(
-            paper.conflicts,
-            conflict_type="repeat_dp",
-            source="original-original",
-        )["published"]
-    )
-    assert (
-        paper.conflicts["published"].sum()
-        == line(paper.figures, measure="conflicts")["published"]
-        == 774
-    )
-    assert (
-        line(paper.expansion, diagnosis="congestive heart failure")["published_width"]
-        == 6
-    )
-    assert line(paper.figures, measure="rows out")["published"] == 18810
-    assert (
-        line(paper.figures, measure="rows that resolution took away")["published"]
-        == 406
-    )
+    duplicate = {"conflict_type": "duplicate_pos", "source": "expansion-expansion"}
+    assert line(paper.conflicts, **duplicate)["published"] == 181
+    repeat = {"conflict_type": "repeat_dp", "source": "original-original"}
+    assert np.isnan(line(paper.conflicts, **repeat)["published"])
+    assert paper.conflicts["published"].sum() == 774
+    failure = line(paper.expansion, diagnosis="congestive heart failure")
+    assert failure["published_width"] == 6
+    figures = {
+        "conflicts": 774,
+        "rows out": 18810,
+        "rows that resolution took away": 406,
+    }
+    for measure, value in figures.items():
+        assert line(paper.figures, measure=measure)["published"] == value
 
 
 def test_the_published_figures_agree_with_each_other() -> None:

@@ -17,7 +17,6 @@ from small_release import Made
 
 from lunguage_assets.explicit.analysis.experts import numbered_experts
 from lunguage_assets.release.context import ANALYSES
-from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 
@@ -44,58 +43,43 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-SHARES = {"share": 0.7512, "share_low": 0.3, "share_high": 0.9}
+CURVE = {
+    "judges": "all",
+    "opponent_limit": 5,
+    "panel_steps": 1,
+    "phrases": 7,
+    "seeds": 2,
+}
 SAID: dict[str, list[dict[str, Any]]] = {
     "judge_agreement": [
-        {
-            "measure": "pairwise agreement",
-            "first": "cues",
-            "second": "lexicon",
-            "value": 0.8125,
-            "n": 40,
-        }
+        {"measure": "pairwise agreement", "first": "cues", "second": "lexicon", "value": 0.8, "n": 40},
     ],
     "ranking_correlations": [{"first": "cues", "second": "lexicon", "spearman": 0.9}],
-    "ranking_robustness": [
-        {"comparisons": n, "repeat": 0, "spearman": 0.9} for n in (5, 10)
-    ],
+    "ranking_robustness": [{"comparisons": n, "repeat": 0, "spearman": 0.9} for n in (5, 10)],
     "fit_validation": [
-        {
-            "strategy": strategy,
-            "judges": "all",
-            "opponent_limit": 5,
-            "panel_steps": 1,
-            "step": step,
-        }
-        | {"mean_distance": 9.0 / step, "phrases": 7, "seeds": 2}
-        for strategy in ("draw probability", "random")
-        for step in (1, 2)
+        {**CURVE, "strategy": strategy, "step": step, "mean_distance": 9.0 / step}
+        for strategy in ("draw probability", "random") for step in (1, 2)
     ],
     "expert_agreement": [
-        {"first": who, "second": "panel", "value": 0.75, "n": 9}
-        for who in ("", "dr-nameless")
+        {"first": who, "second": "panel", "value": 0.75, "n": 9} for who in ("", "dr-nameless")
     ],
-}
+}  # fmt: skip
+PLAIN = {"string": "x", "int": 3, "float": 0.5, "bool": False, "strings": []}
 
 
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or more rows of each analysis, of a ranking of this version."""
-    plain: dict[str, Any] = {
-        "string": "x",
-        "int": 3,
-        "float": 0.5,
-        "bool": False,
-        "strings": [],
-    }
-    frame_by_name = {}
+    frames = {}
     for name, table in ANALYSES.items():
         row = {
-            c.name: None if c.nullable else c.choices[0] if c.choices else plain[c.type]
-            for c in table.columns
+            column.name: column.choices[0] if column.choices else PLAIN[column.type]
+            for column in table.columns
+            if not column.nullable
         }
-        row |= {"ranking_version": version}
-        frame_by_name[name] = table.frame([row | values for values in SAID[name]])
-    return frame_by_name
+        empty = {column.name: None for column in table.columns if column.nullable}
+        row |= {**empty, "ranking_version": version}
+        frames[name] = table.frame([row | values for values in SAID[name]])
+    return frames
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +88,11 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     escaped.
     """
     origin = invented.origin()
-    origin = replace(
-        origin,
-        corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"),
-    )
-    frame_by_name = analyses(str(invented.ranking["ranking_version"].iloc[0]))
-    folder = tmp_path_factory.mktemp("complete")
-    return write_bundle(
-        invented.release(), folder, origin, frame_by_name, invented.examples
+    corpus = replace(origin.corpus, name="<script>alert('corpus')</script> & more")
+    return invented.write(
+        tmp_path_factory.mktemp("complete"),
+        origin=replace(origin, corpus=corpus),
+        analyses=analyses(str(invented.ranking["ranking_version"].iloc[0])),
     ).folder
 
 
@@ -129,49 +110,38 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
         if name in attributes
     ]
     assert len(addresses) > 10
-    assert all(
-        str(address).startswith(("data:image/png;base64,", "#"))
-        for address in addresses
-    )
-    assert not [
-        tag
-        for tag, _ in page.elements
-        if tag in ("script", "link", "iframe", "object", "form")
-    ]
-    (policy,) = [
-        element
+    own = ("data:image/png;base64,", "#")
+    assert [address for address in addresses if not str(address).startswith(own)] == []
+    running = {"script", "link", "iframe", "object", "form"}
+    assert not running & {tag for tag, _ in page.elements}
+    (policy,) = (
+        element["content"]
         for element in page.all("meta")
         if element.get("http-equiv") == "Content-Security-Policy"
-    ]
-    assert (
-        policy["content"]
-        == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     )
-    assert "<script>alert('corpus')</script> & more" in page.text, (
-        "shown as text, as it was given"
-    )
+    assert policy == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    # Shown as text, as it was given.
+    assert "<script>alert('corpus')</script> & more" in page.text
 
 
 def test_what_was_not_run_is_named_and_what_was_run_is_not(
     page: Page, version: Path
 ) -> None:
     assert "Not run for this version" not in page.text
-    bare = Page(version)
-    assert (
-        bare.text.count(
-            "lunguage analyse asks no judge and takes seconds; then lunguage run again."
-        )
-        == 5
+    bare = Page(version).text
+    remedy = (
+        "lunguage analyse asks no judge and takes seconds; then lunguage run again."
+    )
+    assert bare.count(remedy) == 5
+    missing = re.search(
+        r"Not in this version, with the reason at its place: [^.]*", bare
     )
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
         "Phrases fitted back",
     ):
-        assert re.search(
-            rf"Not in this version, with the reason at its place: [^.]*{title}",
-            bare.text,
-        )
+        assert title in missing[0]
     assert not (version / "open" / "judge_agreement.csv").exists()
 
 
@@ -207,31 +177,21 @@ def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> N
 
 
 def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> None:
-    agrees = {"zoe": 0.9, "amy": 0.5, "bob": 0.7}
+    plain = {"coding": "none", "low": None, "high": None, "n": 50}
     rows = [
-        share("with ranking", name, "panel", value) for name, value in agrees.items()
+        {**plain, "measure": measure, "first": first, "second": second, "value": value}
+        for measure, first, second, value in (
+            ("with ranking", "zoe", "panel", 0.9),
+            ("with ranking", "amy", "panel", 0.5),
+            ("with ranking", "bob", "panel", 0.7),
+            ("with expert", "amy", "zoe", 0.6),
+        )
     ]
-    rows.append(share("with expert", "amy", "zoe", 0.6))
-    numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows))
-    ranked = (
-        numbered[numbered["measure"] == "with ranking"]
-        .set_index("first")["value"]
-        .to_dict()
-    )
+    numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows)).set_index("measure")
+    ranked = numbered.loc["with ranking"].set_index("first")["value"].to_dict()
     assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
-    pairs_of_experts = numbered[numbered["measure"] == "with expert"]
-    assert pairs_of_experts[["first", "second"]].to_numpy().tolist() == [
-        ["expert 3", "expert 1"]
-    ]
-
-
-def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]:
-    row = {
-        "measure": measure,
-        "coding": "none",
-        "first": first,
-    }
-    return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}
+    pair = numbered.loc["with expert", ["first", "second"]]
+    assert pair.tolist() == ["expert 3", "expert 1"]
 
 
 def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:
@@ -245,12 +205,6 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     invented: Made, tmp_path: Path
 ) -> None:
     other_analyses = analyses("of another ranking")
-    bundle = write_bundle(
-        invented.release(),
-        tmp_path,
-        invented.origin(),
-        other_analyses,
-        invented.examples,
-    )
+    bundle = invented.write(tmp_path, analyses=other_analyses)
     assert Page(bundle.folder).text.count("it was made with another ranking") == 5
     assert not list(bundle.folder.rglob("judge_agreement.csv"))

@@ -6,25 +6,24 @@ without a case fails. What does not belong together seals nothing.
 from __future__ import annotations
 
 import copy
-import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_release import Made, opened, stored, write_release
+from small_release import Made, opened, stored, stored_at
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.quality.rules import belief_rules, fit_rules
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
-from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables.schema import Table
 
 Row = dict[str, Any]
@@ -40,27 +39,18 @@ def sound(invented: Made) -> Stored:
     """
     frames = invented.batches["first"].items()
     rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
-    rejected_row = {
-        "file": "a.csv",
-        "study_id": "",
-        "column": "",
-        "found": "",
-        "expected": "a study",
-    }
-    rejected_row |= {"remedy": "fix it", "reason": "no study", "content": "{}"}
-    row_set_aside = {
-        "subject_id": "",
-        "step": "fitting",
-        "table": "fitted_probabilities",
-        "rule": "0 < p < 1",
-    }
-    row_set_aside |= {"finding_ids": [], "found": "p 1"}
+    rejected = {
+        "file": "a.csv", "study_id": "", "column": "", "found": "", "expected": "a study",
+        "remedy": "fix it", "reason": "no study", "content": "{}",
+    }  # fmt: skip
+    aside = {
+        "subject_id": "", "step": "fitting", "table": "fitted_probabilities",
+        "rule": "0 < p < 1", "finding_ids": [], "found": "p 1",
+    }  # fmt: skip
     return {
         **rows,
-        "rejected": [{**rejected_row, "line": line} for line in (1, 2)],
-        "set_aside": [
-            {**row_set_aside, "study_id": f"s9999999{number}"} for number in (1, 2)
-        ],
+        "rejected": [{**rejected, "line": line} for line in (1, 2)],
+        "set_aside": [{**aside, "study_id": f"s9999999{n}"} for n in (1, 2)],
     }
 
 
@@ -70,20 +60,9 @@ def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     figures.
     """
     folder = tmp_path_factory.mktemp("sealed") / "panel"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "report_figures", lambda _: {})
-        write_release(invented, folder, "first")
+    with mock.patch.object(write, "report_figures", return_value={}):
+        invented.write(folder, invented.release("first"))
     return folder
-
-
-@pytest.fixture(scope="module")
-def files(
-    invented: Made, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, Path]:
-    """The honest tables of the batch."""
-    return stored(
-        tmp_path_factory.mktemp("honest"), {"first": invented.batches["first"]}
-    )["first"]
 
 
 def refused(release: Release, inputs: Made, older: Path) -> str:
@@ -92,92 +71,46 @@ def refused(release: Release, inputs: Made, older: Path) -> str:
     """
     before = contents(older)
     with pytest.raises((InvalidTable, MethodError)) as refusal:
-        write_bundle(release, older, inputs.origin(), {}, inputs.examples)
+        inputs.write(older, release)
     assert contents(older) == before  # LATEST and the older version are as they were
     return str(refusal.value)
 
 
-def absent(table: Table, rows: Rows, column: str) -> None:
-    rows[-1][column] = math.nan if table.column(column).type == "float" else None
-
-
-def other_code(table: Table, rows: Rows, column: str) -> None:
-    first = table.column(column).choices[0]
-    rows[-1][column] = not first if isinstance(first, bool) else "no such code"
-
-
-def too_small(table: Table, rows: Rows, column: str) -> None:
-    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).minimum - 1)
-
-
-def too_large(table: Table, rows: Rows, column: str) -> None:
-    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).maximum + 1)
-
-
-def falling(table: Table, rows: Rows, low: str, high: str) -> None:
-    rows[-1] |= (
-        {low: 0.9, high: 0.1}
-        if table.column(low).type == "float"
-        else {low: 1, high: 0}
-    )
-
-
-def of_another_form(table: Table, rows: Rows, column: str) -> None:
-    rows[-1][column] = "" if re.search(table.column(column).pattern, "!") else "!"
-
-
-def there_or_not(table: Table, rows: Rows, column: str) -> None:
-    value = {"string": rows[0]["study_id"], "float": 0.5}[table.column(column).type]
-    rows[-1][column] = value if rows[-1][column] is None else None
-
-
-def held_elsewhere(table: Table, rows: Rows, column: str) -> None:
-    (rule,) = (
-        restriction for restriction in table.only if restriction.column == column
-    )
-    row = next(row for row in reversed(rows) if row[rule.when] not in rule.values)
-    row[column] = True if table.column(column).type == "bool" else "words"
-
-
-def several(table: Table, rows: Rows, column: str) -> None:
-    other_codes = [
-        code for code in table.column(column).choices if code != rows[-1][column]
-    ]
-    if table.column(column).type == "float":
-        rows[-1][column] += 0.5
-    else:
-        rows[-1][column] = other_codes[0] if other_codes else "another"
-
-
-def twice(table: Table, rows: Rows, columns: str) -> None:
-    rows[-1] |= {name: rows[-2][name] for name in columns.split(", ")}
-
-
-KINDS: Mapping[str, Callable[..., None]] = {
-    r"(\w+) is never empty": absent,
-    r"(\w+) is one of .*": other_code,
-    r"(\w+) >= -?[\d.]+": too_small,
-    r"(\w+) <= -?[\d.]+": too_large,
-    r"(\w+) <= ([a-z]\w*)": falling,
-    r"(\w+) has the form .*": of_another_form,
-    r"(\w+) is there exactly where .*": there_or_not,
-    r"(\w+) holds something only where .*": held_elsewhere,
-    r"(\w+) has one value": several,
-    r"\((.*)\) is unique": twice,
-}
-
-
-def breaking(table: Table, rule: str, rows: Rows) -> Rows:
-    """Rows that, beside the others, break a rule. A rule of an unknown kind has no
-    case, and fails here.
+def breaking(table: Table, rule: str, rows: Rows) -> Row:
+    """The last row, changed so that beside the others it breaks a rule. A rule of an
+    unknown kind has no case, and fails here.
     """
-    changed = [dict(row) for row in rows]
-    ((kind, change),) = (
-        (kind, change) for kind, change in KINDS.items() if re.fullmatch(kind, rule)
-    )
-    names = re.fullmatch(kind, rule).groups()
-    change(table, changed, *names)
-    return [row for row, before in zip(changed, rows, strict=True) if row != before]
+    last = dict(rows[-1])
+    if rule.endswith("is unique"):
+        return last | {name: rows[-2][name] for name in re.findall(r"\w+", rule)[:-2]}
+    name, kind = rule.split(" ", 1)
+    column = table.column(name)
+    number = type(last[name] or 0)
+    if kind.startswith("is one of"):
+        value = not column.choices[0] if column.type == "bool" else "no such code"
+    elif re.fullmatch(r">= -?[\d.]+", kind):
+        value = number(column.minimum - 1)
+    elif re.fullmatch(r"<= -?[\d.]+", kind):
+        value = number(column.maximum + 1)
+    elif re.fullmatch(r"<= [a-z]\w*", kind):
+        low, high = (0.9, 0.1) if column.type == "float" else (1, 0)
+        return last | {name: low, kind.removeprefix("<= "): high}
+    elif kind.startswith("has the form"):
+        value = "" if re.search(column.pattern, "!") else "!"
+    elif kind.startswith("is there exactly where"):
+        given = {"string": rows[0]["study_id"], "float": 0.5}[column.type]
+        value = given if last[name] is None else None
+    elif kind.startswith("holds something only where"):
+        (only,) = (only for only in table.only if only.column == name)
+        last = next(row for row in reversed(rows) if row[only.when] not in only.values)
+        value = True if column.type == "bool" else "words"
+    elif kind == "has one value" and column.type == "float":
+        value = last[name] + 0.5
+    elif kind == "has one value":
+        value = next((code for code in column.choices if code != last[name]), "another")
+    else:
+        raise AssertionError(f"no case for rule {rule!r}")
+    return {**last, name: value}
 
 
 @pytest.mark.parametrize(
@@ -190,14 +123,15 @@ def test_every_rule_of_a_schema_finds_the_rows_that_break_it(
     # A frame has no room for an empty number, truth or list.
     rules = [rule for rule in rules if not rule.endswith(" is never empty")]
     rows = sound[table.name]
-    poisoned = [row for rule in rules for row in breaking(table, rule, rows)]
+    poisoned = [breaking(table, rule, rows) for rule in rules]
     problems = " ".join(table.violations(table.frame([*rows, *poisoned])))
     assert [rule for rule in rules if f"'{rule}'" not in problems] == []
 
 
 def test_a_file_that_allows_forbidden_empty_cells_is_refused(
-    sound: Stored, files: Mapping[str, Path], invented: Made, tmp_path: Path
+    sound: Stored, invented: Made, tmp_path: Path
 ) -> None:
+    files = stored_at(invented.home.root / "tables", "first")
     table = TABLES_PER_BATCH["reports"]
     schema = pa.schema([field.with_nullable(True) for field in table.arrow])
     gaps = tmp_path / "gaps.parquet"
@@ -244,26 +178,24 @@ def beyond_its_parent(tables: Stored) -> None:
     child["prob"] = rows[child["parent_id"]]["prob"] + 1e-8
 
 
-def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
-    """Change a fit and the row that has it alike."""
-    row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
-    by_id(tables, "fitted_probabilities")[row["finding_id"]].update(fit)
-    row |= {"prob": fit["p"], "support": fit["p"]}
-    row |= {name: fit[name] for name in ("p_low", "p_high", "p_source") if name in fit}
+def fitted(**fit: Any) -> Callable[[Stored], None]:
+    """Change a fit and the row that has it alike; it has no place in the ranking."""
+
+    def change(tables: Stored) -> None:
+        row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
+        unplaced = {"mu": None, "mu_sd": None}
+        by_id(tables, "fitted_probabilities")[row["finding_id"]].update(fit | unplaced)
+        row |= {name: fit[name] for name in fit if name != "p"}
+        row |= {"prob": fit["p"], "support": fit["p"]}
+
+    return change
 
 
 def lost_row(tables: Stored) -> None:
-    referenced_ids = {
-        token
-        for row in tables["lunguage_plus_plus"]
-        for token in row["evidence"] + row["associate"]
-    }
-    row = next(
-        row
-        for row in rows_where(tables, **STATED)
-        if row["finding_id"] not in referenced_ids
-    )
-    tables["lunguage_plus_plus"].remove(row)
+    rows = tables["lunguage_plus_plus"]
+    referenced = {token for row in rows for token in row["evidence"] + row["associate"]}
+    stated = rows_where(tables, **STATED)
+    rows.remove(next(row for row in stated if row["finding_id"] not in referenced))
 
 
 def older_ranking(tables: Stored) -> None:
@@ -290,17 +222,11 @@ BELIEVED = {
     ),
     "an implied finding is not more probable than its parent": beyond_its_parent,
 }
-WITHOUT = {"mu": None, "mu_sd": None}
 PLACED = {
-    "a pair without information has p 0.5, from 0 to 1": lambda tables: (
-        fitted_and_stated(
-            tables,
-            {"p": 0.5, "p_low": 0.1, "p_high": 1.0, "p_source": "none", **WITHOUT},
-        )
+    "a pair without information has p 0.5, from 0 to 1": fitted(
+        p=0.5, p_low=0.1, p_high=1.0, p_source="none"
     ),
-    SURE: lambda tables: fitted_and_stated(
-        tables, {"p": 1.0, "p_high": 1.0, "p_source": "phrase", **WITHOUT}
-    ),
+    SURE: fitted(p=1.0, p_high=1.0, p_source="phrase"),
 }
 OF_ROWS = [
     (rule, change) for rules in (BELIEVED, PLACED) for rule, change in rules.items()

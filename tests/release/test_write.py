@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import io
-import random
 import re
 import shutil
 import subprocess
@@ -19,28 +18,21 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from PIL import Image
+from planted import PLANTED, WORD
 from platform_support import contents
-from small_release import WORD, Made, opened, stored
+from small_release import Made, opened, stored
 from upath import UPath
 
 from lunguage_assets import parallel
 from lunguage_assets.release import newest
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import REJECTED
 
 REFUSED = {
-    **{
-        "file": "a.csv",
-        "line": 1,
-        "study_id": "",
-        "column": "",
-        "found": "-1",
-        "expected": "a study",
-    },
-    **{"remedy": "fix it", "reason": "no study", "content": "=1+1"},
-}
+    "file": "a.csv", "line": 1, "study_id": "", "column": "", "found": "-1", "expected": "a study",
+    "remedy": "fix it", "reason": "no study", "content": "=1+1",
+}  # fmt: skip
 
 
 def test_every_checksum_holds_for_the_version_and_for_each_part_alone(
@@ -109,9 +101,7 @@ def test_a_release_has_the_same_bytes_for_any_order_of_rows(
     batches = {}
     for key, tables in invented.batches.items():
         mixed = {
-            name: tables[name].sample(
-                frac=1, random_state=random.Random(name).randrange(99)
-            )
+            name: tables[name].sample(frac=1, random_state=7)
             for name in ("lunguage_plus_plus", "reports")
         }
         batches[key] = tables | mixed
@@ -131,13 +121,9 @@ def test_a_release_has_the_same_bytes_for_any_order_of_rows(
     remote_release = Release(
         "panel", invented.ranking, NewestStudies(duckdb.connect(), remote_paths)
     )
-    bundle = write_bundle(
-        remote_release, tmp_path / "panel", invented.origin(), {}, invented.examples
-    )
+    bundle = invented.write(tmp_path / "panel", remote_release)
     assert contents(tmp_path / "panel") == contents(version.parent)
-    once_more = write_bundle(
-        remote_release, tmp_path / "panel", invented.origin(), {}, invented.examples
-    )
+    once_more = invented.write(tmp_path / "panel", remote_release)
     assert (once_more.version, once_more.is_new) == (bundle.version, False)
 
 
@@ -164,9 +150,7 @@ def test_read_by_five_studies_in_two_processes_the_release_is_the_same(
         }
 
     release = replace(invented.release(), processes=2)
-    apart = write_bundle(
-        release, tmp_path, invented.origin(), {}, invented.examples
-    ).folder
+    apart = invented.write(tmp_path, release).folder
     assert data_of(apart) == data_of(version)
     labels = pq.ParquetFile(apart / "restricted" / "labels.parquet")
     assert labels.num_row_groups >= 3
@@ -200,17 +184,12 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     release = opened(
         invented.ranking, stored(tmp_path / "tables", {"first": changed_tables})
     )
-    bundle = write_bundle(
-        release, tmp_path / "release", invented.origin(), {}, invented.examples
-    ).folder
+    bundle = invented.write(tmp_path / "release", release).folder
     rejected = pd.read_csv(
         bundle / "restricted" / "rejected.csv", dtype=str, keep_default_na=False
     )
-    assert (rejected["found"][0], rejected["content"][0], rejected["line"][0]) == (
-        "'-1",
-        "'=1+1",
-        "1",
-    )
+    assert rejected["found"].tolist() == ["'-1"]
+    assert rejected["content"].tolist() == ["'=1+1"]
     published = pd.read_csv(bundle / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
     assert set(published["ent"]) == {"=1+1"}
 
@@ -218,9 +197,7 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
 def test_a_release_of_no_batch_has_every_file_with_its_header(
     invented: Made, tmp_path: Path
 ) -> None:
-    bundle = write_bundle(
-        opened(invented.ranking, {}), tmp_path, invented.origin(), {}, invented.examples
-    )
+    bundle = invented.write(tmp_path, opened(invented.ranking, {}))
     assert pd.read_csv(
         bundle.folder / "restricted" / "Lunguage_plus_plus.csv"
     ).shape == (0, 30)
@@ -260,37 +237,24 @@ def test_words_of_a_patients_report_are_in_the_restricted_part_alone(
     patients: Made, of_patients: Path
 ) -> None:
     tables = [batch["reports"] for batch in patients.batches.values()]
-    keys = {
-        key
-        for reports in tables
-        for key in (*reports["study_id"], *reports["subject_id"])
-    }
+    reports = pd.concat(tables)
+    keys = {*reports["study_id"], *reports["subject_id"]}
     pieces = {
         piece.strip()
         for tables in patients.batches.values()
         for sentence in tables["lunguage_plus_plus"]["sent"]
-        for piece in sentence.split(f" near the {WORD}")
+        for piece in sentence.split(f" {PLANTED}")
         if len(piece.split()) > 3
     }
     assert len(pieces) > 20
-    secrets = re.compile(
-        "|".join(map(re.escape, [WORD, WORD.lower(), *sorted(keys), *sorted(pieces)]))
-    )
+    words = [WORD, WORD.lower(), *sorted(keys), *sorted(pieces)]
+    secrets = re.compile("|".join(map(re.escape, words)))
     files = outside_restricted(of_patients)
-    names = {"README.md", "provenance.json", "ranking.csv", "data_dictionary.md"}
-    assert {path.name for path in files} >= names
+    assert len(files) > 8
     assert [path.name for path in files if secrets.search(text_of_file(path))] == []
-    restricted = [*filter(Path.is_file, (of_patients / "restricted").iterdir())]
-    naming_files = {
-        path.name for path in restricted if secrets.search(text_of_file(path))
-    }
-    expected = {
-        "Lunguage_plus_plus.csv",
-        "Lunguage_plus_plus.parquet",
-        "rejected.csv",
-        "labels.parquet",
-    }
-    assert naming_files >= expected, "the search finds them"
+    for name in ("Lunguage_plus_plus.csv", "rejected.csv", "labels.parquet"):
+        text = text_of_file(of_patients / "restricted" / name)
+        assert secrets.search(text), "the search finds them"
 
 
 def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(
@@ -315,9 +279,7 @@ def test_a_phrase_that_may_be_a_sentence_is_not_released(
         phrase=patients.ranking["phrase"].replace("may be", sentence)
     )
     release = replace(patients.release(), ranking=ranking)
-    bundle = write_bundle(
-        release, tmp_path, patients.origin(), {}, patients.examples
-    ).folder
+    bundle = patients.write(tmp_path, release).folder
     for name in ("ranking", "phrase_scale"):
         phrases = pd.read_csv(bundle / "open" / f"{name}.csv")["phrase"].tolist()
         assert "(a phrase of 7 words)" in phrases

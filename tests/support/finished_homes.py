@@ -54,6 +54,11 @@ class Finished:
     deliveries: Path
     events: Path
 
+    @property
+    def restricted(self) -> Path:
+        """The part of the release with the rows."""
+        return self.home / "release" / "panel" / "v2" / "restricted"
+
     def copied_to(self, folder: Path) -> Path:
         """A copy of the home whose own Dagster instance knows the events."""
         shutil.copytree(self.home, folder)

@@ -1,5 +1,5 @@
 """A headless Chromium that is told what to do over a pair of pipes: open a page, wait
-for words, click, take a picture.
+for words, click.
 
 Chromium's own protocol (`--remote-debugging-pipe`: JSON messages that end in a zero
 byte) needs no driver and no package.
@@ -7,7 +7,6 @@ byte) needs no driver and no package.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -46,12 +45,6 @@ _CLICK = """((words, row) => {
   found[0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, view: window}));
   return true;
 })(%s, %s)"""
-
-_PLACE = """(words => {
-  const fits = node => node.childElementCount === 0 && node.textContent.trim() === words;
-  const box = [...document.querySelectorAll('*')].find(fits)?.getBoundingClientRect();
-  return box && [box.x + box.width / 2, box.y + box.height / 2];
-})(%s)"""
 
 
 class PageLeftError(Exception):
@@ -149,22 +142,6 @@ class Page:
             f"nothing to click says {words!r}",
         )
 
-    def wait_for_picture(self) -> None:
-        """Wait until the page shows a PNG that came with its text, as pictures in
-        Dagster's metadata do, decoded and of a size to read.
-        """
-        is_shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
-        self.wait_until(
-            f"[...document.images].some(picture => {is_shown})",
-            "the page shows no picture",
-        )
-
-    def screenshot(self) -> bytes:
-        """The visible part of the page as PNG."""
-        return base64.b64decode(
-            self._tell("Page.captureScreenshot", format="png")["data"]
-        )
-
 
 @contextmanager
 def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Page]:
@@ -176,16 +153,10 @@ def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Pa
     ours_in, theirs_out = os.pipe()
     # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells
     # know descriptors of one digit only.)
-    shell = [
-        "bash",
-        "-c",
-        f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}',
-        CHROMIUM,
-        *FLAGS.split(),
-        f"--user-data-dir={profile}",
-    ]
+    command = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
+    arguments = [CHROMIUM, *FLAGS.split(), f"--user-data-dir={profile}"]
     process = subprocess.Popen(
-        shell,
+        ["bash", "-c", command, *arguments],
         pass_fds=(theirs_in, theirs_out),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -34,6 +34,7 @@ from lunguage_assets.tables import (
     FITTED_PROBABILITIES,
     REJECTED,
     REPORTS,
+    SET_ASIDE,
     TERMS,
 )
 
@@ -214,6 +215,7 @@ class Outcome:
     """
 
     reports: pd.DataFrame
+    fitted: pd.DataFrame
     deduplicated: pd.DataFrame
     expansion: Expansion
     resolved: Callable[[], Resolution]
@@ -228,7 +230,9 @@ class Outcome:
         return {
             "reports": self.reports,
             "rejected": REJECTED.frame(),
+            "fitted_probabilities": self.fitted,
             "deduplicated_findings": self.deduplicated,
+            "pathway_matches": self.expansion.matches,
             "expansions": self.expansion.expansions,
             "lunguage_plus_plus": self.resolution.rows,
             "resolution_log": self.resolution.log,
@@ -238,6 +242,12 @@ class Outcome:
     @cached_property
     def accounting(self) -> pd.DataFrame:
         return account(self.tables)
+
+    @property
+    def stored(self) -> dict[str, pd.DataFrame]:
+        """What a run stores."""
+        beside = {"accounting": self.accounting, "set_aside": SET_ASIDE.frame()}
+        return self.tables | beside
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -316,6 +326,7 @@ def run(
     )
     return Outcome(
         reports,
+        fitted,
         merged,
         expansion,
         lambda: resolve(mixed(merged, shuffle), *expanded, labels_used, "v1"),

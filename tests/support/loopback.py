@@ -3,34 +3,34 @@ and misbehaves on demand; for tests only.
 
     # answers everything, at once; its address is server.url
     with LoopbackServer() as server:
-    # every answer after 0.3 s, any number at once
-    LoopbackServer(latency=0.3)
-    # the first call fails, later ones succeed
-    LoopbackServer(plan=[Act("dropped")])
+    # the next call fails, later ones succeed
+    server.plan(Act("dropped"))
     # one call in five fails
     LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))
     # instead of the rule-based judge
     LoopbackServer(answer=lambda call: "sentence_1")
 
-Every request that arrives is in `server.calls` (a `Call`), in order of arrival;
-`server.answered` counts the complete, well-formed answers sent, and
-`server.most_in_flight` the most requests that were open at one time. Other endpoints
-are added with `server.route(method, pattern, handler)`.
+Every request that asks a model is in `server.calls` (a `Call`), the headers of all that
+arrive in `server.arrivals`, in order of arrival.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import json
 import re
+import socket
+import sys
 import threading
+import time
+import traceback
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Self
 
 from loopback_wire import body_of, error_body, read_call
 
@@ -60,22 +60,21 @@ class Act:
 
     `slow` sleeps `delay` seconds, then answers; `dropped`: half a body, then the
     connection closes; `reset`: it closes without a byte; `garbage`: 200, not JSON;
-    `wrong_shape`: JSON of another shape; `empty`: no text; `refusal` and
-    `blocked`: safety, during and before the answer;
-    `cut_off`: stopped at the token limit with nothing said; `nonsense`: no label;
-    `no_quota`: 429 with the code of an empty account; `redirect`: 307 to the same
-    place; `trickle`: a body in drops, one every `delay` seconds. The others are HTTP
-    errors (`_STATUS`), with
-    `retry_after` as header when given.
+    `wrong_shape`: JSON of another shape; `empty`: no text; `refusal` and `blocked`:
+    safety, during and before the answer; `cut_off`: stopped at the token limit with
+    nothing said; `nonsense`: no label; `no_quota`: 429 with the code of an empty
+    account; `redirect`: 307 to the same place; `trickle`: a body in drops, one every
+    `delay` seconds. The others are HTTP errors (`_STATUS`).
+
+    `text` is answered instead of the judge's answer, or told as the message of an
+    error. `retry_after` is a header, `retry_delay` stands in the body of Gemini's.
     """
 
     kind: Kind = "answer"
     retry_after: str | None = None
+    retry_delay: str | None = None
     delay: float = 0.0
     text: str | None = None
-    """What is answered instead of the judge's answer; for a Gemini error the
-    `retryDelay` in its body, such as "13s".
-    """
 
 
 TROUBLES: tuple[Act, ...] = (
@@ -108,26 +107,12 @@ class Call:
         return self.system + "\x1f" + self.user
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A bare HTTP request, for routes."""
+class Turn(NamedTuple):
+    """A call, what is done with it, and the answer."""
 
-    method: str
-    path: str
-    headers: dict[str, str]
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A bare HTTP response, from routes."""
-
-    status: int
-    data: bytes
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-Handler = Callable[[Arrival], Awaitable[Outcome]]
+    call: Call
+    act: Act
+    text: str
 
 
 def failing_share(
@@ -183,35 +168,34 @@ def judge_like(call: Call) -> str:
     return "I see no question."
 
 
-class LoopbackServer:
-    """See the module; a context manager. The server runs in its own thread and event
-    loop.
-    """
+class LoopbackServer(ThreadingHTTPServer):
+    """See the module; a context manager. Each connection has a thread of its own."""
+
+    request_queue_size = 1024
 
     def __init__(
         self,
         *,
         latency: float = 0.0,
         plan: Iterable[Act] = (),
-        decide: Callable[[Call], Act] | None = None,
+        decide: Callable[[Call], Act] = lambda call: Act(),
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.latency = latency
         self.answer = answer
         self.reasoning_tokens = reasoning_tokens
         self.calls: list[Call] = []
-        self.arrivals: list[Arrival] = []
-        self.answered = self.in_flight = self.most_in_flight = 0
-        self._plan, self._decide = deque(plan), decide or (lambda call: Act())
-        self._routes: list[tuple[str, re.Pattern[str], Handler]] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._port = 0
+        self.arrivals: list[dict[str, str]] = []
+        self._decide = decide
+        self._plan = deque(plan)
+        self._lock = threading.Lock()
+        self._connections = list[socket.socket]()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.server_port}"
 
     @property
     def openai_url(self) -> str:
@@ -219,172 +203,109 @@ class LoopbackServer:
         return f"{self.url}/v1"
 
     def plan(self, *acts: Act) -> None:
-        """The next calls are treated so, in this order."""
-        self._plan.extend(acts)
-
-    def forget_plan(self) -> None:
-        """What was planned and did not come to pass is not done."""
-        self._plan.clear()
-
-    def route(self, method: str, pattern: str, handler: Handler) -> None:
-        """Requests of this method whose path (with query) matches wholly go to
-        `handler`, before anything else.
+        """The next calls are treated so, in this order, and what was planned before and
+        did not come to pass is not done.
         """
-        self._routes.append((method.upper(), re.compile(pattern), handler))
+        self._plan = deque(acts)
 
-    def __enter__(self) -> LoopbackServer:
-        self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(
-            self._listen(), self._loop
-        ).result()
-        self._port = self._server.sockets[0].getsockname()[1]
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self.shutdown()
+        self.server_close()
+        for connection in self._connections:
+            with contextlib.suppress(OSError):  # closed by the other side
+                connection.shutdown(socket.SHUT_RDWR)
 
-    async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(self._converse, "127.0.0.1", 0, backlog=1024)
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.append(request)
+        super().process_request(request, client_address)
 
-    async def _stop(self) -> None:
-        self._server.close()
-        other_tasks = [
-            task for task in asyncio.all_tasks() if task is not asyncio.current_task()
-        ]
-        for task in other_tasks:
-            task.cancel()
-        await asyncio.gather(*other_tasks, return_exceptions=True)
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that does not wait for its answer is no error of the server."""
+        if not isinstance(sys.exception(), ConnectionError):
+            traceback.print_exc()
 
-    async def _converse(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        with contextlib.suppress(
-            ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError
-        ):
-            while (arrival := await _arrival(reader)) is not None:
-                self.arrivals.append(arrival)
-                if not await self._serve(arrival, writer):
-                    break
-        writer.close()
-
-    async def _serve(self, arrival: Arrival, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection stays open."""
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        try:
-            for method, pattern, handler in self._routes:
-                if method == arrival.method and pattern.fullmatch(arrival.path):
-                    outcome = await handler(arrival)
-                    return await _send(
-                        writer, outcome.status, outcome.data, outcome.headers
-                    )
-            call_fields = (
-                read_call(arrival.path, arrival.data)
-                if arrival.method == "POST"
-                else None
-            )
-            if call_fields is None:
-                return await _send(
-                    writer, 404, b'{"error": {"message": "no such endpoint"}}'
-                )
-            call = Call(
-                number=len(self.calls),
-                path=arrival.path,
-                headers=arrival.headers,
-                **call_fields,
-            )
+    def turn(self, path: str, headers: dict[str, str], data: bytes) -> Turn | None:
+        """Note a call, and say what is done with it; None: the path is no model's."""
+        fields = read_call(path, data)
+        if fields is None:
+            return None
+        with self._lock:
+            call = Call(len(self.calls), path=path, headers=headers, **fields)
             self.calls.append(call)
-            return await self._treat(
-                call, self._plan.popleft() if self._plan else self._decide(call), writer
-            )
-        finally:
-            self.in_flight -= 1
+            act = self._plan.popleft() if self._plan else self._decide(call)
+            text = self.answer(call) if act.text is None else act.text
+        return Turn(call, act, text)
 
-    async def _treat(self, call: Call, act: Act, writer: asyncio.StreamWriter) -> bool:
-        await asyncio.sleep(self.latency + (act.delay if act.kind == "slow" else 0.0))
-        if act.kind == "reset":
-            writer.transport.abort()
-            return False
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: LoopbackServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_: object) -> None: ...
+
+    def parse_request(self) -> bool:
+        is_request = super().parse_request()
+        if is_request:
+            self.server.arrivals.append(self._fields())
+        return is_request
+
+    def _fields(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        turn = self.server.turn(self.path, self._fields(), data)
+        if turn is None:
+            self._send(404, b'{"error": {"message": "no such endpoint"}}')
+        else:
+            self._treat(*turn)
+
+    def _treat(self, call: Call, act: Act, text: str) -> None:
+        time.sleep(self.server.latency + (act.delay if act.kind == "slow" else 0.0))
         if act.kind in _STATUS:
-            headers = (
-                {"Retry-After": act.retry_after} if act.retry_after is not None else {}
-            )
-            headers |= {"Location": call.path} if act.kind == "redirect" else {}
             status = _STATUS[act.kind]
-            error = error_body(call.wire, status, _CODES.get(act.kind), act.text)
-            return await _send(writer, status, error, headers)
-        if act.kind == "garbage":
-            return await _send(writer, 200, b'{"id": "x", "choices": [{"mess')
-        if act.kind == "wrong_shape":
-            return await _send(writer, 200, b'{"weather": "fine"}')
-        text = act.text if act.text is not None else self.answer(call)
-        data = body_of(call, act.kind, text, self.reasoning_tokens, WRONG_MODEL)
+            headers = {"Location": call.path} if act.kind == "redirect" else {}
+            if act.retry_after is not None:
+                headers["Retry-After"] = act.retry_after
+            code = _CODES.get(act.kind)
+            error = error_body(call.wire, status, code, act.retry_delay, act.text)
+            self._send(status, error, headers)
+        elif act.kind == "garbage":
+            self._send(200, (act.text or '{"id": "x", "choices": [{"mess').encode())
+        elif act.kind == "wrong_shape":
+            self._send(200, json.dumps({"weather": act.text or "fine"}).encode())
+        elif act.kind == "reset":
+            self.close_connection = True
+        else:
+            tokens = self.server.reasoning_tokens
+            data = body_of(call, act.kind, text, tokens, WRONG_MODEL)
+            self._answer(data, act)
+
+    def _answer(self, data: bytes, act: Act) -> None:
         if act.kind == "dropped":
-            writer.write(_head(200, len(data), {}) + data[: len(data) // 2])
-            await writer.drain()
-            return False
-        if act.kind == "trickle":
-            return await _trickle(writer, data, act.delay)
-        self.answered += 1
-        return await _send(writer, 200, data)
+            self._send(200, data[: len(data) // 2], {"Content-Length": str(len(data))})
+            self.close_connection = True
+        elif act.kind == "trickle":
+            self._send(200, b"", {"Content-Length": str(len(data))})
+            for byte in data:
+                self.wfile.write(bytes([byte]))
+                time.sleep(act.delay)
+        else:
+            self._send(200, data)
 
-
-async def _trickle(writer: asyncio.StreamWriter, data: bytes, delay: float) -> bool:
-    writer.write(_head(200, len(data), {}))
-    for position in range(len(data)):
-        writer.write(data[position : position + 1])
-        await writer.drain()
-        await asyncio.sleep(delay)
-    return True
-
-
-async def _arrival(reader: asyncio.StreamReader) -> Arrival | None:
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    method, path, _ = head[0].split(" ", 2)
-    fields = (line.partition(":") for line in head[1:] if line)
-    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
-    if headers.get("transfer-encoding", "") == "chunked":
-        data = await _chunks(reader)
-    else:
-        data = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Arrival(method, path, headers, data)
-
-
-async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    chunks = []
-    while size := int((await reader.readline()).split(b";")[0], 16):
-        chunks.append(await reader.readexactly(size))
-        await reader.readline()
-    await reader.readline()
-    return b"".join(chunks)
-
-
-def _head(status: int, length: int, headers: dict[str, str]) -> bytes:
-    fields = {
-        "Content-Type": "application/json",
-        "Content-Length": str(length),
-    } | headers
-    lines = [
-        f"HTTP/1.1 {status} Status",
-        *(f"{name}: {value}" for name, value in fields.items()),
-        "",
-        "",
-    ]
-    return "\r\n".join(lines).encode("latin-1")
-
-
-async def _send(
-    writer: asyncio.StreamWriter,
-    status: int,
-    data: bytes,
-    headers: dict[str, str] | None = None,
-) -> bool:
-    writer.write(_head(status, len(data), headers or {}) + data)
-    await writer.drain()
-    return True
+    def _send(
+        self, status: int, data: bytes, headers: dict[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        plain = {"Content-Type": "application/json", "Content-Length": str(len(data))}
+        for name, value in {**plain, **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)

@@ -220,23 +220,20 @@ def _gemini(
 
 
 def error_body(
-    wire: str, status: int, code: str | None = None, delay: str | None = None
+    wire: str, status: int, code: str | None, delay: str | None, text: str | None
 ) -> bytes:
-    """The body of an HTTP error in the provider's own shape; it repeats nothing of the
-    request.
+    """The body of an HTTP error in the provider's own shape; what it tells repeats
+    nothing of the request, unless that is the text.
     """
-    error: dict[str, Any] = {"message": f"loopback {status}"}
+    error: dict[str, Any] = {"message": text or f"loopback {status}"}
     if wire == "anthropic":
-        return json.dumps(
-            {"type": "error", "error": error | {"type": "api_error"}}
-        ).encode()
+        error |= {"type": text or "api_error"}
+        return json.dumps({"type": "error", "error": error}).encode()
     if wire == "gemini":
-        info = (
-            [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
-            if delay
-            else []
-        )
-        error |= {"code": status, "status": "UNAVAILABLE", "details": info}
+        kind = "type.googleapis.com/google.rpc.RetryInfo"
+        details = [{"@type": kind, "retryDelay": delay}] if delay else []
+        status_name = text or "UNAVAILABLE"
+        error |= {"code": status, "status": status_name, "details": details}
     else:
-        error |= {"type": "server_error", "param": None, "code": code}
+        error |= {"type": text or "server_error", "param": text, "code": code}
     return json.dumps({"error": error}).encode()

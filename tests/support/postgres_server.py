@@ -20,9 +20,11 @@ def missing() -> str | None:
     """Why no server can be started or spoken to here, or None."""
     if not any(find_spec(module) for module in ("psycopg", "psycopg2")):
         return "PostgreSQL tests need a driver (psycopg or psycopg2), and none is installed"
-    if _folder() is None:
+    if _program("initdb") is None:
         return "PostgreSQL tests need initdb and pg_ctl, and they were not found"
-    if os.geteuid() == 0 and not _has_user("postgres"):
+    if os.geteuid() == 0 and "postgres" not in [
+        user.pw_name for user in pwd.getpwall()
+    ]:
         return "PostgreSQL does not run as root, and there is no user postgres"
     return None
 
@@ -35,79 +37,38 @@ def running() -> Iterator[str]:
         if os.geteuid() == 0:
             user = pwd.getpwnam("postgres")
             os.chown(folder, user.pw_uid, user.pw_gid)
-        _run(
-            "initdb",
-            "-D",
-            str(folder / "data"),
-            "-A",
-            "trust",
-            "-U",
-            "postgres",
-            "-E",
-            "UTF8",
-            "--no-sync",
-        )
+        data = f"{folder}/data"
+        _run(f"initdb -D {data} -A trust -U postgres -E UTF8 --no-sync")
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=50"
-        _run(
-            "pg_ctl",
-            "-D",
-            str(folder / "data"),
-            "-l",
-            str(folder / "log"),
-            "-w",
-            "-o",
-            options,
-            "start",
-        )
+        _run(f"pg_ctl -D {data} -l {folder}/log -w -o {shlex.quote(options)} start")
         try:
             yield f"postgresql://postgres@/{{}}?host={folder}"
         finally:
-            _run("pg_ctl", "-D", str(folder / "data"), "-m", "immediate", "-w", "stop")
+            _run(f"pg_ctl -D {data} -m immediate -w stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def create_database(url: str, name: str) -> str:
-    _run("createdb", "-h", url.partition("host=")[2], "-U", "postgres", name)
+    _run(f"createdb -h {url.partition('host=')[2]} -U postgres {name}")
     return url.format(name)
 
 
-def _folder() -> Path | None:
-    candidates = (
-        [Path(pg_ctl).resolve().parent] if (pg_ctl := shutil.which("pg_ctl")) else []
-    )
-    candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next(
-        (
-            folder
-            for folder in candidates
-            if (folder / "initdb").exists() and (folder / "pg_ctl").exists()
-        ),
-        None,
-    )
-
-
-def _has_user(name: str) -> bool:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
-        return False
-    return True
-
-
-def program(name: str) -> Path:
+def _program(name: str) -> Path | None:
     """Where one of PostgreSQL's programs is."""
-    folder = _folder()
-    assert folder is not None
-    return folder / name
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if pg_ctl := shutil.which("pg_ctl"):
+        folders.insert(0, Path(pg_ctl).resolve().parent)
+    return next((folder / name for folder in folders if (folder / name).exists()), None)
 
 
-def _run(name: str, *arguments: str) -> None:
-    command = [str(program(name)), *arguments]
+def _run(command: str) -> None:
+    name, _, arguments = command.partition(" ")
+    command = f"{_program(name)} {arguments}"
     if os.geteuid() == 0:
-        command = ["su", "postgres", "-c", shlex.join(command)]
+        command = f"su postgres -c {shlex.quote(command)}"
     subprocess.run(
-        command,
+        shlex.split(command),
         check=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -5,41 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_release import Made, make, write_release
+from small_release import Made, make
 
 from lunguage_assets.release import write
 
 
 @pytest.fixture(scope="session")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Two batches of invented reports; some studies of the second were in the first."""
-    return make(
-        tmp_path_factory.mktemp("invented"), {"first": (12, 3), "second": (6, 4)}
-    )
+    return make(tmp_path_factory.mktemp("invented"))
 
 
 @pytest.fixture(scope="session")
 def patients(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """As `invented`, but undeclared, so that the reports count as patients', with a
-    word planted into all of them.
-    """
-    return make(
-        tmp_path_factory.mktemp("patients"),
-        {"first": (12, 3), "second": (6, 4)},
-        credentialed=True,
-    )
+    """As `invented`, but undeclared, so that the reports count as patients'."""
+    return make(tmp_path_factory.mktemp("patients"), credentialed=True)
 
 
 @pytest.fixture(scope="session")
 def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version of both batches, with its report."""
-    return write_release(invented, tmp_path_factory.mktemp("release") / "panel")
+    return invented.write(tmp_path_factory.mktemp("release") / "panel").folder
 
 
 @pytest.fixture(scope="session")
 def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A version of patients' reports with its report and analyses."""
-    return write_release(patients, tmp_path_factory.mktemp("release") / "panel")
+    """A version of patients' reports with its report."""
+    return patients.write(tmp_path_factory.mktemp("release") / "panel").folder
 
 
 @pytest.fixture

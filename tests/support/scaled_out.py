@@ -13,13 +13,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import dagster as dg
 import postgres_server
@@ -27,14 +26,13 @@ from compose_file import DEPLOY, REPOSITORY, of_the_package
 from dagster._cli.job import execute_backfill_command, execute_launch_command
 from dagster._cli.workspace.cli_target import WorkspaceOpts
 from dagster._core.storage.tags import PARTITION_NAME_TAG
+from served_home import QUICK_DAEMON, free_port, wait_for
 
 if TYPE_CHECKING:
     from dagster_celery.launcher import CeleryRunLauncher
 
 DEADLINE_S = 240.0
 WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
-
-T = TypeVar("T")
 
 
 def missing() -> str | None:
@@ -50,24 +48,6 @@ def missing() -> str | None:
         if absent
         else None
     )
-
-
-def eventually(
-    claim: str, ask: Callable[[], T | None], within_s: float = DEADLINE_S
-) -> T:
-    """The first true answer; a busy machine only makes this slower."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        if answer := ask():
-            return answer
-        time.sleep(0.2)
-    raise AssertionError(f"waited in vain: {claim}")
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @dataclass
@@ -119,7 +99,7 @@ class Services:
             )
             return done.returncode == 0
 
-        eventually("the code service serves", serves)
+        wait_for(serves, DEADLINE_S, "the code service does not serve")
 
     def kill(self, name: str) -> None:
         """SIGKILL, as a machine that loses power would have it: nothing is told to
@@ -147,10 +127,7 @@ class Services:
             for word in of_the_package()[service]["command"]
         ]
         if command[0] == "dagster-daemon":
-            command[:1] = [
-                sys.executable,
-                str(Path(__file__).with_name("quick_daemon.py")),
-            ]
+            command[:1] = [sys.executable, QUICK_DAEMON]
         self.start(name or service, *command, *more)
 
     def start_worker(self, name: str) -> None:
@@ -238,10 +215,11 @@ def launcher(instance: dg.DagsterInstance) -> CeleryRunLauncher:
 
 
 def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
-    celery = launcher(instance).celery
-    eventually(
-        f"{count} workers answer",
-        lambda: len(celery.control.ping(timeout=1.0)) == count,
+    control = launcher(instance).celery.control
+    wait_for(
+        lambda: len(control.ping(timeout=1.0)) == count,
+        DEADLINE_S,
+        f"not all {count} workers answer",
     )
 
 
@@ -290,22 +268,19 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
         for run in instance.get_runs(
             dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])
         ):
-            known_runs = (
-                launcher(instance)
-                .celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG])
-                .info
-            )
-            if not isinstance(known_runs, dict) or "pid" not in known_runs:
+            celery = launcher(instance).celery
+            task = celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG]).info
+            if not isinstance(task, dict) or "pid" not in task:
                 continue
             with suppress(ProcessLookupError):
-                os.kill(known_runs["pid"], signal.SIGSTOP)
+                os.kill(task["pid"], signal.SIGSTOP)
                 latest = instance.get_run_by_id(run.run_id)
                 if latest is not None and not latest.is_finished:
-                    return Frozen(run.run_id, known_runs["hostname"].partition("@")[0])
-                os.kill(known_runs["pid"], signal.SIGCONT)
+                    return Frozen(run.run_id, task["hostname"].partition("@")[0])
+                os.kill(task["pid"], signal.SIGCONT)
         return None
 
-    return eventually(f"a run of {job} is under way", stopped)
+    return wait_for(stopped, DEADLINE_S, f"no run of {job} is under way")
 
 
 def start_and_cancel(
@@ -320,10 +295,12 @@ def start_and_cancel(
 
     submit(instance, job, [partition])
     began = (dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS)
-    eventually("the run is under way", lambda: latest().status in began)
+    wait_for(lambda: latest().status in began, DEADLINE_S, "the run does not begin")
     if not latest().is_finished:
         instance.report_run_canceling(latest())
         instance.run_launcher.terminate(latest().run_id)
-    return eventually(
-        "the run has ended", lambda: run if (run := latest()).is_finished else None
+    return wait_for(
+        lambda: run if (run := latest()).is_finished else None,
+        DEADLINE_S,
+        "the run does not end",
     )

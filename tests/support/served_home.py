@@ -1,47 +1,32 @@
-"""A home served as in use: code server, webserver and daemon as processes of their own,
-asked by GraphQL, killed and started again.
+"""A home served as in use: code server and daemon as processes of their own, killed and
+started again.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+import dagster as dg
+from dagster._core.execution.backfill import PartitionBackfill
 from platform_support import environment
 
-from lunguage_assets.orchestration import ui as guarded
+from lunguage_assets.configuration import Configuration
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.instance import environment_of_children
 from lunguage_assets.workspace.home import Home
 
-LAUNCH = """
-mutation Launch($params: ExecutionParams!) {
-  launchPipelineExecution(executionParams: $params) {
-    __typename
-    ... on LaunchRunSuccess { run { runId } }
-    ... on PythonError { message }
-  }
-}
-"""
-BACKFILL = """
-mutation Backfill($params: LaunchBackfillParams!) {
-  launchPartitionBackfill(backfillParams: $params) {
-    __typename
-    ... on LaunchBackfillSuccess { backfillId }
-    ... on PythonError { message }
-  }
-}
-"""
-QUICK = {"poll_interval_seconds: 30": "poll_interval_seconds: 2"}
-"""What is quicker than in the packaged dagster.yaml."""
+QUICK_DAEMON = str(Path(__file__).with_name("quick_daemon.py"))
+SLOW_POLL, QUICK_POLL = "poll_interval_seconds: 30", "poll_interval_seconds: 2"
+
+T = TypeVar("T")
 
 
 class ServedHome:
@@ -49,21 +34,18 @@ class ServedHome:
     that they started.
     """
 
-    def __init__(self, home: Path, **variables: str) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self._variables = variables
-        self._code, self._web = _free_port(), _free_port()
+        self._port = free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)
         environment_of_children(Home(home))
         file = home / "dagster" / "dagster.yaml"
         text = file.read_text()
-        for slow, quick in QUICK.items():
-            assert slow in text or quick in text
-            text = text.replace(slow, quick)
-        file.write_text(text)
+        assert SLOW_POLL in text or QUICK_POLL in text
+        file.write_text(text.replace(SLOW_POLL, QUICK_POLL))
 
-    def start(self, *, webserver: bool = True) -> None:
+    def start(self) -> None:
         environment_of_children(Home(self.home))
         code = [
             "-m",
@@ -73,30 +55,11 @@ class ServedHome:
             "-m",
             "lunguage_assets.definitions",
             "--port",
-            str(self._code),
         ]
-        self._start("code", code)
-        wait_for(lambda: _answers(self._code), 120, "the code server does not answer")
-        address = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
-        self._start(
-            "daemon",
-            [str(Path(__file__).with_name("quick_daemon.py")), "run", *address],
-        )
-        if webserver:
-            web = [
-                "-m",
-                guarded.__name__,
-                "--host",
-                "127.0.0.1",
-                "--port",
-                str(self._web),
-            ]
-            self._start("web", [*web, *address])
-            wait_for(
-                lambda: bool(self.ask("{ version }")),
-                120,
-                "the webserver does not answer",
-            )
+        self._start("code", *code, str(self._port))
+        wait_for(self._answers, 120, "the code server does not answer")
+        address = ("--grpc-port", str(self._port), "--grpc-host", "localhost")
+        self._start("daemon", QUICK_DAEMON, "run", *address)
 
     def kill(self) -> None:
         """A power cut: nothing of it can say or write anything more."""
@@ -105,27 +68,26 @@ class ServedHome:
     def stop(self) -> None:
         self._end(signal.SIGTERM)
 
-    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        body = json.dumps({"query": query, "variables": variables}).encode()
-        server = f"http://127.0.0.1:{self._web}"
-        headers = {"Content-Type": "application/json", "Origin": server}
-        request = urllib.request.Request(
-            f"{server}/graphql", data=body, headers=headers
-        )
-        with urllib.request.urlopen(request, timeout=60) as response:
-            answer = json.load(response)
-        assert "errors" not in answer, answer["errors"]
-        return dict(answer["data"])
-
-    def backfill(self, assets: list[str], partitions: list[str]) -> str:
+    def backfill(
+        self, instance: dg.DagsterInstance, tables: Sequence[str], partition: str
+    ) -> str:
         """Launch a backfill as the UI does; its id."""
-        params = {
-            "assetSelection": [{"path": [name]} for name in assets],
-            "partitionNames": partitions,
-        }
-        launched = self.ask(BACKFILL, params=params)["launchPartitionBackfill"]
-        assert launched["__typename"] == "LaunchBackfillSuccess", launched
-        return str(launched["backfillId"])
+        definitions = build_defs(Configuration(Home(self.home)))
+        backfill = PartitionBackfill.from_asset_partitions(
+            backfill_id="by-hand",
+            asset_graph=definitions.resolve_asset_graph(),
+            asset_selection=[dg.AssetKey(table) for table in tables],
+            partition_names=[partition],
+            all_partitions=False,
+            dynamic_partitions_store=instance,
+            backfill_timestamp=time.time(),
+            tags={},
+            title=None,
+            description=None,
+            run_config=None,
+        )
+        instance.add_backfill(backfill)
+        return backfill.backfill_id
 
     def logs(self) -> str:
         """What the processes said, for a failing test."""
@@ -134,21 +96,19 @@ class ServedHome:
             for file in sorted(self.home.parent.glob("served-*.log"))
         )
 
-    def _start(self, name: str, arguments: list[str]) -> None:
-        group = self._processes[0].pid if self._processes else 0
+    def _answers(self) -> bool:
+        with socket.create_connection(("127.0.0.1", self._port), timeout=1):
+            return True
+
+    def _start(self, name: str, *arguments: str) -> None:
+        variables = environment(self.home)
         with (self.home.parent / f"served-{name}.log").open("a") as log:
-            variables = {
-                **environment(self.home),
-                "DAGSTER_HOME": str(self.home / "dagster"),
-                **self._variables,
-            }
-            command = [sys.executable, *arguments]
             process = subprocess.Popen(
-                command,
-                env=variables,
+                [sys.executable, *arguments],
+                env={**variables, "DAGSTER_HOME": str(self.home / "dagster")},
                 stdout=log,
                 stderr=log,
-                process_group=group,
+                process_group=self._processes[0].pid if self._processes else 0,
                 cwd=self.home.parent,
             )
         self._processes.append(process)
@@ -166,9 +126,11 @@ class ServedHome:
 
 
 def wait_for(
-    ready: Callable[[], Any], seconds: float, problem: str, every: float = 0.3
-) -> Any:
-    """The first true answer; a connection that is refused counts as not ready."""
+    ready: Callable[[], T | None], seconds: float, problem: str, every: float = 0.3
+) -> T:
+    """The first true answer, however slow the machine; a connection that is refused
+    counts as not ready.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -180,12 +142,7 @@ def wait_for(
     raise AssertionError(problem)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
-
-
-def _answers(port: int) -> bool:
-    with socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True

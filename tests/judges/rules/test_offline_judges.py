@@ -5,7 +5,7 @@ deterministically.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -156,57 +156,23 @@ def test_any_text_is_answered(judge: Judge, sentence_1: str, sentence_2: str) ->
     )[0].valid
 
 
-CERTAIN = [
-    "Most likely <finding>.",
-    "Likely <finding> rather than pneumonia.",
-    "Probable <finding>.",
-]
-FAVORED = [
-    "Suspicious for <finding>.", "Worrisome for <finding>.", "Suspect <finding>.", "Presumed <finding>.",
-    "Opacity is thought to represent <finding>.", "Opacity is felt to be <finding>.",
-    "Favored to represent <finding>.", "Favor <finding> over pneumonia.", "Raises suspicion for <finding>.",
-    "More likely <finding> than pneumonia.", "<finding> is more likely than pneumonia.",
-    "<finding> is favored over pneumonia.", "Atelectasis is less likely than <finding>.",
-    "This reflects <finding> rather than pneumonia.",
-]  # fmt: skip
-OPEN = [
-    "Consider <finding>.", "Query <finding>.", "Cannot rule out <finding>.", "<finding> is not ruled out.",
-    "Raises the question of <finding>.", "Raises the possibility of <finding>.", "Question of <finding>.",
-    "Equivocal <finding>.", "Borderline for <finding>.", "Atelectasis versus <finding>.",
-]  # fmt: skip
-DISMISSED = [
-    "Improbable <finding>.", "No definite <finding>.", "Without obvious <finding>.",
-    "Doubt <finding>.", "Probably atelectasis rather than <finding>.",
-    "This reflects atelectasis rather than <finding>.", "More likely atelectasis than <finding>.",
-    "Pneumonia is more likely than <finding>.", "Favor atelectasis over <finding>.",
-    "Atelectasis is favored over <finding>.", "Less likely <finding> than pneumonia.",
-    "Likely not <finding>.", "Atelectasis instead of <finding>.",
-]  # fmt: skip
-DENIED = [
-    "Probably not <finding>.", "<finding> is probably not present.", "<finding> is not favored.",
-    "<finding> is not likely.", "Not felt to represent <finding>.", "There is likely no <finding>.",
-]  # fmt: skip
-
-
 SURER_AND_LESS_SURE = [
-    (CERTAIN, OPEN), (FAVORED, OPEN), (OPEN, DISMISSED),
-    (["Possible <finding>."], DENIED),
-    (["Findings are consistent with <finding>."], ["Opacity may represent <finding>."]),
-    (["Opacity may represent <finding>."], ["The differential includes <finding>."]),
-    (["Likely <finding>."], ["Likely atelectasis; <finding> is unlikely."]),
-    (["This is likely <finding>."], ["This is likely <finding> or edema."]),
-    (["Possible <finding>."], ["Scarring is most likely, <finding> less likely."]),
-]  # fmt: skip
+    ("Most likely <finding>.", "Consider <finding>."),
+    ("Suspicious for <finding>.", "Atelectasis versus <finding>."),
+    ("Cannot rule out <finding>.", "No definite <finding>."),
+    ("Borderline for <finding>.", "Doubt <finding>."),
+    ("Possible <finding>.", "Probably not <finding>."),
+    ("Findings are consistent with <finding>.", "Opacity may represent <finding>."),
+    ("Opacity may represent <finding>.", "The differential includes <finding>."),
+    ("Likely <finding>.", "Likely atelectasis; <finding> is unlikely."),
+    ("This is likely <finding>.", "This is likely <finding> or edema."),
+    ("Possible <finding>.", "Scarring is most likely, <finding> less likely."),
+]
 
 
 @both
-def test_what_reports_say_comes_out_on_the_right_side(judge: Judge) -> None:
-    questions = [
-        ComparisonQuestion(strong, weak)
-        for stronger, weaker in SURER_AND_LESS_SURE
-        for strong in stronger
-        for weak in weaker
-    ]
+def test_of_two_sentences_the_surer_is_chosen(judge: Judge) -> None:
+    questions = [ComparisonQuestion(*pair) for pair in SURER_AND_LESS_SURE]
     answers = zip(questions, judge.compare(questions), strict=True)
     assert [question for question, answer in answers if answer != "sentence_1"] == []
 
@@ -278,29 +244,21 @@ def lines_run(function: Callable[[str], object], text: str) -> int:
 
 
 class Hedged(NamedTuple):
-    """A sentence of a family, and where it leaves its finding."""
+    """A line of hedges_of_findings.txt: where its sentence leaves the finding, by which
+    words.
+    """
 
-    family: str
     side: str
     words: str
     sentence: str
 
-    def is_within(
-        self, score: float, ranges: Mapping[str, tuple[float, float]]
-    ) -> bool:
-        low, high = ranges[self.side]
-        return low < score < high
 
-
-def hedged_sentences() -> Iterator[Hedged]:
-    """Yield every line of hedges_of_findings.txt."""
+def hedged_sentences() -> list[Hedged]:
     path = Path(__file__).with_name("hedges_of_findings.txt")
-    family = ""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            family = line.strip("[]")
-        elif line and not line.startswith("#"):
-            yield Hedged(family, *line.split(" | "))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [
+        Hedged(*line.split(" | ")) for line in lines if line and line[0] not in "#["
+    ]
 
 
 def is_governed(hedged: Hedged) -> bool:
@@ -318,10 +276,11 @@ def test_every_hedge_is_named_and_goes_to_its_side_with_both_judges() -> None:
     wrong = []
     for hedged in hedged_sentences():
         p = probability(LEXICON.score(hedged.sentence), 0.0, LINE)[0]
+        score = CUES.score(hedged.sentence)
+        low, high = P_BY_SIDE[hedged.side]
+        lowest, highest = SUM_BY_SIDE[hedged.side]
         if not is_governed(hedged):
             wrong.append(f"{hedged.sentence} not governed by {hedged.words!r}")
-        if not hedged.is_within(p, P_BY_SIDE):
-            wrong.append(f"{hedged.sentence} lexicon: p {p:.2f}, not {hedged.side}")
-        if not hedged.is_within(CUES.score(hedged.sentence), SUM_BY_SIDE):
-            wrong.append(f"{hedged.sentence} cues: not {hedged.side}")
+        if not (low < p < high and lowest < score < highest):
+            wrong.append(f"{hedged}: lexicon p {p:.2f}, cues {score:.1f}")
     assert not wrong, "\n".join(wrong)

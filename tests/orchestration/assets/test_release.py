@@ -5,7 +5,6 @@ references that resolve.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -17,24 +16,14 @@ from small_homes import SmallHome, said_of
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.workspace.versions import current_version
-
-
-def release_of(finished: Finished) -> Path:
-    """The part with the rows."""
-    version = current_version(finished.home / "release" / "panel")
-    assert version is not None
-    return version / "restricted"
 
 
 def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
-    files = [
-        finished.deliveries / batch / "Lunguage.csv" for batch in ("first", "second")
-    ]
     delivered = pd.concat(
-        [pd.read_csv(file, dtype=str) for file in files], ignore_index=True
+        pd.read_csv(finished.deliveries / batch / "Lunguage.csv", dtype=str)
+        for batch in ("first", "second")
     )
-    folder = release_of(finished)
+    folder = finished.restricted
     rows = json.loads((folder / "summary.json").read_text())["rows"]
     assert rows["rows_in"] == len(delivered)
     kept = ("originals_out", "merged", "removed", "excluded", "rejected", "set_aside")
@@ -56,19 +45,16 @@ def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
 def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(
     finished: Finished,
 ) -> None:
-    out = pq.read_metadata(release_of(finished) / "Lunguage_plus_plus.parquet").num_rows
-    with duckdb.connect(
-        str(finished.home / "lunguage.duckdb"), read_only=True
-    ) as client:
-        query = (
-            "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
-        )
-        result = client.execute(query).fetchall()
-    assert {(ranker, batch) for ranker, batch, _ in result} == {
-        ("panel", "first"),
-        ("panel", "second"),
-    }
-    assert sum(rows for _, _, rows in result) == out
+    out = pq.read_metadata(finished.restricted / "Lunguage_plus_plus.parquet").num_rows
+    query = "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
+    file = str(finished.home / "lunguage.duckdb")
+    with duckdb.connect(file, read_only=True) as client:
+        counts = {
+            (ranker, batch): count
+            for ranker, batch, count in client.execute(query).fetchall()
+        }
+    assert counts.keys() == {("panel", "first"), ("panel", "second")}
+    assert sum(counts.values()) == out
 
 
 def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from acted_out import STEPS_OF_FINDINGS
 from commands import lunguage
 from platform_support import without_expectations
 from served_home import ServedHome, wait_for
@@ -17,6 +16,7 @@ from served_home import ServedHome, wait_for
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.sample import write_sample
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
 pytestmark = pytest.mark.lengthy
@@ -37,7 +37,7 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
     )
     assert registered.returncode == 0, registered.stderr
     served = ServedHome(home)
-    served.start(webserver=False)
+    served.start()
     try:
         with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
             before = instance.event_log_storage.get_maximum_record_id() or 0
@@ -55,9 +55,11 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
             )
             materializations = {
                 table: _made_since(instance, table, before)
-                for table in STEPS_OF_FINDINGS
+                for table, made in TABLES.items()
+                if made.partitioned_by == ("ranker", "report_batch")
             }
-            assert materializations.pop("hedge_phrases") == ["lexicon|second"]
+            phrases = _made_since(instance, "hedge_phrases", before)
+            assert phrases == ["lexicon|second"]
             assert materializations == {
                 table: ["panel|second"] for table in materializations
             }, "once each, and for the ranker in use alone"
@@ -77,21 +79,10 @@ def _is_finished(instance: dg.DagsterInstance) -> bool:
     """Whether the batch has a result and no run is left to wait for; a run that failed
     ends the test at once.
     """
-    failed = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))
-    assert not failed, [run.run_id for run in failed]
-    key = dg.MultiPartitionKey({"ranker": "panel", "report_batch": "second"})
-    chosen = dg.AssetRecordsFilter(
-        asset_key=dg.AssetKey("lunguage_plus_plus"), asset_partitions=[key]
-    )
-    if not instance.fetch_materializations(chosen, limit=1).records:
-        return False
-    unfinished = [
-        dg.DagsterRunStatus.QUEUED,
-        dg.DagsterRunStatus.NOT_STARTED,
-        dg.DagsterRunStatus.STARTING,
-        dg.DagsterRunStatus.STARTED,
-    ]
-    return not instance.get_runs(dg.RunsFilter(statuses=unfinished))
+    runs = instance.get_runs()
+    assert not [run.run_id for run in runs if run.is_failure]
+    is_made = "panel|second" in _made_since(instance, "lunguage_plus_plus", 0)
+    return is_made and all(run.is_finished for run in runs)
 
 
 def _made_since(

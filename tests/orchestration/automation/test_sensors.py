@@ -33,7 +33,9 @@ class Daemon:
         """Evaluate the sensor as the daemon does; what it says when it asks for
         nothing.
         """
-        context = dg.SensorEvaluationContext(
+        settings = LandingSettings(stable_s=0.0)
+        sensor = landing_sensor(self.landing.home, settings, self.definitions.jobs)
+        with dg.SensorEvaluationContext(
             instance_ref=self.instance.get_ref(),
             instance=self.instance,
             cursor=self.cursor,
@@ -41,13 +43,7 @@ class Daemon:
             last_tick_completion_time=None,
             last_run_key=None,
             repository_name=None,
-        )
-        sensor = landing_sensor(
-            self.landing.home,
-            LandingSettings(stable_s=0.0),
-            self.definitions.jobs,
-        )
-        with context:
+        ) as context:
             data = sensor.evaluate_tick(context)
         self.cursor = data.cursor
         self.asked += data.run_requests or []
@@ -139,16 +135,10 @@ def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
     home = Home(tmp_path / "home")
-    assert (
-        landing_sensor(home, LandingSettings(), []).default_status
-        is dg.DefaultSensorStatus.STOPPED
-    )
+    sensor = landing_sensor(home, LandingSettings(), [])
+    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
     with dg.build_sensor_context() as context:
-        message = (
-            landing_sensor(home, LandingSettings(), [])
-            .evaluate_tick(context)
-            .skip_message
-        )
+        message = sensor.evaluate_tick(context).skip_message
     assert "settings.toml" in str(message)
     assert "LUNGUAGE_LANDING" in str(message)
     assert not home.root.exists()
