@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
@@ -90,7 +90,6 @@ class SimulatedJudge:
     truth: Mapping[str, float]
     noise: Noise = ASSUMED
     seed: int = 0
-    _known: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)
 
     @property
     def identity(self) -> str:
@@ -107,59 +106,32 @@ class SimulatedJudge:
 
         Raises KeyError for an unknown sentence.
         """
-        first = [self._read(question.sentence_1) for question in questions]
-        second = [self._read(question.sentence_2) for question in questions]
-        hashes = [
-            np.array([entry[0] for entry in side], dtype=np.uint64)
-            for side in (first, second)
-        ]
-        certainties = [
-            np.array([entry[1] for entry in side]) for side in (first, second)
-        ]
-        replicate = np.array(
-            [question.replicate for question in questions], dtype=np.uint64
-        )
-        draws = mix(text_hash(self.seed, self.key), *hashes, replicate)
-        ahead = (
-            certainties[0]
-            - certainties[1]
-            + self.noise.position
-            + self.noise.deviation * (self._stray(draws, 0) - self._stray(draws, 1))
-        )
-        lapsed = _uniform(mix(draws, 2)) < self.noise.lapse
-        chosen = np.where(lapsed, _uniform(mix(draws, 3)) < 0.5, ahead > 0.0)
-        return [
-            "sentence_1" if first_chosen else "sentence_2"
-            for first_chosen in chosen.tolist()
-        ]
+        hash_1, certainty_1 = self._read([asked.sentence_1 for asked in questions])
+        hash_2, certainty_2 = self._read([asked.sentence_2 for asked in questions])
+        replicates = np.array([asked.replicate for asked in questions], dtype=np.uint64)
+        draws = mix(text_hash(self.seed, self.key), hash_1, hash_2, replicates)
+        strayed = self._stray(mix(draws, 4)) - self._stray(mix(draws, 5))
+        ahead = certainty_1 - certainty_2 + self.noise.position
+        is_first_surer = ahead + self.noise.deviation * strayed > 0.0
+        has_lapsed = _uniform(mix(draws, 2)) < self.noise.lapse
+        is_heads = _uniform(mix(draws, 3)) < 0.5
+        is_first = np.where(has_lapsed, is_heads, is_first_surer)
+        return ["sentence_1" if first else "sentence_2" for first in is_first.tolist()]
 
-    def _read(self, sentence: str) -> tuple[int, float]:
-        """Hash of a sentence and its certainty as this judge reads it."""
-        known = self._known.get(sentence)
-        if known is None:
-            number = text_hash(sentence)
-            deviate = float(
-                ndtri(
-                    _uniform(
-                        mix(
-                            text_hash(self.seed, self.key, "reading"),
-                            np.array([number], dtype=np.uint64),
-                        )
-                    )
-                )[0]
-            )
-            known = self._known[sentence] = (
-                number,
-                self.truth[sentence] + self.noise.reading * deviate,
-            )
-        return known
-
-    def _stray(self, draws: U64, side: int) -> Floats:
-        u = _uniform(mix(draws, 4 + side))
-        strayed: Floats = (
-            ndtri(u) if math.isinf(self.noise.tails) else stdtrit(self.noise.tails, u)
+    def _read(self, sentences: Sequence[str]) -> tuple[U64, Floats]:
+        """Hashes of sentences and their certainties as this judge reads them."""
+        hashes = np.array(
+            [text_hash(sentence) for sentence in sentences], dtype=np.uint64
         )
-        return strayed
+        truth = np.array([self.truth[sentence] for sentence in sentences])
+        own = ndtri(_uniform(mix(text_hash(self.seed, self.key, "reading"), hashes)))
+        return hashes, truth + self.noise.reading * own
+
+    def _stray(self, draws: U64) -> Floats:
+        """Deviates of one side's momentary certainty."""
+        u = _uniform(draws)
+        tails = self.noise.tails
+        return ndtri(u) if math.isinf(tails) else stdtrit(tails, u)  # type: ignore[no-any-return]
 
 
 def _uniform(hashes: U64) -> Floats:
@@ -169,10 +141,10 @@ def _uniform(hashes: U64) -> Floats:
 
 @dataclass(frozen=True)
 class SimulatedCorpus:
-    """A vocabulary, its anchors and sentences to be ranked_phrases, all of known truth.
+    """A vocabulary, its anchors and sentences to be placed, all of known truth.
 
     `truth` is every sentence's certainty, `phrase_mu` every phrase's in the
-    vocabulary's order; `targets` are the sentences to be ranked_phrases, `target_mu`
+    vocabulary's order; `targets` are the sentences to be placed, `target_mu`
     their certainties and `target_p` their probabilities, shape (targets,).
     """
 
@@ -195,14 +167,11 @@ class SimulatedCorpus:
         self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings
     ) -> pd.DataFrame:
         """This panel's ranking of the vocabulary, a `REFERENCE_RANKING` frame."""
-        return reference_ranking(
-            self.vocabulary,
-            {
-                judge.key: comparison_matches(self.vocabulary, judge, settings)
-                for judge in panel
-            },
-            settings,
-        )
+        matches = {
+            judge.key: comparison_matches(self.vocabulary, judge, settings)
+            for judge in panel
+        }
+        return reference_ranking(self.vocabulary, matches, settings)
 
 
 TRUE_ALPHA = 0.089
@@ -229,42 +198,22 @@ def simulated_corpus(
     widely as their intervals say. At least two phrases.
     """
     random = np.random.default_rng(seed)
-    phrase_mu = np.sort(
-        np.concatenate(
-            [[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]
-        )
-    )
+    between = random.uniform(_LOWEST, _HIGHEST, phrases - 2)
+    phrase_mu = np.sort([_LOWEST, _HIGHEST, *between])
     truth: dict[str, float] = {}
     rows = []
     for number, mu in enumerate(phrase_mu.tolist()):
         name = _phrase(number)
         sentences = [f"{name} <finding>, example {i}." for i in range(examples)]
-        truth |= dict(
-            zip(
-                sentences,
-                (mu + noise.wording * random.standard_normal(examples)).tolist(),
-                strict=True,
-            )
-        )
-        rows.append(
-            {
-                "phrase": name,
-                "n_examples": examples,
-                "retained": True,
-                "reason": "",
-                "ruler": "own",
-                "ruler_reason": "",
-                "vocabulary_version": f"simulated {seed}",
-            }
-            | {
-                "example_ids": [f"{number}:{i}" for i in range(examples)],
-                "example_sentences": sentences,
-            }
-        )
+        strayed = mu + noise.wording * random.standard_normal(examples)
+        truth |= dict(zip(sentences, strayed.tolist(), strict=True))
+        rows.append({
+            "phrase": name, "n_examples": examples, "retained": True, "reason": "",
+            "example_ids": [f"{number}:{i}" for i in range(examples)], "example_sentences": sentences,
+            "ruler": "own", "ruler_reason": "", "vocabulary_version": f"simulated {seed}",
+        })  # fmt: skip
     target_sentences = tuple(f"<finding>, target {i}." for i in range(targets))
-    target_mu = np.clip(
-        random.normal(trueskill.MU, trueskill.SIGMA, targets), 0.0, 50.0
-    )
+    target_mu = random.normal(trueskill.MU, trueskill.SIGMA, targets).clip(0.0, 50.0)
     truth |= dict(zip(target_sentences, target_mu.tolist(), strict=True))
     anchors = tuple(
         _anchor(_phrase(i), float(phrase_mu[i]), float(random.standard_normal()))
