@@ -73,6 +73,11 @@ QUOTING: tuple[Kind, ...] = (
 )  # fmt: skip
 
 
+def quoted_from(call: Call) -> str:
+    """The end of a prompt, where the sentences are: long messages are cut."""
+    return call.user[-300:]
+
+
 def troubled() -> Callable[[Call], Act]:
     """Every other call is quoted back, in all ways in turn, up to the third call of a
     prompt; of one prompt in five all calls are.
@@ -84,17 +89,17 @@ def troubled() -> Callable[[Call], Act]:
     def decide(call: Call) -> Act:
         seen[call.prompt] += 1
         if hashlib.sha256(call.user.encode()).digest()[0] % 5 == 0:
-            return Act(text=call.user)
+            return Act(text=quoted_from(call))
         if seen[call.prompt] < 4 and next(is_quoted):
-            return Act(next(turn), text=call.user)
+            return Act(next(turn), text=quoted_from(call))
         return Act()
 
     return decide
 
 
 def rejecting(call: Call) -> Act:
-    is_comparison = "sentence_1:" in call.user
-    return Act("bad_request", text=call.user) if is_comparison else Act()
+    has_words = "sentence_1:" in call.user and planted.WORD in call.user
+    return Act("bad_request", text=quoted_from(call)) if has_words else Act()
 
 
 class Run(NamedTuple):
@@ -174,9 +179,8 @@ def test_the_words_reach_only_what_needs_them(quoted: Run) -> None:
         failures = "SELECT DISTINCT failure FROM judge_calls_made"
         answers = f"{failures} WHERE answer LIKE '%zanzibar%'"
         assert ("unreadable",) in ledger.execute(answers).fetchall()
-        assert {failure for (failure,) in ledger.execute(failures)} >= {
-            None, "rate_limited", "server", "malformed", "refused", "unreadable",
-        }  # fmt: skip
+        kinds = {failure for (failure,) in ledger.execute(failures)}
+    assert kinds >= {None, "rate_limited", "server", "malformed", "unreadable"}
     assert planted.traces(home) == []
     assert not planted.has_words(quoted.shown)
 
