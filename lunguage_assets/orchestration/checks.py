@@ -21,7 +21,6 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.distilled.judge import DistilledJudge
 from lunguage_assets.explicit.distilled.learning import shortcomings
@@ -162,19 +161,6 @@ def intake_accepted(
 
 
 @named_check
-def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckResult:
-    """Every report is in English: the offline rules read no other language."""
-    foreign = rejected.loc[rejected["reason"] == OTHER_LANGUAGE, "study_id"]
-    remedy = (
-        "These reports have no findings and no labels. Choose a language model that "
-        "reads their language as structurer (--structurer), or deliver a translation."
-    )
-    all_reports = len(foreign) + len(reports)
-    reason = f"{len(foreign)} of {all_reports} reports are not in English"
-    return check_result(foreign.empty, {"examples": examples(foreign)}, remedy, reason)
-
-
-@named_check
 def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
@@ -245,21 +231,6 @@ def well_taught(panel: Sequence[Judge], fitted: pd.DataFrame) -> dg.AssetCheckRe
             "phrases"
         )
     return check_result(not problems, {}, _IMPROVE_THE_MODEL, "; ".join(problems))
-
-
-@named_check
-def none_set_aside(set_aside: pd.DataFrame) -> dg.AssetCheckResult:
-    """No study was set aside because a row broke a rule."""
-    columns = ["study_id", "rule", "found"]
-    report = markdown(
-        columns, set_aside[columns][:20].to_numpy(), "No study was set aside."
-    )
-    remedy = (
-        "The result is whole without these studies. A row that breaks a rule is a "
-        "fault of this package or of a model's answer: look at them with `lunguage "
-        "explain STUDY`, and report the rule and what was found."
-    )
-    return check_result(set_aside.empty, {"report": report}, remedy)
 
 
 _NOTHING_STORED = (

@@ -70,6 +70,7 @@ MET: dict[str, Changes] = {
     "fitted_probabilities": [FITTED, {"p_source": "phrase", "p": 0.99}],
     "lunguage_plus_plus": [{}, {"match_reason": "negative"}],
     "judge_agreement": [PAIRWISE, {**PAIRWISE, "low": 0.97, "high": 0.99}, ALPHA],
+    "set_aside": [],
 }
 """Rows that meet all expectations of a table; of others a plain row does."""
 UNMET: dict[str, list[Changes]] = {
@@ -91,6 +92,8 @@ UNMET: dict[str, list[Changes]] = {
     ],
     "expansions": [[{}, {"outcome": "spoken against"}], [{"parent_id": "one"}] * 21, [{"depth": 5}]],
     "lunguage_plus_plus": [[{"source": "expansion"}], [{"match_reason": "unknown view"}]],
+    "rejected": [[{"reason": "report-other-language"}]],
+    "set_aside": [[{}]],
     "judge_agreement": [
         [{**PAIRWISE, "low": 0.66, "high": 0.74}], [{**PAIRWISE, "low": 0.995, "high": 1.0}],
         [{**ALPHA, "value": 0.40}],

@@ -24,7 +24,7 @@ from lunguage_assets.corpus.texts.receiving import (
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.orchestration.checks import in_english, intake_accepted
+from lunguage_assets.orchestration.checks import intake_accepted
 from lunguage_assets.orchestration.io_manager import BY_PARTITION
 from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.outputs import (
@@ -239,7 +239,7 @@ def corpus_assets(
             "structured_findings": STRUCTURED,
         },
         deps=["deliveries"],
-        checks=[intake_accepted, in_english],
+        checks=[intake_accepted],
         automated=True,
     )
     def take_in_findings(
@@ -267,12 +267,9 @@ def corpus_assets(
                     raise MethodError(not_there(table, [batch.key]))
                 inputs[table] = frame
         tables = _taken_in(configuration, batch.key, inputs)
-        checks = [
-            intake_accepted(configuration, tables["rejected"], tables["reports"]),
-            in_english(tables["rejected"], tables["reports"]),
-        ]
+        accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
         yield from stored(
-            configuration, "findings", tables, checks=checks, inputs=inputs
+            configuration, "findings", tables, checks=[accepted], inputs=inputs
         )
 
     return [take_in_findings]

@@ -22,11 +22,7 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_to
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
-from lunguage_assets.orchestration.checks import (
-    conflict_free,
-    none_set_aside,
-    not_conflict_free,
-)
+from lunguage_assets.orchestration.checks import conflict_free, not_conflict_free
 from lunguage_assets.orchestration.outputs import (
     Result,
     stored,
@@ -185,7 +181,7 @@ def implicit_assets(
         "set_aside",
         ins={table: dg.AssetIn() for table in RESOLVED_FROM},
         deps=["pathways_file"],
-        checks=[conflict_free, none_set_aside],
+        checks=[conflict_free],
         automated=True,
     )
     def resolve_contradictions(
@@ -215,13 +211,10 @@ def implicit_assets(
             check = not_conflict_free(str(error))
         # Dagster stores what an asset returns before it looks whether a blocking check
         # failed. So the check is yielded first, and what fails it is never returned.
-        yield check
+        yield check._replace(asset_key=dg.AssetKey("lunguage_plus_plus"))
         if not check.passed:
             raise InvalidTable(f"lunguage_plus_plus: {check.metadata['note'].value}")
-        checks = [none_set_aside(tables["set_aside"])]
-        yield from stored(
-            configuration, "lunguage_plus_plus", tables, checks=checks, invalid=invalid
-        )
+        yield from stored(configuration, "lunguage_plus_plus", tables, invalid=invalid)
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
