@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.fit import (
@@ -155,9 +154,7 @@ def fit_log(
     plays["answers"] = plays["answers"].str.strip()
     sentences = fit_of_sentence.rename("sentence").rename_axis("sentence_key")
     log = sentences.reset_index().merge(plays, on="sentence")
-    log = log.sort_values(["sentence_key", "step"])[FIT_LOG.names]
-    table = pa.Table.from_pandas(log, FIT_LOG.arrow, preserve_index=False)
-    return FIT_LOG.from_arrow(table)
+    return FIT_LOG.frame(log.sort_values(["sentence_key", "step"]))
 
 
 def _scores(fits: Fits, reference: ReferenceScale) -> pd.DataFrame:

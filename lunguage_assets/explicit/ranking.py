@@ -354,10 +354,9 @@ def _published(
 
 def _ranking_frame(ranked: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
     """Make the table of phrases that are in ranking order."""
-    columns: dict[Any, Any] = ranked.to_dict("list")
-    columns["rank"] = list(range(len(ranked)))
-    columns["judges"] = [judges] * len(ranked)
-    return REFERENCE_RANKING.frame(columns)
+    judges_by_row: Any = [judges] * len(ranked)
+    in_order = ranked.assign(rank=range(len(ranked)), judges=judges_by_row)
+    return REFERENCE_RANKING.frame(in_order)
 
 
 def _version_of(phrases: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ enough, or the phrases of the published scale. How phrases are extracted is in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -103,26 +103,10 @@ def hedge_vocabulary(
     return HEDGE_VOCABULARY.frame([{**row, **of_all_rows} for row in rows])
 
 
-def newest_only(
-    frames: Mapping[str, pd.DataFrame], order: Sequence[str]
-) -> pd.DataFrame | None:
-    """Join the rows of all batches, of each study only the newest version.
-
-    Args:
-        frames: tables with a column `study_id`, by batch.
-        order: keys of the batches, oldest first; keys without a frame are skipped.
-
-    Returns:
-        None without any batch.
-    """
-    batches = [
-        frames[key].assign(batch=number)
-        for number, key in enumerate(order)
-        if key in frames
-    ]
-    if not batches:
-        return None
-    rows = pd.concat(batches, ignore_index=True)
+def newest_only(batches: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Join the rows of batches, oldest first; of each study only the newest version."""
+    numbered = [frame.assign(batch=number) for number, frame in enumerate(batches)]
+    rows = pd.concat(numbered, ignore_index=True)
     newest_batch = rows.groupby("study_id")["batch"].transform("max")
     newest = rows[rows["batch"] == newest_batch].drop(columns="batch")
     return newest.reset_index(drop=True)

@@ -378,15 +378,12 @@ def _hedges_of_newest_studies(configuration: Configuration, judge: str) -> pd.Da
     """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""
     home = configuration.home
     registered = [batch.key for batch in home.registered()]
-    by_batch = {}
+    batches = []
     for batch in registered:
         # A batch that is not read yet holds up no vocabulary.
         if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
             phrases = stored_table(home.tables, "hedge_phrases", judge, batch)
-            by_batch[batch] = phrases[_OF_VOCABULARY]
-    if registered and not by_batch:
+            batches.append(phrases[_OF_VOCABULARY])
+    if registered and not batches:
         raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
-    hedges = newest_only(by_batch, registered)
-    if hedges is None:
-        return HEDGE_PHRASES.frame()
-    return hedges
+    return newest_only(batches or [HEDGE_PHRASES.frame()])

@@ -273,19 +273,6 @@ def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
     assert explained_studies(short) == []
 
 
-def test_a_conflict_of_which_both_sides_stay_is_in_the_table() -> None:
-    outcome = run(
-        [
-            stated("consolidation"),
-            stated("opacity", "tp", p=0.3, location="airspace"),
-            stated("effusion", "dn"),
-            stated("effusion", "tp", p=0.6, location="left"),
-        ]
-    )
-    conflict_types = outcome.resolution.conflicts["conflict_type"]
-    assert conflict_types.tolist() == ["certainty_pos", "stated_contradiction"]
-
-
 @cache
 def good_records() -> list[dict[str, Any]]:
     rows = run([stated("CHF"), stated("scar", evidence=["~cough"])]).rows
