@@ -19,17 +19,16 @@ from lunguage_assets.assertion.lists import (
     list_behind,
 )
 from lunguage_assets.assertion.units import (
-    DEFINITE,
     LIMITATION,
     OWN_WORDS,
     TaggedToken,
-    begin_of_clause,
+    clause_before,
     first_beyond,
-    forms_of_own_words,
     has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
+    own_words,
     rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED, LexiconEntry
@@ -146,7 +145,7 @@ def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
 def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
     """Whether only the end of a device is not seen: "tip not seen"."""
-    clause = units[begin_of_clause(units, at) : at]
+    clause = clause_before(units, at)
     if units[at].kind == "negated":
         clause = units[at + 1 : at + 2]
     return any(unit.is_of("device_part") for unit in clause)
@@ -185,9 +184,13 @@ def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     if is_glued or not behind:
         return list_before(units, at)
     # "Consistent with known edema": it is there, whatever hedges it.
-    open_ = [unit for unit in behind if "known" not in forms_of_own_words(units, unit)]
+    open_ = [unit for unit in behind if not _is_known(units, unit)]
     hedge.has_spoken = open_ != behind
     return open_
+
+
+def _is_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
+    return any(word.form == "known" for word in own_words(units, finding))
 
 
 def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
@@ -196,7 +199,7 @@ def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
     "Opacity, possibly in the lingula", "the effusion is likely unchanged", "effusion,
     likely malignant".
     """
-    if not has_kind(units[begin_of_clause(units, at) : at], "finding"):
+    if not has_kind(clause_before(units, at), "finding"):
         return False
     if kind_at(units, at + 1) == "preposition":
         # "Pneumonia is likely in the left base" leaves open the pneumonia.
@@ -260,17 +263,19 @@ def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     units[at].has_spoken = True
     if units[at].kind == "limitation before":
         reached = list_before(units, at)
-        clause = units[begin_of_clause(units, at) : at]
+        clause = clause_before(units, at)
         near = [unit.kind for unit in clause if unit.kind in ("finding", "comma")]
-        if near[-1:] == ["comma"]:
+        if near[:1] == ["comma"]:
             # "A right effusion, and the left base cannot be assessed" is of the base.
             reached = []
     else:
         reached = list_behind(units, at)
+    # "Evaluation of the effusion is limited"
     return [
         unit
         for unit in reached
-        if forms_of_own_words(units, unit).isdisjoint((DEFINITE, "known"))
+        if not _is_known(units, unit)
+        and not any(word.is_definite for word in own_words(units, unit))
     ]
 
 
@@ -281,9 +286,10 @@ def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
 def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what an earlier examination showed: "was seen on the prior film"."""
-    begin = begin_of_clause(units, at)
+    before = clause_before(units, at)
     behind = rest_of_clause(units, at)
-    clause = [*units[begin:at], *behind]
+    clause = [*before, *behind]
+    begin = at - len(before)
     is_told = (
         (begin > 0 and units[begin - 1].code == "there was")
         or any(unit.form in WORDS["told"] for unit in behind)

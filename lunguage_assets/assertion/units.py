@@ -31,7 +31,6 @@ LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = LexiconEntry("other")
 
-DEFINITE = "the"
 _LONGEST_CLAUSE = 40
 _NEAR = 8
 _ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
@@ -223,26 +222,17 @@ def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return list(takewhile(lambda unit: unit.kind != "break", behind))
 
 
-def forms_of_own_words(units: list[TaggedToken], finding: TaggedToken) -> set[str]:
-    """List the words right before a finding that are said of it.
-
-    Of one that is spoken of as known, also `definite`: "evaluation of the effusion".
-    """
+def own_words(units: list[TaggedToken], finding: TaggedToken) -> list[TaggedToken]:
+    """List the words right before a finding that are said of it, and its own."""
     at = units.index(finding)
     before = reversed(units[max(0, at - _NEAR) : at])
-    words = [*takewhile(lambda unit: unit.kind in OWN_WORDS, before), finding]
-    forms = {word.form for word in words}
-    if any(word.is_definite for word in words):
-        forms.add(DEFINITE)
-    return forms
+    return [*takewhile(lambda unit: unit.kind in OWN_WORDS, before), finding]
 
 
-def begin_of_clause(units: list[TaggedToken], at: int) -> int:
-    """Find the first unit behind the break before one, or one that is near enough."""
-    nearest = max(0, at - _LONGEST_CLAUSE)
-    while at > nearest and units[at - 1].kind != "break":
-        at -= 1
-    return at
+def clause_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+    """Take the units before one, the nearest first, up to a break."""
+    before = reversed(units[max(0, at - _LONGEST_CLAUSE) : at])
+    return list(takewhile(lambda unit: unit.kind != "break", before))
 
 
 def is_adjective(unit: TaggedToken) -> bool:

@@ -128,8 +128,6 @@ def _lies_at_topic(clause: Clause, phrase: Phrase, finding: MentionDraft) -> boo
 
 def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
     """Give findings without a location what the clause is about."""
-    if not clause.topic:
-        return
     # In "lung volumes" nothing lies.
     if any(location.name in WORDS["measured"] for location in clause.topic):
         return

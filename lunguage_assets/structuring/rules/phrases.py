@@ -60,7 +60,10 @@ class Phrase(NamedTuple):
     @property
     def adds_adjective_and_noun(self) -> bool:
         """Whether it joins another adjective and its noun: "..., tortuous aorta"."""
-        return self.is_joined and self.tokens[0].kind in ("word", "abnormal")
+        adjectives = [
+            tok for tok in self.tokens[:1] if tok.kind in ("word", "abnormal")
+        ]
+        return self.is_joined and bool(adjectives)
 
     @property
     def is_location_alone(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from profiles import examples
 
@@ -36,6 +36,7 @@ def _values(mention):
 
 @examples(200)
 @given(sentences | st.text(max_size=80), sections)
+@example("Effusion, small,", "find")
 def test_every_value_is_quoted_and_every_code_is_known(sentence, section):
     reading = STRUCTURER.read_sentence(sentence, section)
     assert (reading.account == "findings") == bool(reading.mentions)
