@@ -25,9 +25,8 @@ def on_disk(tmp_path: Path) -> Landing:
 def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "instance").mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "instance"))
-    monkeypatch.setenv(
-        "LUNGUAGE_HOME", ""
-    )  # the command names its home to the processes that it starts
+    # The command names its home to the processes that it starts.
+    monkeypatch.setenv("LUNGUAGE_HOME", "")
 
 
 def lunguage_land(landing: Landing, *arguments: str) -> Result:

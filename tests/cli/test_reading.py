@@ -39,18 +39,14 @@ def test_a_report_is_shown_from_a_file_and_from_standard_input(report: Path) -> 
 
 def test_several_files_are_several_reports(report: Path, tmp_path: Path) -> None:
     second_report = tmp_path / "windows.txt"
-    second_report.write_bytes(
-        "There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252")
-    )
-    document = json.loads(
-        _read("--json", "--views", "AP", str(report), str(second_report)).output
-    )
-    assert [shown_report["study_id"] for shown_report in document["reports"]] == [
-        str(report),
-        str(second_report),
+    second_report.write_bytes(b"There is a 5\xb0 scoliosis. No pneumothorax.")
+    files = [str(report), str(second_report)]
+    first, second = json.loads(_read("--json", "--views", "AP", *files).output)[
+        "reports"
     ]
-    assert document["reports"][0]["view_information"] == "ap"
-    assert "5°" in document["reports"][1]["report"]
+    assert [first["study_id"], second["study_id"]] == files
+    assert first["view_information"] == "ap"
+    assert "5°" in second["report"]
 
 
 def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) -> None:
@@ -139,11 +135,8 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     )
     expected = lunguage_assets.annotate(texts.to_frame()).labels
     assert printed.output == expected.to_csv(index=False)
-    wide = pd.read_csv(
-        io.StringIO(
-            _annotate(str(table), "--text-column", "Narrative", "--wide").output
-        )
-    )
+    printed = _annotate(str(table), "--text-column", "Narrative", "--wide")
+    wide = pd.read_csv(io.StringIO(printed.output))
     assert wide["study_id"].tolist() == [1, 3, 4]
     assert wide["fracture"].isna().all()
     assert wide["pleural effusion"].tolist()[1] == 0
@@ -154,7 +147,5 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(
     table: Path, column: str
 ) -> None:
     message = str(_annotate(str(table), "--text-column", column).exception)
-    assert all(
-        words in message
-        for words in (column, "'Accession', 'Narrative', 'other'", "--text-column")
-    )
+    for words in (column, "'Accession', 'Narrative', 'other'", "--text-column"):
+        assert words in message

@@ -19,10 +19,7 @@ REFERENCE = (
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        (
-            "id,reference,generated\na,Mass.,Mass.,\n",
-            "row 1: found an unreadable row",
-        ),
+        ("id,reference,generated\na,Mass.,Mass.,\n", "row 1: found an unreadable row"),
         ("reference,reference,generated\nMass.,No mass.,Mass.\n", "repeated columns"),
         ('reference,generated\nMass.,"Mass.\n', "row 1: found an unreadable row"),
     ],
@@ -47,10 +44,8 @@ def test_the_command_scores_a_table(tmp_path: Path) -> None:
     }
     pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)
     refused = lunguage(tmp_path, "score", tmp_path / "pairs.csv")
-    assert (
-        "no column ['generated'] among columns ['uid', 'reference', 'made']"
-        in refused.stderr
-    )
+    problem = "no column ['generated'] among columns ['uid', 'reference', 'made']"
+    assert problem in refused.stderr
     out = tmp_path / "scores.csv"
     done = lunguage(
         tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out
@@ -84,7 +79,5 @@ def test_a_cell_without_report_is_named_by_file_row_and_column(
     pairs.to_parquet(tmp_path / "pairs.parquet")
     refused = lunguage(tmp_path, "score", tmp_path / "pairs.parquet")
     assert refused.returncode == 1
-    assert (
-        "pairs.parquet, row 1, column 'generated': found bytes that are no text"
-        in refused.stderr
-    )
+    problem = "row 1, column 'generated': found bytes that are no text"
+    assert f"pairs.parquet, {problem}" in refused.stderr
