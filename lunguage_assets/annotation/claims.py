@@ -87,19 +87,19 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
         (row.measurement, row.morphology, row.distribution, row.severity, row.onset)
     )
     words = ", ".join((row.ent, description, row.placement, row.location))
-    concept = significance.concept(finding.name, words)
-    present = finding.present
+    (row_name, present), *of_label = finding.readings
+    concept = significance.concept(row_name, words)
     # "The heart is enlarged": the label says what it is.
-    if concept is None and finding.label:
-        concept = significance.concept(finding.label, words)
-        present = finding.label_present
-    name = concept or finding.name
+    if concept is None and of_label:
+        label, present = of_label[0]
+        concept = significance.concept(label, words)
+    name = concept or row_name
     listed = significance.finding(name, row.cat)
     extent = first_in(significance.extents, description)
     weight = significance.weight(listed, extent)
     # "The catheter has a fracture": the row is named after its device, and says nothing
     # of the patient.
-    if finding.name != row.name:
+    if row_name != row.name:
         weight = 0.0
     # Free air has one place: whatever a report adds to it tells nothing.
     location = anatomy().location(row.location_parts * (not listed.placeless))
@@ -118,7 +118,7 @@ def _claims_by_side(finding: StatedFinding) -> list[Claim]:
         Claim(
             concept=name,
             present=present,
-            p=finding.p(present),
+            p=row.prob if present == row.positive else 1.0 - row.prob,
             weight=weight,
             side=side,
             # "Hilar fullness": the name says already where it is.

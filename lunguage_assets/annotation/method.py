@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -70,28 +70,14 @@ Memory follows from it, results do not.
 
 
 class StatedFinding(NamedTuple):
-    """What a row says now of its finding, and of the label whose diagnosis it means.
+    """What a row says now: of its own name, and of the first diagnosis that it means.
 
-    `label` is empty when the row means none. `label_present` differs from `present`
-    where a row is read the other way round: an enlarged heart is there, and so is
-    cardiomegaly; a heart of normal size denies it.
+    Each reading is a name and whether it is there. The two differ where a row is read
+    the other way round: a heart of normal size is there, and denies cardiomegaly.
     """
 
     row: Row
-    name: str
-    present: bool
-    label: str
-    label_present: bool
-
-    def p(self, present: bool) -> float:
-        """The probability that the finding, or its label, is there.
-
-        Args:
-            present: what the row says of it.
-        """
-        if present == self.row.positive:
-            return self.row.prob
-        return 1.0 - self.row.prob
+    readings: Sequence[tuple[str, bool]]
 
 
 class Method:
@@ -178,22 +164,16 @@ class Method:
         fitted = self._fitted(findings, hedges)
         stated: defaultdict[str, list[StatedFinding]] = defaultdict(list)
         statements = Statements(self._labels, ())
+        label_by_number: dict[Any, str] = dict(enumerate(self._labels.names))
         for row in believed_rows(findings, fitted, self._implicit):
             # Rows of the history section are excluded: they state nothing of now.
             if row.disposition == "kept" and row.currency == "current dx":
-                stated[row.study_id].append(self._stated_finding(row, statements))
+                readings = [
+                    (str(label_by_number.get(subject, subject)), present)
+                    for _, subject, present, _ in statements.of(row)[:2]
+                ]
+                stated[row.study_id].append(StatedFinding(row, readings))
         return stated
-
-    def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
-        """Read a row by its name and by the first diagnosis that it means."""
-        assertions = statements.of(row)
-        by_name = assertions[0]
-        name = str(by_name.subject)
-        if len(assertions) == 1:
-            return StatedFinding(row, name, by_name.present, "", by_name.present)
-        by_label = assertions[1]
-        label = self._labels.names[int(by_label.subject)]
-        return StatedFinding(row, name, by_name.present, label, by_label.present)
 
     def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
         return fit_pairs(
