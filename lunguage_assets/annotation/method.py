@@ -9,7 +9,6 @@ stage does what is in the packages that are imported.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -151,32 +150,29 @@ class Method:
     def stated(self, reports: Sequence[GivenReport]) -> list[list[StatedFinding]]:
         """Read what each report states now; nothing is merged, implied or resolved."""
         stated: list[list[StatedFinding]] = []
-        for by_study in in_parts(reports):
-            findings_by_study = self._stated(by_study)
-            stated += [findings_by_study[study] for study in by_study]
-        return stated
-
-    def _stated(
-        self, by_study: Mapping[str, GivenReport]
-    ) -> Mapping[str, list[StatedFinding]]:
-        findings = self.read(by_study)["findings"]
-        hedges = hedge_phrases(findings, self._panel[0])
-        fitted = self._fitted(findings, hedges)
-        stated: defaultdict[str, list[StatedFinding]] = defaultdict(list)
         statements = Statements(self._labels, ())
         label_by_number: dict[Any, str] = dict(enumerate(self._labels.names))
-        for row in believed_rows(findings, fitted, self._implicit):
-            # Rows of the history section are excluded: they state nothing of now.
-            if row.disposition == "kept" and row.currency == "current dx":
-                readings = [
-                    (str(label_by_number.get(subject, subject)), present)
-                    for _, subject, present, _ in statements.of(row)[:2]
-                ]
-                stated[row.study_id].append(StatedFinding(row, readings))
+        for by_study in in_parts(reports):
+            findings = self.read(by_study)["findings"]
+            _, fitted = self._fitted(findings)
+            stated_by_study: dict[str, list[StatedFinding]] = {
+                study: [] for study in by_study
+            }
+            for row in believed_rows(findings, fitted, self._implicit):
+                # Rows of the history section are excluded: they state nothing of now.
+                if row.disposition == "kept" and row.currency == "current dx":
+                    readings = [
+                        (str(label_by_number.get(subject, subject)), present)
+                        for _, subject, present, _ in statements.of(row)[:2]
+                    ]
+                    stated_by_study[row.study_id].append(StatedFinding(row, readings))
+            stated += stated_by_study.values()
         return stated
 
-    def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
-        return fit_pairs(
+    def _fitted(self, findings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Find the hedging phrases of findings, and the probabilities that follow."""
+        hedges = hedge_phrases(findings, self._panel[0])
+        fits = fit_pairs(
             findings,
             hedges,
             self._phrases,
@@ -184,7 +180,8 @@ class Method:
             self._panel,
             self._anchors,
             self._explicit,
-        ).probabilities
+        )
+        return hedges, fits.probabilities
 
     def conclude(self, read: Frames) -> Frames:
         """Draw all conclusions from findings, to the labels, and return all tables.
@@ -209,8 +206,7 @@ class Method:
     def _tables(self, read: Frames, left_out: frozenset[str]) -> Frames:
         """Make the tables of a run without some studies."""
         findings = _without(read["findings"], left_out)
-        hedges = hedge_phrases(findings, self._panel[0])
-        fitted = self._fitted(findings, hedges)
+        hedges, fitted = self._fitted(findings)
         merged = deduplicate(
             findings,
             fitted,
