@@ -28,6 +28,8 @@ from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz)?|parquet)$", re.IGNORECASE)
 _CELL_LIMIT = 16 << 20
+_ROWS_AT_ONCE = 64
+"""Of a Parquet file: texts of 16 MB each are 1 GiB."""
 _HEADER_BYTES = 1 << 16
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
@@ -255,11 +257,19 @@ def _read_parquet(
         unpacked = 0
         for position, name in enumerate(names):
             if column_names is None or name in column_names:
-                cells = parquet.read([header[position]], use_threads=False).column(0)
-                unpacked += cells.nbytes
-                require_size(file, unpacked)
-                texts = cells.cast(pa.string()).to_pandas().fillna("")
-                values.isetitem(position, texts.astype(object).to_numpy())
+                parts = []
+                # A few kilobytes may repeat one long text for ever: it is seen in time.
+                parts_of_column = parquet.iter_batches(
+                    _ROWS_AT_ONCE, columns=[header[position]], use_threads=False
+                )
+                for part in parts_of_column:
+                    texts = part.column(0).cast(pa.string())
+                    unpacked += texts.nbytes
+                    require_size(file, unpacked)
+                    parts.append(texts)
+                if parts:
+                    cells = pa.chunked_array(parts).fill_null("").to_pylist()
+                    values.isetitem(position, cells)
     except InputError:
         raise
     except Exception as error:

@@ -240,3 +240,22 @@ def test_a_cell_beyond_the_limit_costs_its_record_alone(
         assert first.broken == UNCLOSED
         assert len(first.raw) < 30_000
         assert second.values == ["s50000002", "No effusion."]
+
+
+def test_a_few_kilobytes_that_repeat_one_long_text_are_refused_in_time(
+    tmp_path: Path,
+) -> None:
+    text = pa.array(["x" * (4 << 20)])
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), text)
+    path = tmp_path / "reports.parquet"
+    pq.write_table(pa.table({"report": rows}), path, compression="zstd")
+    assert path.stat().st_size < 10_000
+    pool = pa.proxy_memory_pool(usual_pool := pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(InputError, match="more than 1,024 MiB when unpacked"):
+            read_records(path, ["report"])
+    finally:
+        pa.set_memory_pool(usual_pool)
+    # All of it would be 4 GiB.
+    assert pool.max_memory() < 1500 << 20
