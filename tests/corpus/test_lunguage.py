@@ -198,9 +198,7 @@ def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) 
     assert in_file_order.tolist() == [2, 3, 1]
 
 
-def test_sequence_is_of_the_study_whose_first_number_counts(
-    deliver: Deliver,
-) -> None:
+def test_sequence_is_of_the_study_whose_first_number_counts(deliver: Deliver) -> None:
     rows = [row(0, sequence="4.0"), row(1, sequence="5"), row(2, sequence="")]
     intake = deliver([*rows, row(3, study_id="s50000002", sequence="")])
     assert intake.findings["sequence"].tolist() == [4, 4, 4, 5]
@@ -238,9 +236,7 @@ def test_the_error_of_a_file_without_a_header_line_shows_no_text(
         assert "header line" in str(caught.value)
 
 
-def test_a_side_file_with_a_header_only_stops_nothing(
-    deliver: Deliver,
-) -> None:
+def test_a_side_file_with_a_header_only_stops_nothing(deliver: Deliver) -> None:
     intake = deliver(
         [row(0)],
         vocabulary="category,subcategory,target_term,normed_term\n",

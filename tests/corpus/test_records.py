@@ -110,15 +110,10 @@ def test_rows_that_an_open_quote_swallows_are_read_and_it_is_rejected(
 DATED = '"FINDINGS:\n20240101\n12345678, portable\n50000009,pasted\nNo effusion."'
 
 
-def test_lines_of_digits_in_quotes_are_a_part_of_their_report(tmp_path: Path) -> None:
-    rows = "".join(f"s5000000{number},{DATED}\n" for number in (1, 2, 3))
-    records_read = records_of(tmp_path, "study_id,report\n" + rows)
-    assert [record.broken for record in records_read] == [""] * 3
-    assert {record.values[1].count("\n") for record in records_read} == {4}
-
-
 def test_a_broken_record_costs_no_good_one_behind_it(tmp_path: Path) -> None:
-    """Where the first quote closes in the next record, both are searched."""
+    """Where the first quote closes in the next record, both are searched; lines of
+    digits in quotes are a part of their report.
+    """
     for header in ("study_id,report", "uid,report"):
         content = f'{header}\n50000001,{DATED}\n50000002,"open\n50000003,{DATED}\n'
         content += f"50000004,good\n50000005,{DATED}\n"
@@ -153,15 +148,6 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
     with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
         read(tmp_path / "f.parquet")
     assert "Secret" not in str(caught.value)
-
-
-def test_text_in_another_encoding_is_read_and_told(tmp_path: Path) -> None:
-    content = (HEADER + line(1)).encode() + line(2, "caf\u00e9").encode("cp1252")
-    content += b"3,p1,s1,a\x00b\n"
-    (tmp_path / "f.csv").write_bytes(content)
-    table = read_records(tmp_path / "f.csv")
-    assert table.values["text"].tolist() == ["good", "caf\u00e9", "ab"]
-    assert table.is_guessed
 
 
 def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:

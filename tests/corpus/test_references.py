@@ -16,9 +16,7 @@ def evidence(
     return list(intake.findings.set_index("row").loc[0, "evidence"])
 
 
-def test_the_same_section_comes_first_then_another(
-    deliver: Deliver,
-) -> None:
+def test_the_same_section_comes_first_then_another(deliver: Deliver) -> None:
     """Numbers repeat across sections."""
     rows = [row(1, ent_idx="3", section="hist"), row(2, ent_idx="3")]
     rows.append(row(3, ent_idx="3", section="impr"))

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.discovery import find_delivery
-from lunguage_assets.corpus.intake import (
-    row_of_a_study,
-    take_in,
-    take_in_structured,
-)
+from lunguage_assets.corpus.intake import row_of_a_study, take_in, take_in_structured
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.errors import InvalidTable

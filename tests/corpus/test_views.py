@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 from delivered_rows import Deliver, row
 
-from lunguage_assets.corpus.views import (
-    named_views,
-    parse_default_view,
-    written,
-)
+from lunguage_assets.corpus.views import named_views, parse_default_view, written
 from lunguage_assets.errors import ConfigurationError, InputError
 
 HEADER = (
@@ -18,18 +14,9 @@ HEADER = (
 )
 
 
-POSITIONS = {
+VIEWS_BY_WORDS = {
     "AP": "ap", "PA": "pa", "LATERAL": "lateral", "LL": "lateral", "AP AXIAL": "ap",
     "XTABLE LATERAL": "lateral", "AP LLD": "ap, recumbent", "LAO": "", "": "",
-}  # fmt: skip
-
-
-def test_the_view_position_gives_the_projection() -> None:
-    views = {position: written(named_views(position)) for position in POSITIONS}
-    assert views == POSITIONS
-
-
-PROCEDURES = {
     "CHEST (PORTABLE AP)": "ap", "Chest, PA & lateral, upright": "pa, lateral, erect",
     "CHEST AP SUPINE": "ap, supine", "CHEST LAT DECUBITUS": "recumbent",
     "CHEST (PA, LAT AND LEFT LATERAL DECUB)": "pa, lateral, recumbent", "CHEST AP SEMI-ERECT": "ap",
@@ -37,9 +24,9 @@ PROCEDURES = {
 }  # fmt: skip
 
 
-def test_a_procedure_names_projections_and_postures() -> None:
-    views = {procedure: written(named_views(procedure)) for procedure in PROCEDURES}
-    assert views == PROCEDURES
+def test_a_position_or_procedure_names_projections_and_postures() -> None:
+    views = {words: written(named_views(words)) for words in VIEWS_BY_WORDS}
+    assert views == VIEWS_BY_WORDS
 
 
 def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(

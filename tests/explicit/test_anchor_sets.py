@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from tentative_findings import published_scale
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.probability import (
@@ -16,16 +16,8 @@ from lunguage_assets.explicit.probability import (
     chosen_anchors,
     published_anchors,
 )
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
-from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES
 
-RULER = reference_ranking(
-    hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings()),
-    {"lexicon": pd.DataFrame()},
-    ExplicitSettings(),
-)
+_, RULER = published_scale()
 PHRASES = set(RULER["phrase"])
 
 

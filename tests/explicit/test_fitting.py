@@ -21,19 +21,15 @@ from tentative_findings import (
     findings_frame,
     invented_findings,
     own_vocabulary,
+    published_scale,
 )
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import fitted_findings
-from lunguage_assets.explicit.fit import (
-    Fits,
-    ReferenceScale,
-)
+from lunguage_assets.explicit.fit import Fits, ReferenceScale
 from lunguage_assets.explicit.fitted_findings import FitTables, fit_log, fit_pairs
 from lunguage_assets.explicit.hedges import hedge_phrases
 from lunguage_assets.explicit.probability import Anchor, published_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -46,7 +42,7 @@ from lunguage_assets.randomness import (
     text_hashes,
 )
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
+from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG
 
 PUBLISHED = ExplicitSettings(reference_scale="published")
@@ -56,8 +52,7 @@ PANEL: tuple[Judge, ...] = (LexiconJudge("lexicon"), CuesJudge("cues"))
 
 @pytest.fixture(scope="module")
 def stick() -> Stick:
-    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED)
-    return vocabulary, reference_ranking(vocabulary, {}, PUBLISHED)
+    return published_scale()
 
 
 @pytest.fixture(scope="module")
@@ -322,9 +317,7 @@ def test_the_log_changes_no_fit_and_no_sentence_is_logged(stick: Stick) -> None:
     )
 
 
-def test_an_unmaskable_pair_takes_p_of_its_phrases(
-    stick: Stick,
-) -> None:
+def test_an_unmaskable_pair_takes_p_of_its_phrases(stick: Stick) -> None:
     unseen = {"masked_sentence": None, "mask_state": "not located"}
     judge = ScriptedJudge()
     rows = [

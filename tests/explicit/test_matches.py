@@ -12,10 +12,7 @@ from profiles import examples
 from tentative_findings import SMALL, ScriptedJudge, invented_findings, own_vocabulary
 
 from lunguage_assets.explicit.hedges import hedge_phrases
-from lunguage_assets.explicit.ranking import (
-    comparison_matches,
-    schedule,
-)
+from lunguage_assets.explicit.ranking import comparison_matches, schedule
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.judges.rules.lexicon import LexiconJudge

@@ -12,22 +12,16 @@ from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 from simulation import judges_that_read_alike
+from tentative_findings import published_scale
 
 from lunguage_assets.explicit.fit import ReferenceScale
 from lunguage_assets.explicit.intervals import panel_posterior
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
-from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES
 
 
 @pytest.fixture(scope="module")
 def reference() -> ReferenceScale:
-    settings = ExplicitSettings(reference_scale="published")
-    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
-    return ReferenceScale.from_tables(
-        reference_ranking(vocabulary, {}, settings), vocabulary
-    )
+    vocabulary, ranking = published_scale()
+    return ReferenceScale.from_tables(ranking, vocabulary)
 
 
 def posterior(answers: np.ndarray, reference: ReferenceScale) -> np.ndarray:

@@ -45,8 +45,8 @@ def ledger_location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    """A server that answers everything, at once."""
-    with LoopbackServer() as running:
+    """A server that answers everything, at once, with thoughts that are billed."""
+    with LoopbackServer(reasoning_tokens=7) as running:
         yield running
 
 

@@ -20,24 +20,12 @@ from fake_model import CONFIG, FakeModel, label, question, questions, read_label
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.judges.ask import (
-    Asker,
-    JudgeIncomplete,
-)
-from lunguage_assets.judges.budget import (
-    Budget,
-    BudgetExceeded,
-    estimated_input_tokens,
-)
+from lunguage_assets.judges.ask import Asker, JudgeIncomplete
+from lunguage_assets.judges.budget import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
 from lunguage_assets.judges.progress import Meter
-from lunguage_assets.judges.requests import (
-    FailureKind,
-    ProviderFailure,
-    Reply,
-    Request,
-)
+from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 from lunguage_assets.workspace.home import Home
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))

@@ -20,12 +20,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger import (
-    Attempt,
-    Ledger,
-    LedgerError,
-    moment,
-)
+from lunguage_assets.judges.ledger import Attempt, Ledger, LedgerError, moment
 from lunguage_assets.judges.requests import NO_REPLY, Reply, Request
 
 KEY = "ab" * 32

@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from lunguage_assets.judges.ask import Asker
 from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.model_judge import (
-    ModelJudge,
-    load_prompts,
-)
+from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.trust import choice_of
@@ -72,10 +69,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     def identity(**options: Any) -> str:
         return made(ledger, FakeModel(), **options).identity
 
-    identities = {
-        identity(),
-        identity(limits=Limits()),
-    }
+    identities = {identity(), identity(limits=Limits())}
     changed = {
         identity(model="fake-2"),
         identity(provider="other"),

@@ -9,7 +9,6 @@ import logging
 import pickle
 import sys
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,13 +22,7 @@ from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.trust import choice_of
 
-PROVIDERS = (
-    "openai",
-    "azure-openai",
-    "openai-compatible",
-    "anthropic",
-    "gemini",
-)
+PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini")
 CLIENTS = ("openai", "anthropic", "gemini")
 """One provider per SDK; the others differ from `openai` only in what they send."""
 MARKER = "zanzibar quartz lantern"
@@ -37,12 +30,6 @@ KEYS = {
     "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z",
     "ANTHROPIC_API_KEY": "key-a", "GEMINI_API_KEY": "key-g",
 }  # fmt: skip
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(reasoning_tokens=7) as running:
-        yield running
 
 
 def slot_of(provider: str, **fields: Any) -> LLMJudgeConfig:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from invented_answers import noisy, ranked, recorded
 from PIL import Image
+from tentative_findings import published_scale
 
 from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement,
@@ -22,11 +23,9 @@ from lunguage_assets.explicit.analysis.agreement import (
 from lunguage_assets.explicit.analysis.validation import fit_validation
 from lunguage_assets.explicit.probability import Anchor, calibrate
 from lunguage_assets.explicit.probability import probability as probability_of
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.pictures import scale_plots, validation_plots
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
+from lunguage_assets.tables import REFERENCE_RANKING
 from lunguage_assets.tables.analyses import (
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
@@ -38,8 +37,7 @@ MATCHES = recorded(6, ["one", "two"], noisy())
 RANKING = ranked(MATCHES, SETTINGS)
 AGREEMENT = judge_agreement(MATCHES)
 CORRELATIONS = ranking_correlations(MATCHES, "panel", RANKING, SETTINGS)
-VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
-PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
+VOCABULARY, PUBLISHED = published_scale()
 ANCHORS = (
     Anchor("less likely", 0.17, 0.156, 0.185),
     Anchor("most likely", 0.839, 0.818, 0.86),

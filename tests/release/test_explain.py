@@ -303,9 +303,7 @@ def call(home: Home, *arguments: str | Path) -> Result:
     )
 
 
-def test_text_of_patients_or_undeclared_goes_into_no_pipe(
-    tmp_path: Path,
-) -> None:
+def test_text_of_patients_or_undeclared_goes_into_no_pipe(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", b=[stated("nodule")])
     assert SECRET in " ".join(call(home).output.split())
     (home.root / "corpus.json").unlink()

@@ -18,9 +18,7 @@ from profiles import examples
 from small_release import paper_tables
 
 from lunguage_assets.release import paper_tables as counting
-from lunguage_assets.release.published_values import (
-    published_values,
-)
+from lunguage_assets.release.published_values import published_values
 from lunguage_assets.tables.released import PAPER_TABLES
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
+from tentative_findings import published_scale
 
 from lunguage_assets.explicit.probability import chosen_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.release.phrase_scale import phrase_scale
-from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES
 
 
 def test_every_phrase_of_the_published_ranking_has_its_p_and_anchors_keep_theirs() -> (
     None
 ):
-    settings = ExplicitSettings()
-    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
-    ranking = reference_ranking(vocabulary, {"lexicon": pd.DataFrame()}, settings)
-    scale = phrase_scale(ranking, chosen_anchors("published"))
+    scale = phrase_scale(published_scale()[1], chosen_anchors("published"))
     assert len(scale) == 42
     assert scale["p"].is_monotonic_decreasing
     anchors = scale[scale["is_anchor"].astype(bool)].set_index("phrase")["p"]

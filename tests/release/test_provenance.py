@@ -31,9 +31,7 @@ def provenance_of(release_inputs: Made, origin: Origin) -> dict[str, Any]:
     )
 
 
-def test_it_names_software_judges_ranking_files_and_batches(
-    invented: Made,
-) -> None:
+def test_it_names_software_judges_ranking_files_and_batches(invented: Made) -> None:
     values = provenance_of(invented, invented.origin())
     assert values["software"]["name"] == "lunguage-assets"
     assert values["members"] == ["lexicon", "cues"]

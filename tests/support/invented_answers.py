@@ -40,9 +40,7 @@ def matches_frame(answers: Iterable[Answer]) -> pd.DataFrame:
     return COMPARISON_MATCHES.frame(rows)
 
 
-def winners_frame(
-    winners: Iterable[tuple[str, str, str]],
-) -> pd.DataFrame:
+def winners_frame(winners: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
     """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an
     invalid answer. Repetitions are numbered.
     """

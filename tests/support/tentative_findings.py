@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
@@ -15,7 +18,13 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
 )
 from lunguage_assets.judges.rules.lexicon import reference_sentences
-from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import (
+    ATTRIBUTES,
+    FINDINGS,
+    HEDGE_PHRASES,
+    HEDGE_VOCABULARY,
+)
 
 NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
 
@@ -80,6 +89,14 @@ SMALL = own_vocabulary(
         for phrase in ("may", "likely", "or", "if any")
     }
 )
+
+
+@cache
+def published_scale() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The published vocabulary, and its ranking; nobody changes them."""
+    settings = ExplicitSettings(reference_scale="published")
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
+    return vocabulary, reference_ranking(vocabulary, {}, settings)
 
 
 @dataclass

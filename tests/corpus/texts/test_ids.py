@@ -9,11 +9,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.texts.raw import (
-    own_patient_of,
-    patient_of,
-    study_of,
-)
+from lunguage_assets.corpus.texts.raw import own_patient_of, patient_of, study_of
 from lunguage_assets.tables.columns import A_PATIENT, A_STUDY
 
 KEPT = {

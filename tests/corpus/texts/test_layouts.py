@@ -13,12 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from delivered_rows import as_csv, row
-from raw_deliveries import (
-    REPORTS,
-    image_metadata,
-    write_mimic_tree,
-    write_table,
-)
+from raw_deliveries import REPORTS, image_metadata, write_mimic_tree, write_table
 
 from lunguage_assets.corpus import discovery
 from lunguage_assets.corpus.delivery import content_hash

@@ -61,10 +61,7 @@ def adverse() -> list[Trial]:
     return trials(ADVERSE)
 
 
-def coverage(
-    done: list[Trial],
-    sources: str = "place ranking anchors",
-) -> float:
+def coverage(done: list[Trial], sources: str = "place ranking anchors") -> float:
     """Share of targets whose true p lies in its interval; sources of uncertainty not
     named are taken as zero.
     """

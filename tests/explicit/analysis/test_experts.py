@@ -5,17 +5,13 @@ judges and each other.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from invented_answers import measured, winners_frame
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.analysis.experts import (
-    expert_agreement,
-    load_responses,
-)
+from lunguage_assets.explicit.analysis.experts import expert_agreement, load_responses
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PLACES = pd.DataFrame(
@@ -51,34 +47,32 @@ JUDGES = {
 
 
 def study(
-    answers: pd.DataFrame = STUDY,
-    ranking: pd.DataFrame = PLACES,
+    answers: pd.DataFrame = STUDY, ranking: pd.DataFrame = PLACES
 ) -> pd.DataFrame:
     frame = expert_agreement(answers, "panel", ranking, JUDGES)
     EXPERT_AGREEMENT.to_arrow(frame)
     return frame
 
 
-def found(frame: pd.DataFrame, *wanted: str, coding: str = "none") -> dict[str, Any]:
-    return measured(frame, *wanted, coding=coding)
-
-
 def test_agreement_with_ranking_and_judges_by_hand() -> None:
     frame = study()
     ranking = [
-        found(frame, "with ranking", who, "panel") for who in ("ann", "bob", "cyd", "")
+        measured(frame, "with ranking", who, "panel")
+        for who in ("ann", "bob", "cyd", "")
     ]
     shares = [1.0, 3 / 4, 2 / 3]
     expected = [*shares, sum(shares) / 3]
     assert [row["value"] for row in ranking] == pytest.approx(expected)
     assert [row["n"] for row in ranking] == [4, 4, 3, 11]
-    judge = [found(frame, "with judge", who, "gpt")["value"] for who in STUDY.columns]
+    judge = [
+        measured(frame, "with judge", who, "gpt")["value"] for who in STUDY.columns
+    ]
     assert judge == [1 / 2, 1.0, 0.0]
-    assert found(frame, "with judge", "ann", "none")["value"] is None
-    assert found(frame, "with judge", "", "none")["n"] == 0
+    assert measured(frame, "with judge", "ann", "none")["value"] is None
+    assert measured(frame, "with judge", "", "none")["n"] == 0
     # Equal places choose nothing.
     level = study(ranking=PLACES.assign(mu=25.0))
-    assert found(level, "with ranking", "ann", "panel")["n"] == 0
+    assert measured(level, "with ranking", "ann", "panel")["n"] == 0
 
 
 def test_a_judge_with_as_many_wins_of_both_chooses_neither() -> None:
@@ -86,24 +80,24 @@ def test_a_judge_with_as_many_wins_of_both_chooses_neither() -> None:
     tied = {"even": winners_frame(answers)}
     ann = responses("ann", {("likely", "may"): [1]})
     frame = expert_agreement(ann, "panel", PLACES, tied)
-    assert found(frame, "with judge", "ann", "even")["n"] == 0
+    assert measured(frame, "with judge", "ann", "even")["n"] == 0
 
 
 def test_agreement_among_experts_by_hand() -> None:
     frame = study()
     shares = {("ann", "bob"): 4 / 5, ("ann", "cyd"): 3 / 4, ("bob", "cyd"): 2 / 4}
     for pair, share in shares.items():
-        assert found(frame, "with expert", *pair)["value"] == share
+        assert measured(frame, "with expert", *pair)["value"] == share
     mean = sum(shares.values()) / 3
-    assert found(frame, "with expert")["value"] == pytest.approx(mean)
+    assert measured(frame, "with expert")["value"] == pytest.approx(mean)
     # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half first.
-    position = found(frame, "fleiss kappa", coding="position")
+    position = measured(frame, "fleiss kappa", coding="position")
     assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
     chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
-    phrase = found(frame, "fleiss kappa", coding="phrase")["value"]
+    phrase = measured(frame, "fleiss kappa", coding="phrase")["value"]
     assert phrase == pytest.approx((2 / 3 - chance) / (1 - chance))
-    assert found(frame, "krippendorff alpha", coding="phrase")["n"] == 5
+    assert measured(frame, "krippendorff alpha", coding="phrase")["n"] == 5
 
 
 def test_no_one_and_nobody_answering_give_rows_without_values() -> None:

@@ -14,25 +14,20 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from stored_tables import store_table
-from tentative_findings import own_vocabulary
+from tentative_findings import own_vocabulary, published_scale
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.explicit.analysis.experts import (
-    load_responses,
-)
+from lunguage_assets.explicit.analysis.experts import load_responses
 from lunguage_assets.explicit.analysis.surveys import pairs_template
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.settings import DataClass, ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY, REFERENCE_RANKING
+from lunguage_assets.settings import DataClass
+from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
 
-PUBLISHED = hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())
-RULER = reference_ranking(PUBLISHED, {"lexicon": pd.DataFrame()}, ExplicitSettings())
+PUBLISHED, RULER = published_scale()
 WORDS = [f"word{i:02d}" for i in range(5)]
 
 

@@ -47,9 +47,7 @@ def model(world: World, encoder: SentenceEmbedder, tmp_path: Path) -> Path:
     return scorer_file(tmp_path / "model")
 
 
-def test_too_few_sentences_or_fits_of_another_ranking_are_refused(
-    world: World,
-) -> None:
+def test_too_few_sentences_or_fits_of_another_ranking_are_refused(world: World) -> None:
     with (
         mock.patch.object(learning, "MIN_SENTENCES", 121),
         pytest.raises(MethodError, match="found 120 sentences"),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
+from tentative_findings import published_scale
 
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.assertion.named import governing_cues
@@ -23,8 +24,6 @@ from lunguage_assets.explicit.probability import (
     probability,
     published_anchors,
 )
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.protocol import (
     ComparisonQuestion,
     ExtractionQuestion,
@@ -32,18 +31,12 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge, reference_sentences
-from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES
 
 LEXICON = LexiconJudge("lexicon")
 CUES = CuesJudge("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
-PUBLISHED = ExplicitSettings(reference_scale="published")
-SCALE = reference_ranking(
-    hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED), {}, PUBLISHED
-)
-LINE = calibrate(SCALE, published_anchors())
+LINE = calibrate(published_scale()[1], published_anchors())
 SENTENCES = [
     (entry.phrase, sentence)
     for entry in published_ranking()
@@ -167,6 +160,8 @@ SURER_AND_LESS_SURE = [
     ("Likely <finding>.", "Likely atelectasis; <finding> is unlikely."),
     ("This is likely <finding>.", "This is likely <finding> or edema."),
     ("Possible <finding>.", "Scarring is most likely, <finding> less likely."),
+    # The weaker of two chained hedges counts.
+    ("Changes suggestive of <finding>.", "Changes could be consistent with <finding>."),
 ]
 
 
@@ -201,13 +196,6 @@ def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
     assert np.corrcoef([entry.mu for entry in published], scores)[
         0, 1
     ] == pytest.approx(0.940, abs=0.005)
-
-
-@both
-def test_the_weaker_of_two_chained_hedges_wins(judge):
-    chained = judge.score("Changes could be consistent with <finding>.")
-    assert chained < judge.score("Changes suggestive of <finding>.")
-    assert chained < judge.score("Changes consistent with <finding>.") - 1
 
 
 @both

@@ -12,16 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.structuring.contract import (
-    SectionedReport,
-    Span,
-    StructuredReport,
-)
-from lunguage_assets.structuring.model.claims import (
-    ACCOUNTS,
-    REASONS,
-    parse_answer,
-)
+from lunguage_assets.structuring.contract import SectionedReport, Span, StructuredReport
+from lunguage_assets.structuring.model.claims import ACCOUNTS, REASONS, parse_answer
 from lunguage_assets.structuring.model.grounding import ground_answer
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
 from lunguage_assets.tables.corpus import ACCOUNTS as TABLE_ACCOUNTS
@@ -68,11 +60,7 @@ def assert_sound(answer: StructuredReport) -> None:
     assert positions == sorted(positions)
     for number, mention in enumerate(answer.mentions):
         sentence = REPORT.sentences[mention.sentence]
-        for group in (
-            (mention.ent,),
-            mention.location,
-            *mention.attributes.values(),
-        ):
+        for group in ((mention.ent,), mention.location, *mention.attributes.values()):
             assert len(set(group)) == len(group)
             assert all(
                 sentence.span.begin <= s.begin < s.end <= sentence.span.end
