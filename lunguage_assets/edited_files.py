@@ -17,9 +17,6 @@ from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import TERMS
 from lunguage_assets.workspace.home import Home
 
-NO_FILE = "none"
-"""Version of a file that is not there."""
-
 
 class EditedFile(NamedTuple):
     """A file, or a few that belong together, that a person may edit.
@@ -69,9 +66,9 @@ the version of the structurer that reads with them.
 
 
 def hash_of_files(*paths: Path) -> str:
-    """Hash the contents of files; what is not there counts as `NO_FILE`."""
+    """Hash the contents of files; what is not there counts as `none`."""
     digests = [
-        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NO_FILE
+        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else "none"
         for path in paths
     ]
     return "-".join(digests)
@@ -104,10 +101,10 @@ def broken_files(home: Home) -> list[str]:
         lambda: read_own_cues(home.assertion_file) if home.assertion_file else None,
         lambda: load_dictionary(home.pathways_file, no_terms),
     ]
-    problems: dict[str, None] = {}
+    problems: list[str] = []
     for read_file in readers:
         try:
             read_file()
         except LunguageError as error:
-            problems[str(error)] = None
-    return list(problems)
+            problems.append(str(error))
+    return problems

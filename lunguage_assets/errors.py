@@ -23,14 +23,7 @@ def printable(text: str) -> str:
     Control characters become escapes such as `\n` and `\x1b`: a name of a delivered
     file that breaks the line, or colours a terminal, could pass for another message.
     """
-    if text.isprintable():
-        return text
-    letters = []
-    for letter in text:
-        if not letter.isprintable():
-            letter = letter.encode("unicode_escape").decode("ascii")
-        letters.append(letter)
-    return "".join(letters)
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 class LunguageError(Exception):
@@ -57,12 +50,6 @@ class InputError(LunguageError):
         row: int | None = None,
         column: str | None = None,
     ) -> None:
-        self.file = file
-        self.found = found
-        self.expected = expected
-        self.remedy = remedy
-        self.row = row
-        self.column = column
         where = file
         if row is not None:
             where += f", row {row}"
@@ -70,17 +57,6 @@ class InputError(LunguageError):
             where += f", column {column!r}"
         message = f"{where}: found {found}; expected {expected}. {remedy}"
         super().__init__(printable(message))
-
-    def of_file(self, file: str) -> InputError:
-        """Make the same error of a file under another name."""
-        return InputError(
-            file,
-            self.found,
-            self.expected,
-            self.remedy,
-            row=self.row,
-            column=self.column,
-        )
 
 
 def damaged(

@@ -98,20 +98,6 @@ def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
     return Path(folder)
 
 
-def _fetched_encoder(name: str, revision: str, option: str) -> Path:
-    """Fetch an encoder, or say what to do where that is not possible."""
-    try:
-        return snapshot(name, revision, _OTHER_RUNTIMES)
-    # The hub's libraries raise many kinds; their text may be a page long.
-    except Exception as error:
-        raise ConfigurationError(
-            f"{option}: {name!r}, revision {revision!r}, is not on this machine and "
-            f"cannot be fetched ({type(error).__name__}). Check name and revision; or "
-            f"fetch it where the hub can be reached (hf download {name} --revision "
-            f"{revision} --local-dir FOLDER), and name the folder as {option}."
-        ) from None
-
-
 def _digest_of_files(folder: Path) -> str:
     """Hash names and contents of the files that a loader may read."""
     paths = {path for pattern in _READ_BY_LOADERS for path in folder.rglob(pattern)}
@@ -177,13 +163,23 @@ class SentenceEmbedder:
         folder = named_path(name)
         if folder is None:
             pinned = {BIOLORD: BIOLORD_REVISION}.get(name, "main")
-            folder = _fetched_encoder(name, revision or pinned, option)
+            revision = revision or pinned
+            try:
+                folder = snapshot(name, revision, _OTHER_RUNTIMES)
+            # The hub's libraries raise many kinds; their text may be a page long.
+            except Exception as error:
+                raise ConfigurationError(
+                    f"{option}: {name!r}, revision {revision!r}, is not on this "
+                    f"machine and cannot be fetched ({type(error).__name__}). Check "
+                    "name and revision; or fetch it where the hub can be reached (hf "
+                    f"download {name} --revision {revision} --local-dir FOLDER), and "
+                    f"name the folder as {option}."
+                ) from None
             self.identity = f"{name}@{folder.name}"
         else:
             # Where a folder lies differs between machines: only its own name counts.
-            short_name = folder.resolve().name
-            if name.startswith(PACKAGED):
-                short_name = name.removeprefix(PACKAGED)
+            is_packaged = name.startswith(PACKAGED)
+            short_name = name[len(PACKAGED) :] if is_packaged else folder.resolve().name
             self.identity = f"{short_name}@sha256:{_digest_of_files(folder)[:16]}"
         self._folder = folder
 
@@ -214,14 +210,11 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
 
         quiet_transformers()
-        # None: a GPU if there is one.
-        device = None
-        if self._device != "auto":
-            device = self._device
         try:
             return SentenceTransformer(
                 str(self._folder),
-                device=device,
+                # None: a GPU if there is one.
+                device=None if self._device == "auto" else self._device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},

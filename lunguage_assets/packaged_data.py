@@ -6,7 +6,6 @@ They lie inside an installed wheel, and beside the package in a checkout.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     Form = TypeVar("Form", bound=BaseModel)
 
 _PACKAGE = Path(__file__).resolve().parent
-_MOST_LEVELS = 50
-"""Of lists and mappings in each other in a YAML file that a person wrote."""
 
 
 def _data(name: str) -> Path:
@@ -65,11 +62,12 @@ def read_as(
     """
     from pydantic import ValidationError
 
-    parse: Callable[[str], Any] = _parse_yaml
-    if path.suffix == ".toml":
-        parse = tomllib.loads
     try:
-        content = parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            content = tomllib.loads(text)
+        else:
+            content = yaml.load(text, Loader=_Loader)
     # ValueError: also a number of thousands of digits, or a day that no calendar has.
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         language = path.suffix[1:].upper()
@@ -108,7 +106,7 @@ def _reason(error: Exception) -> str:
     """Say in a few words why a file cannot be parsed, and never what stands in it."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"line {error.problem_mark.line + 1}: {error.problem}"
-    if isinstance(error, tomllib.TOMLDecodeError | yaml.YAMLError):
+    if isinstance(error, tomllib.TOMLDecodeError):
         return str(error)
     return type(error).__name__
 
@@ -145,21 +143,6 @@ class _Loader(yaml.CSafeLoader):
                 )
             keys.append(key.value)
         return super().construct_mapping(node, deep)
-
-
-def _parse_yaml(text: str) -> Any:
-    """Read a YAML text, and refuse one that only stops when memory ends."""
-    anchors_of_open: list[str | None] = []
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            anchors_of_open.append(event.anchor)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchors_of_open.pop()
-        elif isinstance(event, yaml.AliasEvent) and any(anchors_of_open):
-            raise yaml.YAMLError("an alias in what another alias repeats")
-        if len(anchors_of_open) > _MOST_LEVELS:
-            raise yaml.YAMLError(f"more than {_MOST_LEVELS} levels")
-    return yaml.load(text, Loader=_Loader)
 
 
 @cache

@@ -37,10 +37,6 @@ CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
 
 
-class ProcessLost(LunguageError):
-    """A process that computed for this one ended before it was through."""
-
-
 def map_studies(
     function: Callable[..., Result],
     frames: Sequence[pd.DataFrame],
@@ -112,7 +108,7 @@ def map_chunks(
         processes: as in `map_studies`.
 
     Raises:
-        ProcessLost: a process was ended from outside.
+        LunguageError: a process was ended from outside.
     """
     pool_size = _processes_for(studies, processes)
     if pool_size < 2:
@@ -122,7 +118,13 @@ def map_chunks(
         return
     recipe = pickle.dumps((make_tools, tool_arguments))
     running = deque[Future[Result]]()
-    with _started_processes(pool_size) as pool:
+    # They are forked from a server that has no threads and connections of this process,
+    # for these survive no fork. What the server has imported they need not import.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    # One that outlived the block would be joined for ever by Dagster's process of the
+    # run.
+    with ProcessPoolExecutor(pool_size, context, _begin_process) as pool:
         try:
             for chunk in chunks:
                 running.append(pool.submit(_compute, function, chunk, recipe))
@@ -131,7 +133,7 @@ def map_chunks(
             while running:
                 yield running.popleft().result()
         except BrokenProcessPool:
-            raise ProcessLost(
+            raise LunguageError(
                 "a process that computed a part of this batch was ended from outside, "
                 "perhaps for want of memory. Run the same command again, with fewer of "
                 "them (--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
@@ -163,27 +165,12 @@ def _processes_for(studies: int, processes: int | None) -> int:
     is_daemon = multiprocessing.current_process().daemon
     if studies < MIN_STUDIES_FOR_POOL or is_daemon:
         return 1
-    return processes or usable_cores()
-
-
-def usable_cores() -> int:
-    """Count the cores that this process may use; all where the system does not tell."""
-    # Only Linux tells.
+    if processes is not None:
+        return processes
+    # Only Linux tells which cores this process may use.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _started_processes(count: int) -> ProcessPoolExecutor:
-    """Start processes that end with the `with` block.
-
-    One that outlived it would be joined for ever by Dagster's process of the run.
-    """
-    # They are forked from a server that has no threads and connections of this process,
-    # for these survive no fork. What the server has imported they need not import.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return ProcessPoolExecutor(count, context, _begin_process)
 
 
 def _begin_process() -> None:

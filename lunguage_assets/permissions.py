@@ -25,7 +25,7 @@ def set_private_umask() -> None:
 
 def open_to_others(folder: Path) -> bool:
     """Whether another account can reach a folder and read, write or enter it."""
-    if os.name != "posix" or not folder.exists():
+    if not folder.exists():
         return False
     resolved = folder.resolve()
     # A folder above may bar the way.

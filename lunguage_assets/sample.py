@@ -14,14 +14,17 @@ import hashlib
 import lzma
 import random
 import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.packaged_data import resource
 
 Prose = Literal["plain", "varied"]
@@ -66,21 +69,18 @@ def sample_studies(reports: int, seed: int, prose: Prose) -> pd.DataFrame:
         `subject_id`, `sequence`, `view`, `study_date`, `report`, `study_id`.
     """
     packaged = _packaged(prose, "reports")
-    patients = _patients(packaged, seed)
-    positions: list[int] = []
-    subject_ids: list[str] = []
-    subject = FIRST
-    while len(positions) < reports:
-        studies = next(patients)
-        positions += studies
-        subject_ids += [f"p{subject}"] * len(studies)
-        subject += 1
+    visits = (
+        (position, f"p{subject}")
+        for subject, positions in enumerate(_patients(packaged, seed), FIRST)
+        for position in positions
+    )
     # The last patient may have more studies than are still wanted.
-    drawn = packaged.iloc[positions[:reports]].drop(columns="seed")
-    drawn = drawn.reset_index(drop=True)
-    drawn["subject_id"] = subject_ids[:reports]
-    drawn["study_id"] = [f"s{FIRST + number}" for number in range(reports)]
-    return drawn
+    positions, subject_ids = zip(*islice(visits, reports), strict=True)
+    drawn = packaged.iloc[list(positions)].drop(columns="seed")
+    study_ids = [f"s{FIRST + number}" for number in range(reports)]
+    return drawn.reset_index(drop=True).assign(
+        subject_id=list(subject_ids), study_id=study_ids
+    )
 
 
 def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
@@ -89,31 +89,27 @@ def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
     Those packaged for this seed come first, then those of seed 0: all of them before
     any comes again, each time in another order.
     """
-    by_seed: dict[str, dict[str, list[int]]] = {}
-    owners = zip(packaged["seed"], packaged["subject_id"], strict=True)
-    for position, (packaged_for, subject) in enumerate(owners):
-        by_subject = by_seed.setdefault(packaged_for, {})
-        by_subject.setdefault(subject, []).append(position)
-    yield from by_seed.get(str(seed), {}).values()
+    yield from _packaged_patients(packaged, seed)
     generator = random.Random(seed)
-    everybody = list(by_seed["0"].values())
+    everybody = _packaged_patients(packaged, 0)
     while True:
         yield from generator.sample(everybody, len(everybody))
 
 
-def sample_findings(studies: pd.DataFrame, prose: Prose) -> pd.DataFrame:
-    """Collect the rows of drawn studies, in the columns of Lunguage.csv.
+def _packaged_patients(packaged: pd.DataFrame, seed: int) -> list[list[int]]:
+    """List the positions of the studies of each patient packaged for a seed."""
+    studies = packaged[packaged["seed"] == str(seed)]
+    by_patient = studies.groupby("subject_id", sort=False)
+    return [list(rows.index) for _, rows in by_patient]
 
-    A last column, `place_open`, says whether the sentence leaves open that the finding
-    is at the location of the one beside it (1, or empty).
-    """
+
+def sample_findings(studies: pd.DataFrame, prose: Prose) -> pd.DataFrame:
+    """Collect the rows of drawn studies, in the columns of Lunguage.csv."""
     first_columns = ["subject_id", "study_id", "sequence", "section", "report"]
     of_studies = studies.drop(columns=["view", "study_date"])
     rows = of_studies.merge(_packaged(prose, "findings"), on="packaged")
-    further_columns = [
-        name for name in rows if name not in ("packaged", *first_columns)
-    ]
-    rows = rows[[*first_columns, *further_columns]]
+    rows = rows.drop(columns=["packaged", "place_open"])
+    rows = rows.set_index(first_columns).reset_index()
     # The published file's first column has no name and numbers the rows.
     rows.insert(0, "", range(len(rows)))
     return rows
@@ -139,7 +135,7 @@ def _dicom_id(seed: int, study: str, number: int) -> str:
     """Make the id of a study's image: five groups of eight hexadecimal digits."""
     subject = f"{seed}\x1f{study}\x1f{number}".encode()
     digest = hashlib.blake2b(subject, digest_size=20).hexdigest()
-    return "-".join(digest[start : start + 8] for start in range(0, 40, 8))
+    return "-".join(textwrap.wrap(digest, 8))
 
 
 def write_sample(
@@ -166,14 +162,13 @@ def write_sample(
         )
     _refuse_to_replace(out, FILES)
     studies = sample_studies(reports, seed, prose)
-    findings = sample_findings(studies, prose).drop(columns="place_open")
+    findings = sample_findings(studies, prose)
     images = _images(studies, seed, prose)
     vocabulary = resource("sample", f"{prose}_vocabulary.csv.xz").read_bytes()
-    out.mkdir(parents=True, exist_ok=True)
-    (out / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    replace_text(out / ABOUT_FILE, ABOUT)
     (out / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
-    _write_csv(findings, out / FINDINGS_FILE)
-    _write_csv(images, out / METADATA_FILE)
+    write_csv(findings, out / FINDINGS_FILE)
+    write_csv(images, out / METADATA_FILE)
     patients = studies["subject_id"].nunique()
     return f"{reports} reports of {patients} patients with {len(findings)} rows"
 
@@ -185,7 +180,6 @@ def write_raw_sample(
     seed: int = 0,
     *,
     form: RawFormat = "table",
-    prose: Prose = "varied",
 ) -> str:
     """Write the reports of a synthetic corpus as raw text, and apart what they say.
 
@@ -196,7 +190,6 @@ def write_raw_sample(
         seed: as in `write_sample`.
         form: `table` (reports.csv), `mimic` (files/p90/p90000001/s90000001.txt with the
             image metadata beside it) or `text` (one s90000001.txt per report).
-        prose: as in `write_sample`.
 
     Returns:
         In words, how much was written.
@@ -210,31 +203,24 @@ def write_raw_sample(
             f"{out} is named for raw reports and for their truth. Name two folders."
         )
     _refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
-    summary = write_sample(truth, reports, seed, prose)
-    studies = sample_studies(reports, seed, prose)
+    summary = write_sample(truth, reports, seed, "varied")
+    studies = sample_studies(reports, seed, "varied")
     # An earlier sample's: a tree of any other delivery was refused above.
     shutil.rmtree(out / TREE, ignore_errors=True)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    replace_text(out / ABOUT_FILE, ABOUT)
     if form == "table":
         columns = ["study_id", "subject_id", "view", "study_date", "report"]
-        _write_csv(studies[columns], out / TABLE_FILE)
+        write_csv(studies[columns], out / TABLE_FILE)
         return summary
-    for study, subject, report in zip(
-        studies["study_id"], studies["subject_id"], studies["report"], strict=True
-    ):
+    for study in studies.to_dict("records"):
         folder = out
         if form == "mimic":
-            folder = out / TREE / subject[:3] / subject
+            folder = out / TREE / study["subject_id"][:3] / study["subject_id"]
             folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{study}.txt").write_text(report, encoding="utf-8")
+        (folder / f"{study['study_id']}.txt").write_text(study["report"], "utf-8")
     if form == "mimic":
         shutil.copyfile(truth / METADATA_FILE, out / METADATA_FILE)
     return summary
-
-
-def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False, lineterminator="\n")
 
 
 def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:

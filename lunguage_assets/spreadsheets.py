@@ -7,8 +7,6 @@ again when the file is read (`corpus/whole_tables.py`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -33,10 +31,5 @@ def _would_be_formula(text: str) -> bool:
 
 def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Write the texts of a frame as cells; numbers stay."""
-    texts = frame.select_dtypes(exclude="number")
-    # A column of texts may have gaps, which are no texts.
-    return frame.assign(**texts.map(_cell))
-
-
-def _cell(value: Any) -> Any:
-    return sheet_cell(value) if isinstance(value, str) else value
+    texts = frame.select_dtypes(["object", "string"])
+    return frame.assign(**texts.map(sheet_cell, na_action="ignore"))

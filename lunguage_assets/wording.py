@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -12,38 +11,26 @@ from lunguage_assets.errors import printable
 
 _READ_BY_MARKDOWN = re.compile(r"[\\`<\[\]|*&~]|(?<!\w)_|_(?!\w)")
 """Characters that Markdown takes for markup; an underscore inside a word is none."""
-
-
 _LONGEST_HEDGE = 6
 """Words of a phrase that is no sentence."""
 
 
 def is_numeric(values: pd.Series) -> bool:
     """Whether a column holds numbers only."""
-    # A column of numbers with gaps holds objects.
-    if values.dtype == object:
-        present = [value for value in values.tolist() if value is not None]
-        are_numbers = [isinstance(value, int | float) for value in present]
-        return bool(present) and all(are_numbers)
-    is_number = pd.api.types.is_numeric_dtype(values)
-    return is_number and not pd.api.types.is_bool_dtype(values)
+    # Looked up in the values: a column of numbers with gaps holds objects.
+    kind = pd.api.types.infer_dtype(values)
+    return kind in ("integer", "floating", "mixed-integer-float")
 
 
 def cell_text(value: Any) -> str:
     """Word a value of a table: thousands apart, three decimals, "" for nothing."""
-    if _is_missing(value):
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
     if isinstance(value, float):
         return f"{value:,.3f}".rstrip("0").rstrip(".")
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or value is pd.NA:
-        return True
-    return isinstance(value, float) and math.isnan(value)
 
 
 def shown_phrase(phrase: str) -> str:

@@ -125,9 +125,7 @@ def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
 def test_reading_and_structuring_in_processes_stores_the_same_bytes(
     tmp_path: Path, in_two_processes: None
 ) -> None:
-    write_raw_sample(
-        tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied"
-    )
+    write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3)
     received = receive(find_delivery(tmp_path / "raw"))
     assert text_half(received, None) == text_half(received, 1)
 
@@ -189,4 +187,4 @@ def test_without_affinity_all_cores_of_the_system_are_used(
     """macOS has no `sched_getaffinity`."""
     monkeypatch.delattr("os.sched_getaffinity")
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert parallel.usable_cores() == 3
+    assert parallel._processes_for(1000, None) == 3

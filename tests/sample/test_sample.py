@@ -125,9 +125,7 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(
 
 
 def test_every_row_of_the_truth_quotes_its_report() -> None:
-    rows = sample_findings(sample_studies(850, 0, "varied"), "varied").drop(
-        columns="place_open"
-    )
+    rows = sample_findings(sample_studies(850, 0, "varied"), "varied")
     for row in rows.itertuples(index=False):
         sentence = str(row.sent).lower()
         values = [row.ent, *f"{row.location}, {', '.join(row[ATTRIBUTES])}".split(", ")]

@@ -147,5 +147,6 @@ def test_a_damaged_record_is_named_with_what_to_do(
     look = home.removed if name == "removals.json" else home.corpus
     with pytest.raises(InputError, match="found a damaged record") as refused:
         _ = look(), home.registered()
-    assert refused.value.file == str(home.root / name)
-    assert "from a backup" in refused.value.remedy
+    message = str(refused.value)
+    assert message.startswith(f"{home.root / name}: ")
+    assert "from a backup" in message
