@@ -33,13 +33,6 @@ _SIGNS = np.array([[1.0], [-1.0]])
 """A winner's score rises, a loser's falls."""
 
 
-class Moments(NamedTuple):
-    """What a win adds to a mean (V) and takes from a variance (W), in units of c."""
-
-    v: Any
-    w: Any
-
-
 class Ratings(NamedTuple):
     """Ratings after several orders of play, each of shape (orders, players)."""
 
@@ -47,15 +40,16 @@ class Ratings(NamedTuple):
     sigma: Floats
 
 
-def truncated_normal_moments(t: Any) -> Moments:
+def truncated_normal_moments(t: Any) -> tuple[Any, Any]:
     """Compute V = pdf(t)/cdf(t) and W = V (V + t), after a win by surprise -t.
 
+    V is what a win adds to a mean, W what it takes from a variance, in units of c.
     Written with the scaled complementary error function, because cdf(t) is 0 in doubles
     below t = -38. W lies in [0, 1]; rounding beyond about t = -1e7 is clipped back.
     """
     with np.errstate(over="ignore"):
         v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
-    return Moments(v, np.minimum(np.maximum(v * (v + t), 0.0), 1.0))
+    return v, np.minimum(np.maximum(v * (v + t), 0.0), 1.0)
 
 
 def update(

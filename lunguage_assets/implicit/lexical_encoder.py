@@ -6,7 +6,7 @@ in `encoders.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -51,29 +51,37 @@ class LexicalEmbedder:
     def _make_bag(self, phrase: str) -> frozenset[str]:
         """Collect the words of a phrase; only punctuation is a word of its own."""
         words = tokens(phrase)
-        bag: set[str] = set()
         # The finding comes first.
-        for length in range(min(_LONGEST_TERM, len(words)), 0, -1):
-            finding = self._vocabulary.finding(" ".join(words[:length]))
-            term = self._other_words(finding, words[:length])
-            if term:
-                bag.update(term)
-                words = words[length:]
-                break
+        finding, length = self._renamed(words, _LONGEST_TERM, self._vocabulary.finding)
+        bag = set(finding)
+        words = words[length:]
         while words:
-            for length in range(_LONGEST_ABBREVIATED_LOCATION, 0, -1):
-                location = self._canonical_location(" ".join(words[:length]))
-                term = self._other_words(location, words[:length])
-                if term:
-                    break
-            bag.update(term or [self._singular(words[0])])
-            words = words[length:]
+            location, length = self._renamed(
+                words, _LONGEST_ABBREVIATED_LOCATION, self._canonical_location
+            )
+            bag.update(location or [self._singular(words[0])])
+            words = words[length or 1 :]
         return frozenset(bag - _FUNCTION_WORDS or {phrase})
 
-    def _other_words(self, canonical: str, words: Words) -> Words:
-        """Read the words of a canonical form; empty when they are the same words."""
-        term = tuple(map(self._singular, tokens(canonical)))
-        return () if set(term) == set(map(self._singular, words)) else term
+    def _renamed(
+        self, words: Words, longest: int, canonical: Callable[[str], str]
+    ) -> tuple[Words, int]:
+        """Find the canonical form of the first words, where it has other words.
+
+        Args:
+            words: of a phrase.
+            longest: how many of them are read together, at most.
+            canonical: finds the form of a text.
+
+        Returns:
+            The words of the form, and how many of the phrase it stands for.
+        """
+        for length in range(min(longest, len(words)), 0, -1):
+            form = canonical(" ".join(words[:length]))
+            renamed = tuple(map(self._singular, tokens(form)))
+            if set(renamed) != set(map(self._singular, words[:length])):
+                return renamed, length
+        return (), 0
 
     def _canonical_location(self, text: str) -> str:
         return " ".join(self._vocabulary.location_parts(text))

@@ -13,10 +13,7 @@ import pandas as pd
 
 from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import Content, content_of
-from lunguage_assets.implicit.statements.contradictions import (
-    is_course_alone,
-    qualifying,
-)
+from lunguage_assets.implicit.statements.contradictions import qualifying
 from lunguage_assets.implicit.statements.label_file import (
     LabelList,
     Meaning,
@@ -151,7 +148,8 @@ class RowClaims:
             return
         if row.is_positive or not row.is_current:
             return
-        if is_course_alone(row.status, row.no_change, row.measurement, row.morphology):
+        if row.no_change and not (row.measurement or row.morphology):
+            # "The heart is unchanged" calls it neither normal nor abnormal.
             return
         if not anatomy().covers(row.location_parts, ()):
             # A normal left lung says nothing of the right one.

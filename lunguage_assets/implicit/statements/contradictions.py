@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -218,23 +218,11 @@ class Statements:
         A pair of rows that is about two subjects comes twice.
         """
         for assertions in self._assertions.values():
-            denials = [assertion for assertion in assertions if not assertion.present]
-            presences = [assertion for assertion in assertions if assertion.present]
-            for presence in presences:
-                for denial in denials:
-                    if denial.row is not presence.row and denial.denies(presence):
-                        yield denial, presence
-
-
-def is_course_alone(status: str, no_change: str, *described: str) -> bool:
-    """Whether a part of the body is called unchanged, and neither normal nor abnormal.
-
-    Args:
-        status: of the row.
-        no_change: its cell.
-        described: its cells that say how the part is.
-    """
-    return status[1] == "n" and bool(no_change) and not any(described)
+            for denial, presence in permutations(assertions, 2):
+                is_pair = presence.present and not denial.present
+                is_of_two = denial.row is not presence.row
+                if is_pair and is_of_two and denial.denies(presence):
+                    yield denial, presence
 
 
 # Rows of one key
