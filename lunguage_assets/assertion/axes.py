@@ -11,11 +11,11 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.cues import WordsBeside, cue_path
+from lunguage_assets.assertion.cues import WordsBeside
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.assertion.tokens import bundled_tokenizer
 from lunguage_assets.caches import remembered
-from lunguage_assets.packaged_data import read_as
+from lunguage_assets.packaged_data import read_as, resource
 
 
 class _AxesFile(BaseModel, frozen=True, extra="forbid"):
@@ -28,7 +28,7 @@ class _AxesFile(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def _axes_file() -> _AxesFile:
-    return read_as(cue_path("axes"), _AxesFile)
+    return read_as(resource("assertion", "axes.yaml"), _AxesFile)
 
 
 @remembered

@@ -70,11 +70,7 @@ class CategoryRule(BaseModel, frozen=True, extra="forbid"):
     kind_before: Kind | Literal[""] = ""
 
 
-class _Categories(RootModel[dict[Category, CategoryRule]]):
-    """The content of resources/assertion/categories.yaml."""
-
-
 CATEGORIES: Mapping[Category, CategoryRule] = read_as(
-    resource("assertion", "categories.yaml"), _Categories
+    resource("assertion", "categories.yaml"), RootModel[dict[Category, CategoryRule]]
 ).root
 """The categories of cues; an entry of the data that says another thing is refused."""

@@ -243,15 +243,6 @@ NO_CUE = Cue.model_construct(id="", category="")
 """Of words that are no cue."""
 
 
-class _CueFile(RootModel[list[Cue]]):
-    """The entries of a cue file."""
-
-
-def cue_path(name: str) -> Path:
-    """Find `resources/assertion/NAME.yaml`."""
-    return resource("assertion", f"{name}.yaml")
-
-
 def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
     """Read a file of cues.
 
@@ -263,7 +254,7 @@ def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
         ConfigurationError: an unknown category or field, a pattern that cannot be read,
             an id that is taken; names file, line, entry, what was found and expected.
     """
-    cues = read_as(path, _CueFile, _REMEDY).root
+    cues = read_as(path, RootModel[list[Cue]], _REMEDY).root
     if len(cues) > MOST_CUES:
         raise ConfigurationError(
             f"{path}: found {len(cues):,} entries, expected {MOST_CUES:,} at most. "
@@ -283,7 +274,8 @@ def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
 @cache
 def bundled_cues() -> tuple[Cue, ...]:
     """Read the cues of `resources/assertion/`."""
-    return tuple(cue for name in FILES for cue in read_cues(cue_path(name)))
+    paths = [resource("assertion", f"{name}.yaml") for name in FILES]
+    return tuple(cue for path in paths for cue in read_cues(path))
 
 
 @cache

@@ -48,12 +48,6 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
 _FINDING: frozenset[Kind] = frozenset({"finding"})
-_REACHED: Mapping[Meant | str, frozenset[Kind]] = {
-    "hedged": JUDGED,
-    "negated": JUDGED,
-    "doubted": JUDGED,
-}
-"""What cues of a list reach; the others reach findings alone."""
 _SYMPTOM = "PATIENT INFO."
 _AHEAD = 30
 """Units that are looked through for an "or"."""
@@ -67,7 +61,8 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         at: position of the cue.
     """
     cue = units[at].cue
-    reached = _REACHED.get(cue.makes, _FINDING)
+    # "Not enlarged", "possibly enlarged"; of the past, or gone, are findings alone.
+    reached = JUDGED if cue.denies or cue.makes == "hedged" else _FINDING
     members: list[TaggedToken] = []
     for position in range(at + 1, len(units)):
         unit = units[position]
@@ -166,9 +161,8 @@ def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
             continue
         # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
         is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
-        if is_serial and is_of_last:
-            break
-        if _ends_before(unit, cue, has_member=bool(members)):
+        is_end = _ends_before(unit, cue, has_member=bool(members))
+        if is_end or (is_serial and is_of_last):
             break
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"

@@ -155,15 +155,12 @@ class _Plurals(BaseModel):
     invariable: list[str]
 
 
-class _ShorthandFile(RootModel[dict[str, str]]):
-    """Abbreviation -> the words that it stands for."""
-
-
 @cache
 def bundled_tokenizer() -> Tokenizer:
     """Build the tokenizer of the bundled words."""
     terms = read_as(resource("terms.yaml"), _Plurals)
     singulars = Singulars(terms.plurals, terms.invariable)
     spellings = word_file("words")["spellings"]
-    shorthand_file = read_as(resource("assertion", "shorthand.yaml"), _ShorthandFile)
-    return Tokenizer(singulars, spellings, shorthand_file.root)
+    path = resource("assertion", "shorthand.yaml")
+    shorthand = read_as(path, RootModel[dict[str, str]]).root
+    return Tokenizer(singulars, spellings, shorthand)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from lunguage_assets.assertion.categories import Category
-from lunguage_assets.assertion.cues import cue_path
 from lunguage_assets.assertion.units import (
     DEVICE,
     OWN_WORDS,
@@ -27,7 +26,7 @@ from lunguage_assets.assertion.units import (
 )
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
-from lunguage_assets.packaged_data import read_as
+from lunguage_assets.packaged_data import read_as, resource
 
 _MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
 _ASKED: frozenset[Category] = frozenset(
@@ -72,8 +71,9 @@ class _Harmless(BaseModel, extra="forbid"):
 @cache
 def _speaking() -> re.Pattern[str]:
     """Match words that speak of doubt, denial or time, in all their forms."""
+    file = read_as(resource("assertion", "unanswered.yaml"), _Unanswered)
     words: list[str] = []
-    for group in read_as(cue_path("unanswered"), _Unanswered).groups.values():
+    for group in file.groups.values():
         words += [re.escape(word).replace(r"\*", r"\w*") for word in group.words]
     return re.compile("|".join(words))
 
@@ -86,7 +86,7 @@ def speaks(words: str) -> bool:
 @cache
 def harmless_words() -> frozenset[str]:
     """Read the words that reports use and that say nothing of doubt."""
-    file = read_as(cue_path("harmless"), _Harmless)
+    file = read_as(resource("assertion", "harmless.yaml"), _Harmless)
     listed = frozenset({*file.counted, *file.grammar})
     return listed | WORDS["properties"] | WORDS["of_cause"]
 

@@ -75,9 +75,8 @@ Choices = list[tuple[tuple[str, ...], ...]]
 
 
 class _Continuation(NamedTuple):
-    """What is left to be read of a spelling: forms, and the choices behind them."""
+    """What is left to be read of a spelling."""
 
-    forms: tuple[str, ...]
     choices: Choices
     entry: LexiconEntry
     is_weak: bool
@@ -98,18 +97,19 @@ class _Branch:
     def expect(self, spelling: _Continuation) -> None:
         """Expect the rest of a spelling, in each of its wordings."""
         self._branches.clear()
-        forms, choices, entry, is_weak = spelling
-        if forms:
-            behind = spelling._replace(forms=forms[1:])
-            self._expected.setdefault(forms[0], []).append(behind)
-        elif choices:
-            for forms_of_choice in choices[0]:
-                self.expect(_Continuation(forms_of_choice, choices[1:], entry, is_weak))
-        elif _is_conditional(entry):
-            # Asked first; where it does not hold, the others count.
-            self.entries.insert(0, entry)
-        elif not is_weak or not self.entries:
-            self.entries = [*filter(_is_conditional, self.entries), entry]
+        choices, entry, is_weak = spelling
+        if choices:
+            first, *behind = choices
+            for forms in first:
+                if forms:
+                    rest = spelling._replace(choices=[(forms[1:],), *behind])
+                    self._expected.setdefault(forms[0], []).append(rest)
+                else:
+                    self.expect(spelling._replace(choices=behind))
+        elif entry.cue.is_conditional or not is_weak or not self.entries:
+            # What counts beside some words only is asked first, then what came last.
+            self.entries = [entry, *self.entries]
+            self.entries.sort(key=lambda entry: not entry.cue.is_conditional)
 
     def after(self, form: str) -> _Branch | None:
         """Go on by a word, or as any adverb; None: no spelling does.
@@ -129,10 +129,6 @@ class _Branch:
         for continuation in continuations:
             branch.expect(continuation)
         return branch
-
-
-def _is_conditional(entry: LexiconEntry) -> bool:
-    return entry.cue.is_conditional
 
 
 class Vocabulary:
@@ -156,7 +152,7 @@ class Vocabulary:
         """
         is_weak = not replace or entry.cue.category in _WEAK
         forms = [tuple(map(_forms, part)) for part in choices]
-        self._root.expect(_Continuation((), forms, entry, is_weak))
+        self._root.expect(_Continuation(forms, entry, is_weak))
 
     def match(
         self, tokens: Sequence[Token], start: int, section: str = "find"

@@ -9,9 +9,8 @@ from pydantic import RootModel
 
 from lunguage_assets.packaged_data import read_as, resource
 
-
-class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
-    """Groups of spellings, or of names with their spellings."""
+_Groups = dict[str, list[str] | dict[str, list[str]]]
+"""Groups of spellings, or of names with their spellings."""
 
 
 @cache
@@ -24,7 +23,7 @@ def word_file(name: str) -> Mapping[str, Mapping[str, list[str]]]:
         ConfigurationError: the file cannot be read; names file and field.
     """
     remedy = 'The header of the file explains its form; words such as "no" need quotes.'
-    file = read_as(resource("structuring", f"{name}.yaml"), _WordFile, remedy)
+    file = read_as(resource("structuring", f"{name}.yaml"), RootModel[_Groups], remedy)
     return {
         group: content if isinstance(content, dict) else {"": content}
         for group, content in file.root.items()
