@@ -19,9 +19,7 @@ TEMPLATES = sorted(
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_page_escapes_all_that_is_put_into_it(
-    name: str,
-) -> None:
+def test_a_page_escapes_all_that_is_put_into_it(name: str) -> None:
     template = resource(name).read_text(encoding="utf-8")
     is_page = name.endswith(".html.j2")
     assert template.startswith("{% autoescape false %}\n") != is_page
@@ -30,9 +28,7 @@ def test_a_page_escapes_all_that_is_put_into_it(
     assert "safe" not in template.replace("|", " ").split()
 
 
-def test_a_mistyped_key_is_named_by_its_nearest_neighbour(
-    tmp_path: Path,
-) -> None:
+def test_a_mistyped_key_is_named_by_its_nearest_neighbour(tmp_path: Path) -> None:
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")
     mistyped = packaged.replace("status: dp", "Statuss of Mrs Example: dp", 1)
     file = tmp_path / "pathways.yaml"

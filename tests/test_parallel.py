@@ -9,7 +9,6 @@ import operator
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -54,40 +53,27 @@ def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
 
 def implicit_half(folder: Path) -> dict[str, bytes]:
     settings = load_settings()
-    delivery = take_in(find_delivery(folder), load_settings().corpus)
+    delivery = take_in(find_delivery(folder), settings.corpus)
+    terms = delivery.terms
     fits = (delivery.findings, FITTED_PROBABILITIES.frame())
     merged = parallel.joined(
         parallel.map_studies(
-            deduplicate,
-            fits,
-            merging_tools,
-            settings.implicit,
-            delivery.terms,
-            None,
+            deduplicate, fits, merging_tools, settings.implicit, terms, None
         )
     )
-    expanded = parallel.map_studies(
-        expand, (merged,), study_tools, None, delivery.terms
-    )
+    expanded = parallel.map_studies(expand, (merged,), study_tools, None, terms)
     both = Expansion(*map(parallel.joined, zip(*expanded, strict=True)))
     frames = (merged, *both)
-    resolved: Sequence[Resolution] = parallel.map_studies(
-        resolve, frames, study_tools, None, delivery.terms
-    )
+    resolved = parallel.map_studies(resolve, frames, study_tools, None, terms)
+    result = Resolution(*map(parallel.joined, zip(*resolved, strict=True)))
     return stored(
         {
             "deduplicated_findings": merged,
             "pathway_matches": both.matches,
             "expansions": both.expansions,
-            "lunguage_plus_plus": parallel.joined(
-                [resolution.rows for resolution in resolved]
-            ),
-            "resolution_log": parallel.joined(
-                [resolution.log for resolution in resolved]
-            ),
-            "conflicts": parallel.joined(
-                [resolution.conflicts for resolution in resolved]
-            ),
+            "lunguage_plus_plus": result.rows,
+            "resolution_log": result.log,
+            "conflicts": result.conflicts,
         }
     )
 

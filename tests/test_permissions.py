@@ -64,9 +64,7 @@ def test_a_closed_folder_above_bars_the_way(way: Path) -> None:
     assert open_to_others(above / "home")
 
 
-def test_a_home_that_others_read_refuses_reports_of_patients(
-    way: Path,
-) -> None:
+def test_a_home_that_others_read_refuses_reports_of_patients(way: Path) -> None:
     home = Home(way / "home")
     home.root.mkdir()
     home.root.chmod(0o755)

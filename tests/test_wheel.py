@@ -35,19 +35,9 @@ def without_ours() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    built = (
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        folder,
-        ROOT,
-    )
-    subprocess.run(
-        [sys.executable, "-m", *map(str, built)], env=without_ours(), check=True
-    )
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir")
+    command = [sys.executable, "-m", "pip", "wheel", *options, folder, ROOT]
+    subprocess.run(command, env=without_ours(), check=True)
     (file,) = folder.glob("*.whl")
     return file
 
@@ -58,14 +48,12 @@ def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(
     names = zipfile.ZipFile(wheel).namelist()
     for folder in ("resources", "expectations"):
         inside = f"lunguage_assets/_data/{folder}/"
-        shipped = {
-            name.removeprefix(inside) for name in names if name.startswith(inside)
-        }
+        shipped = {name for name in names if name.startswith(inside)}
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
-        assert shipped == {str(path.relative_to(ROOT / folder)) for path in files}
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
-        "lunguage_assets"
-    }
+        expected = {f"{inside}{path.relative_to(ROOT / folder)}" for path in files}
+        assert shipped == expected
+    packages = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert packages == {"lunguage_assets"}
 
 
 def test_an_installed_wheel_runs_from_sample_to_release(
@@ -90,7 +78,6 @@ def test_an_installed_wheel_runs_from_sample_to_release(
     assert "checks passed" in process
     assert "hedged by" in process
     assert str(installed) in process
-    assert (
-        str(sorted(path.name for path in (home / "expectations").iterdir())) in process
-    )
+    suites = sorted(path.name for path in (home / "expectations").iterdir())
+    assert str(suites) in process
     assert (home / "release/panel/v1/restricted/Lunguage_plus_plus.csv").is_file()

@@ -147,9 +147,7 @@ def test_the_tables_of_the_page_are_printed(
     assert len(pd.read_csv(errors)) == 3
 
 
-def test_implied_signs_are_ranked_by_bound_against_their_codes(
-    tmp_path: Path,
-) -> None:
+def test_implied_signs_are_ranked_by_bound_against_their_codes(tmp_path: Path) -> None:
     coded = ["Opacity/lung;Pneumonia", "Pneumonia", "normal"]
     frame = pd.DataFrame({"uid": ["1", "2", "3"], "MeSH": coded, "Problems": coded})
     frame["findings"] = ["There is pneumonia.", "Possible pneumonia.", "No pneumonia."]

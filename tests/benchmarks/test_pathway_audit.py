@@ -30,11 +30,7 @@ def audited(*rows: StatedFinding) -> pd.DataFrame:
         (EDEMA, (stated("CHF"), stated(EDEMA, "tp", p=0.6)), [1, 1]),
         (EDEMA, (stated("CHF"), stated(EDEMA, "tn", p=0.2)), [1, 0]),
         # The size of the heart states or denies that it is enlarged.
-        (
-            "cardiomegaly",
-            (CHF_PA, stated("heart size", measurement="normal")),
-            [1, 0],
-        ),
+        ("cardiomegaly", (CHF_PA, stated("heart size", measurement="normal")), [1, 0]),
         (
             "cardiomegaly",
             (CHF_PA, stated("heart size", measurement="enlarged")),

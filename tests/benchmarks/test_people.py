@@ -132,9 +132,7 @@ def test_the_widest_gap_is_between_phrases_that_people_hold_equal() -> None:
     ],
 )
 def test_wrong_comparisons_are_refused_with_their_place(
-    tmp_path: Path,
-    text: str,
-    problem: str,
+    tmp_path: Path, text: str, problem: str
 ) -> None:
     path = tmp_path / "people_comparisons.csv"
     path.write_text(text, encoding="utf-8")

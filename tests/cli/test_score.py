@@ -70,9 +70,7 @@ def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
     assert "column 'generated', empty cells: 1, each" in done.stdout
 
 
-def test_a_cell_without_report_is_named_by_file_row_and_column(
-    tmp_path: Path,
-) -> None:
+def test_a_cell_without_report_is_named_by_file_row_and_column(tmp_path: Path) -> None:
     pairs = pd.DataFrame(
         {"reference": [REFERENCE, REFERENCE], "generated": [b"\x00\x01", b"ok"]}
     )

@@ -22,6 +22,7 @@ from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment, without_expectations
 from served_home import free_port, wait_for
 
+from lunguage_assets.orchestration.instance import LOCATION
 from lunguage_assets.packaged_data import resource
 
 
@@ -145,25 +146,14 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
     assert {
         (c["name"], c["blocking"], c["executionForLatestMaterialization"]["status"])
         for c in checks
-    } >= {
-        ("conflict_free", True, "SUCCEEDED"),
-        ("expectations", False, "SUCCEEDED"),
-    }
-
-
-def _location(ui: UI) -> str:
-    answer = ui.ask(
-        "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"
-    )
-    (location,) = answer["workspaceOrError"]["locationEntries"]
-    return str(location["name"])
+    } >= {("conflict_free", True, "SUCCEEDED"), ("expectations", False, "SUCCEEDED")}
 
 
 def _launch(ui: UI, *assets: str) -> str:
     """Launch assets of the job `expand` for the batch; return the id of the run."""
     params = {
         "selector": {
-            "repositoryLocationName": _location(ui),
+            "repositoryLocationName": LOCATION,
             "repositoryName": "__repository__",
             "pipelineName": "expand",
             "assetSelection": [{"path": [asset]} for asset in assets] or None,

@@ -180,16 +180,12 @@ def test_a_slow_answer_ends_at_the_overall_timeout(
 def test_the_seconds_that_a_server_asks_for_are_kept(
     provider: str, server: LoopbackServer
 ) -> None:
-    in_body = [Act("rate_limited", retry_delay="13s")] if provider == "gemini" else []
-    server.plan(
-        Act("rate_limited", retry_after="2.5"),
-        Act("rate_limited", retry_after="soon"),
-        *in_body,
-    )
-    waits = [
-        trouble(made(provider, server)).retry_after for _ in range(2 + len(in_body))
-    ]
-    assert waits == [2.5, 0.0, *([13.0] if in_body else [])]
+    acts = [Act("rate_limited", retry_after=said) for said in ("2.5", "soon")]
+    if provider == "gemini":
+        acts.append(Act("rate_limited", retry_delay="13s"))
+    server.plan(*acts)
+    waits = [trouble(made(provider, server)).retry_after for _ in acts]
+    assert waits == [2.5, 0.0, 13.0][: len(acts)]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -235,11 +231,7 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     )
     output += "".join(capfd.readouterr())
     assert MARKER not in output
-    assert not [
-        secret
-        for secret in KEYS.values()
-        if secret.startswith("key-") and secret in output
-    ]
+    assert not [secret for secret in KEYS.values() if secret in output]
 
 
 @pytest.mark.parametrize(
@@ -248,16 +240,10 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
 def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    addresses = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
     with LoopbackServer() as stranger:
-        for name in (
-            "OPENAI_BASE_URL",
-            "ANTHROPIC_BASE_URL",
-            "GOOGLE_GEMINI_BASE_URL",
-            "HTTP_PROXY",
-        ):
+        for name in (*addresses, "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, stranger.url)
-        monkeypatch.setenv("http_proxy", stranger.url)
-        monkeypatch.setenv("ALL_PROXY", stranger.url)
         monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
         ask(made(provider, server), comparison())
         assert stranger.arrivals == []

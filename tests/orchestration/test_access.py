@@ -150,9 +150,7 @@ def test_an_address_that_others_reach_needs_a_token_or_a_proxy(host: str) -> Non
     assert access_rules(host, {HOSTS_VARIABLE: "lunguage.example"})
 
 
-def test_a_taken_port_is_one_line_and_makes_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_taken_port_is_one_line_and_makes_nothing(tmp_path: Path) -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()

@@ -17,14 +17,13 @@ import pytest
 from finished_homes import Finished
 from quick_instance import quick_instance
 from small_homes import SmallHome
+from stored_tables import stored_table
 
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
-from lunguage_assets.workspace.store import partition_path, read_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
 STRUCTURER, ASSETS = re.findall(
@@ -125,8 +124,7 @@ def test_the_asset_on_the_page_reads_checks_and_stores(
     assert (checked.check_name, checked.passed) == ("few_empty_studies", True)
     again = page.load("findings_per_study", "first")
     tables = finished.home / "tables"
-    findings = read_table(FINDINGS, partition_path(tables, "findings", "first"))
-    assert again["findings"].sum() == len(findings)
+    assert again["findings"].sum() == len(stored_table(tables, "findings"))
     stored = pd.read_parquet(tables / "findings_per_study" / "first.parquet")
     pd.testing.assert_frame_equal(again, stored)
 
@@ -146,16 +144,14 @@ def test_an_asset_without_partitions_gets_those_that_are_there(page: Page) -> No
 def test_a_notebook_is_told_what_to_launch_for_a_missing_partition(
     finished: Finished,
 ) -> None:
-    path = partition_path(
-        finished.home / "tables", "hedge_phrases", "lexicon", "second"
-    )
     with SmallHome.opened(finished.home) as small:
         ours = build_defs(small.configuration)
         keys = dg.MultiPartitionKey({"judge": "lexicon", "report_batch": "second"})
         loaded = ours.load_asset_value(
             "hedge_phrases", partition_key=keys, instance=small.instance
         )
-        pd.testing.assert_frame_equal(loaded, read_table(HEDGE_PHRASES, path))
+        stored = stored_table(small.home.tables, "hedge_phrases", report_batch="second")
+        pd.testing.assert_frame_equal(loaded, stored)
         small.instance.add_dynamic_partitions(REPORT_BATCH.name, ["third"])
         with pytest.raises(dg.Failure, match="`ingest`"):
             ours.load_asset_value(

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
+from stored_tables import stored_table
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.implicit.resolution import guarantees
@@ -26,7 +27,6 @@ from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_table
 
 PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
 WARN = dg.AssetCheckSeverity.WARN
@@ -46,13 +46,8 @@ def frames(
     finished: Finished, *tables: str, batch: str = "second"
 ) -> dict[str, pd.DataFrame]:
     """Tables of a batch."""
-    by_batch = ("rejected", "reports")
-    frames_by_table = {}
-    for name in tables:
-        keys = [batch] if name in by_batch else ["panel", batch]
-        path = partition_path(finished.home / "tables", name, *keys)
-        frames_by_table[name] = read_table(TABLES[name], path)
-    return frames_by_table
+    folder = finished.home / "tables"
+    return {name: stored_table(folder, name, report_batch=batch) for name in tables}
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ import dagster as dg
 import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
+from stored_tables import stored_table
 
 from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration import sources
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.store import partition_path
 
 Change = Callable[[SmallHome], None]
 
@@ -56,8 +56,7 @@ def pathways(small: SmallHome) -> None:
 
 def correction(small: SmallHome) -> None:
     """A pair of the first batch is said to have no phrase."""
-    path = partition_path(small.home.tables, "hedge_phrases", "lexicon", "first")
-    hedges = read_table(TABLES["hedge_phrases"], path)
+    hedges = stored_table(small.home.tables, "hedge_phrases")
     finding_id = hedges.loc[hedges["phrases"].map(len) > 0, "finding_id"].iloc[0]
     small.home.corrections_file.write_text(f"finding_id,phrases\n{finding_id},\n")
 
@@ -99,10 +98,7 @@ ROWS: dict[str, tuple[Change, tuple[str, ...]]] = {
         setting("explicit", "repetitions = 2"),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
-    "a setting of the fit": (
-        setting("explicit", "step_limit = 17"),
-        (*REFIT, *OUT),
-    ),
+    "a setting of the fit": (setting("explicit", "step_limit = 17"), (*REFIT, *OUT)),
     "options that change no result": (nothing_that_counts, ()),
     "ratings of the anchors": (anchors, (*REFIT, *OUT)),
     "a pathway": (pathways, (*EXPAND, *OUT)),

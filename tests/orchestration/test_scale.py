@@ -15,15 +15,10 @@ import pandas as pd
 import pytest
 from finished_homes import QUICK_STICK, Finished
 from small_homes import SmallHome, write_deliveries
+from stored_tables import stored_table
 
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.run import RunFailed
-from lunguage_assets.tables import (
-    COMPARISON_MATCHES,
-    FITTED_PROBABILITIES,
-    REFERENCE_RANKING,
-)
-from lunguage_assets.workspace.store import partition_path, read_table
 from lunguage_assets.workspace.versions import current_version
 
 RATINGS = "rater,phrase,sentence,rating\na,surely,1,90\nb,surely,1,80\na,hardly,1,20\nb,hardly,1,10\n"
@@ -39,8 +34,7 @@ def insist(small: SmallHome, ruler: str) -> None:
 
 
 def ranking(small: SmallHome) -> pd.DataFrame:
-    path = partition_path(small.home.tables, "reference_ranking", "panel")
-    return read_table(REFERENCE_RANKING, path)
+    return stored_table(small.home.tables, "reference_ranking")
 
 
 def released(small: SmallHome, name: str) -> Any:
@@ -91,8 +85,7 @@ def test_reports_without_anchors_give_a_release_that_names_its_scale(
     unanchored.run()
     reason = "phrases of its own, but no anchor phrase 'less likely', 'most likely'"
     assert set(ranking(unanchored)["ruler"]) == {"published"}
-    path = partition_path(unanchored.home.tables, "comparison_matches", "lexicon")
-    matches = read_table(COMPARISON_MATCHES, path)
+    matches = stored_table(unanchored.home.tables, "comparison_matches")
     assert matches.empty, "nothing is asked that nobody uses"
     assert reason in released(unanchored, "restricted/summary.json")["ruler_reason"]
     provenance = released(unanchored, "open/provenance.json")
@@ -127,8 +120,10 @@ def test_the_published_ranking_is_used_for_an_inverted_one(
     used = ranking(small)
     assert set(used["ruler"]) == {"published"}
     assert "are inverted" in used["ruler_reason"].iloc[0]
-    fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
-    assert set(read_table(FITTED_PROBABILITIES, fits)["ruler"]) == {"published"}
+    fits = stored_table(
+        small.home.tables, "fitted_probabilities", report_batch="second"
+    )
+    assert set(fits["ruler"]) == {"published"}
     assert "are inverted" in released(small, "restricted/summary.json")["ruler_reason"]
     key = dg.AssetKey("reference_ranking")
     made = small.instance.get_latest_materialization_event(key)

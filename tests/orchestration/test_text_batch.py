@@ -12,11 +12,11 @@ import dagster as dg
 import pandas as pd
 import pytest
 from small_homes import SmallHome, said_of
+from stored_tables import KEYS, stored_table
 
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import partition_path, read_table
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
@@ -52,22 +52,16 @@ def text_home(
         yield small
 
 
-KEYS = {
-    "report_batch": "raw",
-    "structurer": "rules",
-    "ranker": "panel",
-    "judge": "lexicon",
-}
+RAW = KEYS | {"report_batch": "raw"}
 
 
 def table(small: SmallHome, name: str) -> pd.DataFrame:
-    keys = [KEYS[dimension] for dimension in TABLES[name].partitioned_by]
-    return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
+    return stored_table(small.home.tables, name, report_batch="raw")
 
 
 def make(small: SmallHome, *tables: str) -> None:
     for name in tables:
-        keys = {dimension: KEYS[dimension] for dimension in TABLES[name].partitioned_by}
+        keys = {dimension: RAW[dimension] for dimension in TABLES[name].partitioned_by}
         small.make([name], keys if len(keys) > 1 else "raw")
 
 
@@ -84,9 +78,7 @@ def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
     }
 
 
-def test_a_cue_of_the_home_makes_raw_reports_stale(
-    text_home: SmallHome,
-) -> None:
+def test_a_cue_of_the_home_makes_raw_reports_stale(text_home: SmallHome) -> None:
     edema = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     file = text_home.home.root / "assertion.yaml"
     file.write_text(

@@ -14,9 +14,7 @@ import pytest
 from asked_reports import model_like
 from loopback import LoopbackServer
 from planted import PLANTED, WORD
-
-from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import partition_path, read_table
+from stored_tables import stored_table
 
 pytestmark = pytest.mark.lengthy
 
@@ -95,15 +93,14 @@ def test_what_a_model_reads_is_in_tables_alone(tmp_path: Path) -> None:
         shown(home, "rows accounted for", 0, *run)
         assert any(WORD in call.user for call in server.calls)
 
-    def stored(name: str, *keys: str) -> pd.DataFrame:
-        path = partition_path(home / "tables", name, *keys, "b")
-        return read_table(TABLES[name], path)
+    def stored(name: str) -> pd.DataFrame:
+        return stored_table(home / "tables", name, structurer="one", report_batch="b")
 
-    for with_words in (stored("report_texts"), stored("structured_findings", "one")):
-        assert WORD in with_words.to_csv()
+    for name in ("report_texts", "structured_findings"):
+        assert WORD in stored(name).to_csv()
     notes = stored("intake_notes")
     assert len(notes)
-    refused = stored("refused_values", "one").drop(columns="value", errors="ignore")
+    refused = stored("refused_values").drop(columns="value", errors="ignore")
     assert WORD not in notes.to_csv() + refused.to_csv()
     for path in (home / "release").rglob("open/**/*"):
         assert not path.is_file() or not planted.has_words(path.read_bytes()), path

@@ -12,12 +12,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import expectation
-from lunguage_assets.quality.suites import (
-    Examined,
-    examined,
-    load_suite,
-    suite_file,
-)
+from lunguage_assets.quality.suites import Examined, examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.schema import Column
 
@@ -107,9 +102,7 @@ def unmet_by_suite(table: str, frame: pd.DataFrame) -> list[Examined]:
 
 
 @pytest.mark.parametrize("table", TABLES_WITH_SUITE)
-def test_every_expectation_can_fail_and_says_what_to_do(
-    table: str,
-) -> None:
+def test_every_expectation_can_fail_and_says_what_to_do(table: str) -> None:
     rules = load_suite(suite_file(table)).expectations
     assert unmet_by_suite(table, rows(table, *MET.get(table, [{}]))) == []
     for rule, rows_that_fail in zip(rules, UNMET[table], strict=True):
@@ -130,9 +123,7 @@ def test_rows_that_fail_an_expectation_are_named_by_key_alone() -> None:
     assert marker not in repr(expectation)
 
 
-def test_sentences_and_observed_values_are_not_shown(
-    tmp_path: Path,
-) -> None:
+def test_sentences_and_observed_values_are_not_shown(tmp_path: Path) -> None:
     spoken = rows("hedge_vocabulary", {"phrase": LONG})
     (of_phrase,) = unmet_by_suite("hedge_vocabulary", spoken)
     assert of_phrase.keys == ("(a phrase of 15 words)",)
@@ -188,7 +179,6 @@ def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) 
         "expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n"
     )
     with pytest.raises(
-        ConfigurationError,
-        match=r"expansions\.yaml, field expectations\.0\.remedy",
+        ConfigurationError, match=r"expansions\.yaml, field expectations\.0\.remedy"
     ):
         load_suite(own_suite)

@@ -37,9 +37,7 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def test_intake_takes_every_row_of_any_sample(
-    tmp_path: Path,
-) -> None:
+def test_intake_takes_every_row_of_any_sample(tmp_path: Path) -> None:
     for seed, reports in ((0, 900), (7, 60)):
         write_sample(tmp_path / str(seed), reports, seed)
         delivery = find_delivery(tmp_path / str(seed))

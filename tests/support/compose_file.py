@@ -13,7 +13,7 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEPLOY = REPOSITORY / "deploy"
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Z0-9_]+)(?::[-?][^}]*)?\}")
+_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::[-?][^}]*)?\}")
 
 
 def example_variables() -> dict[str, str]:
@@ -26,7 +26,7 @@ def example_variables() -> dict[str, str]:
 
 def used_variables() -> set[str]:
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    return {match["name"] for match in _VARIABLE.finditer(text)}
+    return set(_VARIABLE.findall(text))
 
 
 def compose() -> dict[str, Any]:
@@ -40,17 +40,12 @@ def compose() -> dict[str, Any]:
             return {key: fill(value) for key, value in node.items()}
         if isinstance(node, list):
             return [fill(value) for value in node]
-        return (
-            _VARIABLE.sub(
-                lambda variable: variables[variable["name"]] or "chosen", node
-            )
-            if isinstance(node, str)
-            else node
-        )
+        if isinstance(node, str):
+            return _VARIABLE.sub(lambda name: variables[name[1]] or "chosen", node)
+        return node
 
-    parsed: dict[str, Any] = fill(
-        yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-    )
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    parsed: dict[str, Any] = fill(yaml.safe_load(text))
     return parsed
 
 

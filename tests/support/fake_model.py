@@ -18,13 +18,7 @@ CONFIG = LLMJudgeConfig(
     provider="openai", model="fake-1", params={"max_tokens": 10, "temperature": 1}
 )
 LABELS = ("sentence_1", "sentence_2")
-FAILURES = (
-    "rate_limited",
-    "timeout",
-    "connection",
-    "server",
-    "malformed",
-)
+FAILURES = ("rate_limited", "timeout", "connection", "server", "malformed")
 
 
 def question(number: int, **changes: object) -> Request:

@@ -6,8 +6,10 @@ Fixtures of this module are imported by the `conftest.py` of the folders that us
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +18,6 @@ from unittest import mock
 
 import pytest
 from commands import lunguage
-from made_once import made_once
 from quick_instance import save_events
 from small_homes import SmallHome, write_deliveries
 
@@ -85,6 +86,28 @@ def brief_analyses() -> Iterator[None]:
         ),
     ):
         yield
+
+
+def made_once(
+    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
+    """A folder that the first process filled with `make(folder)`, and that no test
+    changes.
+    """
+    own_folder = factory.getbasetemp()
+    shared = (
+        own_folder.parent if "PYTEST_XDIST_WORKER" in os.environ else own_folder
+    )  # of one pytest run, in any case
+    folder = shared / name
+    done = shared / f"{name}.made"
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            done.touch()
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -19,15 +19,10 @@ _GEMINI = re.compile(r"/(v1[a-z0-9]*)/models/([^/:]+):generateContent(?:\?.*)?")
 
 def read_call(path: str, data: bytes) -> dict[str, Any] | None:
     """The fields of a `Call`, or None when the path is no model's endpoint."""
-    readers = {
-        _AZURE: _read_openai,
-        _OPENAI: _read_openai,
-        _ANTHROPIC: _read_anthropic,
-        _GEMINI: _read_gemini,
-    }
+    readers = {_AZURE: _read_openai, _OPENAI: _read_openai}
+    readers |= {_ANTHROPIC: _read_anthropic, _GEMINI: _read_gemini}
     for pattern, reader in readers.items():
-        match = pattern.fullmatch(path)
-        if match:
+        if match := pattern.fullmatch(path):
             return reader(match, json.loads(data))
     return None
 
@@ -79,25 +74,18 @@ def _call(
     """`constraint`: labels inside an object, labels alone, an object of another schema,
     or nothing.
     """
-    constraint = (
-        ("json" if schema else "bare") if labels else "schema" if schema else ""
-    )
-    named = {
-        "wire": wire,
-        "model": model,
-        "system": prompts[0],
-        "user": prompts[1],
-        "body": body,
-    }
-    return named | {"constraint": constraint, "labels": labels}
+    constraint = "schema" if schema else ""
+    if labels:
+        constraint = "json" if schema else "bare"
+    fields = {"wire": wire, "model": model, "body": body}
+    fields |= {"system": prompts[0], "user": prompts[1]}
+    return fields | {"constraint": constraint, "labels": labels}
 
 
 def _joined(content: Any) -> str:
-    return (
-        content
-        if isinstance(content, str)
-        else "".join(block["text"] for block in content)
-    )
+    if isinstance(content, str):
+        return content
+    return "".join(block["text"] for block in content)
 
 
 def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
@@ -110,9 +98,9 @@ def body_of(
     """The body of a 200 for this kind of act."""
     model = wrong_model if kind == "wrong_model" else call.model
     silent = kind in {"empty", "refusal", "blocked", "cut_off"}
-    text = (
-        "" if silent else "I would rather not choose." if kind == "nonsense" else text
-    )
+    text = "" if silent else text
+    if kind == "nonsense":
+        text = "I would rather not choose."
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)

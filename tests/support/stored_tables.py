@@ -1,4 +1,6 @@
-"""Tables of tests, stored as a step stores them."""
+"""Tables of tests, stored as a step stores them, and read by the keys of their
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,23 @@ from pathlib import Path
 import pandas as pd
 from upath import UPath
 
+from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import EncodedTable, encode, publish_table
+from lunguage_assets.workspace.store import (
+    EncodedTable,
+    encode,
+    partition_path,
+    publish_table,
+    read_table,
+)
+
+KEYS = {
+    "judge": "lexicon",
+    "ranker": "panel",
+    "structurer": "rules",
+    "report_batch": "first",
+}
+"""Of a partition, unless they are given."""
 
 
 def store_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> EncodedTable:
@@ -16,3 +33,11 @@ def store_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> Encode
     encoded = encode(table, frame)
     publish_table(encoded, path)
     return encoded
+
+
+def stored_table(tables: UPath | Path, name: str, **keys: str) -> pd.DataFrame:
+    """A partition of a table, by those of its keys that are not `KEYS`."""
+    table = TABLES[name]
+    chosen = KEYS | keys
+    values = [chosen[dimension] for dimension in table.partitioned_by]
+    return read_table(table, partition_path(tables, name, *values))

@@ -69,9 +69,7 @@ def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> 
     ]
 
 
-def test_every_table_is_a_view_before_anything_is_stored(
-    tmp_path: Path,
-) -> None:
+def test_every_table_is_a_view_before_anything_is_stored(tmp_path: Path) -> None:
     build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as connection:
         for name, table in TABLES.items():

@@ -10,19 +10,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
-import pandas as pd
 import pytest
 import tiny_encoder
 from model_libraries import needs_models
 from small_homes import SmallHome
+from stored_tables import stored_table
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import learning
 from lunguage_assets.orchestration.run import Stage
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_table
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +52,6 @@ def taught(small: SmallHome, encoder: str, tmp_path: Path) -> SmallHome:
     return SmallHome(Configuration(home, judges_file=judges_file), small.instance)
 
 
-def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
-    return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
-
-
 @needs_models
 @pytest.mark.lengthy
 def test_a_distilled_model_is_a_ranker_like_any_other_and_private(
@@ -67,12 +61,12 @@ def test_a_distilled_model_is_a_ranker_like_any_other_and_private(
     assert {"compare (student)", "rank (student)", "release (student)"} <= {*made}
     assert not [stage for stage in made if "panel" in stage]
     assert taught.run("student") == []
-    fits = table(taught, "fitted_probabilities", "student", "first")
+    fits = stored_table(taught.home.tables, "fitted_probabilities", ranker="student")
     assert (fits["p_source"] == "fitted").any()
     release = taught.home.release / "student"
     newest = release / (release / "LATEST").read_text().strip()
     provenance = json.loads((newest / "open" / "provenance.json").read_text())
-    digest = table(taught, "distilled_scorer", "panel")["files"].iloc[0]
+    digest = stored_table(taught.home.tables, "distilled_scorer")["files"].iloc[0]
     model = provenance["judges"]["student"]["model"]
     assert model == f"distilled/{digest[:16]}"
     assert not list(newest.rglob("*.safetensors"))

@@ -16,11 +16,10 @@ from asked_reports import model_like
 from loopback import LoopbackServer
 from sdk_run import KEYS
 from small_homes import SmallHome
+from stored_tables import stored_table
 
 from lunguage_assets.corpus.lunguage import lunguage_frame
-from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_table
 
 JUDGES = """
 preset = "p"
@@ -78,8 +77,9 @@ def make(small: SmallHome, table: str, **keys: str) -> dict[str, Any]:
     return {name: value.value for name, value in made.metadata.items()}
 
 
-def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
-    return read_table(TABLES[name], partition_path(small.home.tables, name, *keys, "b"))
+def table(small: SmallHome, name: str, structurer: str = "rules") -> pd.DataFrame:
+    keys = {"structurer": structurer, "report_batch": "b"}
+    return stored_table(small.home.tables, name, **keys)
 
 
 @pytest.mark.lengthy
@@ -122,8 +122,8 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
 def structured(small: SmallHome, batch: str) -> set[str]:
     """Let the model read a batch; the accounts of its sentences."""
     small.make(["structured_findings"], {"structurer": "one", "report_batch": batch})
-    path = partition_path(small.home.tables, "sentence_accounts", "one", batch)
-    return {*read_table(TABLES["sentence_accounts"], path)["account"]}
+    keys = {"structurer": "one", "report_batch": batch}
+    return {*stored_table(small.home.tables, "sentence_accounts", **keys)["account"]}
 
 
 def test_unreadable_answers_end_the_batch_unless_others_were_read(
