@@ -128,6 +128,10 @@ def first(column: str, value: Any, where: str = "index == index") -> Any:
     return spoil
 
 
+def without_first(where: str) -> Any:
+    return lambda frame: frame.drop(index=frame.query(where, engine="python").index[0])
+
+
 def again(**values: Any) -> Any:
     """The first stated row a second time, under another id and number."""
 
@@ -156,13 +160,14 @@ def without_first_study(frame: pd.DataFrame) -> pd.DataFrame:
 
 Tables = dict[str, pd.DataFrame]
 ROWS = "lunguage_plus_plus"
-IMPLIED = "source == 'expansion'"
+STATED, IMPLIED = "source == 'original'", "source == 'expansion'"
 DENIAL = {"status": "dn", "prob": 0.0, "p_low": 0.0, "p_high": 0.0}
 BROKEN = [
     (ROWS, first("prob", 1.7), "p_high"),
     (ROWS, first("prob", 0.0, "status == 'dp'"), "a definite finding is certain"),
     (ROWS, first("p_low", 0.9, "p_high < 0.9"), "p_low <= prob"),
     (ROWS, first("status", "dp", "status == 'dn'"), "a definite finding is certain"),
+    (ROWS, without_first(STATED), guarantees.ACCOUNTED),
     (ROWS, again(), guarantees.ONE_ROW_PER_KEY),
     (ROWS, again(**DENIAL), guarantees.NO_CLASH),
     (ROWS, first("parent_id", "s00000000-1", IMPLIED), guarantees.LIVING_PARENT),
@@ -172,7 +177,9 @@ BROKEN = [
     (ROWS, without_first_study, guarantees.STUDY_PRESENT),
     (ROWS, lambda rows: pd.concat([rows, rows.head(1)]), "is unique"),
     ("conflicts", lambda rows: rows.head(0), guarantees.CONFLICTS_LISTED),
+    ("conflicts", lambda rows: rows[~rows["suppressed"]], guarantees.CONFLICTS_LISTED),
     ("accounting", first("merged", 99), "the accounts"),
+    ("accounting", without_first_study, guarantees.ACCOUNTED),
 ]
 """Table, what is broken in it, and the rule that says so."""
 

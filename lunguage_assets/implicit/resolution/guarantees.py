@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.implicit.resolution.conflicts import suppressed_conflicts
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
     BARE,
@@ -28,7 +29,11 @@ from lunguage_assets.implicit.statements.contradictions import (
     grouped,
     is_present,
 )
-from lunguage_assets.implicit.statements.label_file import LabelList, label_tools
+from lunguage_assets.implicit.statements.label_file import (
+    LabelList,
+    label_tools,
+    load_label_list,
+)
 from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING
 from lunguage_assets.tables.values import values_of
@@ -41,6 +46,7 @@ NOT_AGAINST = "no generated row contradicts what the report states"
 WHOLE_REFERENCES = "every reference points to an existing row"
 STUDY_PRESENT = "every input study is present or explained"
 CONFLICTS_LISTED = "every conflict that was resolved is in the table of conflicts"
+ACCOUNTED = "the accounts are those of the rows"
 
 GUARANTEES = (
     ONE_ROW_PER_KEY,
@@ -51,6 +57,7 @@ GUARANTEES = (
     WHOLE_REFERENCES,
     STUDY_PRESENT,
     CONFLICTS_LISTED,
+    ACCOUNTED,
 )
 
 _TOLERANCE = 1e-9
@@ -185,10 +192,47 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
     """
     log = tables["resolution_log"]
     is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
-    listed_ids = tables["conflicts"]["finding_ids"].explode()
-    unlisted = log[is_resolved & ~log["finding_id"].isin(listed_ids)]
+    listed_ids = tables["conflicts"]["finding_ids"]
+    unlisted = log[is_resolved & ~log["finding_id"].isin(listed_ids.explode())]
     for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
         yield Violation(CONFLICTS_LISTED, study, (finding_id,))
+    listed_pairs = set(map(tuple, listed_ids))
+    for study, ids in _disagreeing_pairs(tables):
+        if ids not in listed_pairs:
+            yield Violation(CONFLICTS_LISTED, study, ids)
+
+    accounts = tables["accounting"].set_index("study_id")
+    recounted = account(tables, set(tables["set_aside"]["study_id"]))
+    recounted = recounted.set_index("study_id")
+    is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
+    for study in recounted.index[is_other | ~recounted["balanced"]]:
+        yield Violation(ACCOUNTED, study, ())
+
+
+def _disagreeing_pairs(
+    tables: Mapping[str, pd.DataFrame],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield study and ids of two rows that disagree, of which resolution leaves both.
+
+    Those are a sub-finding and the row that states it with another status, and stated
+    rows of one name. Which names mean one diagnosis, a dictionary of the home may say
+    otherwise than the packaged one.
+    """
+    stating = {
+        row.finding_id: row for row in read_rows(tables["deduplicated_findings"])
+    }
+    expansions = tables["expansions"]
+    children = read_rows(expansions[expansions["outcome"] == ALREADY_STATED])
+    for conflict in suppressed_conflicts(children, stating):
+        yield conflict["study_id"], tuple(conflict["finding_ids"])
+    rows = tables["lunguage_plus_plus"]
+    stated = rows[(rows["source"] == "original") & (rows["mode"] != "paper")]
+    labels = load_label_list()
+    for study in by_study(read_rows(stated)):
+        for denial, presence in Statements(labels, study).contradictions():
+            if denial.subject == denial.row.name:
+                ids = sorted((denial.row.finding_id, presence.row.finding_id))
+                yield presence.row.study_id, tuple(ids)
 
 
 def _violations_of_study(
