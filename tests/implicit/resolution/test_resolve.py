@@ -10,6 +10,7 @@ import pytest
 from invented_reports import STUDY, Outcome, identity, in_mode, run, stated
 
 from lunguage_assets.implicit.resolution.guarantees import (
+    CONFLICTS_LISTED,
     LIVING_PARENT,
     NO_CLASH,
     NO_SURER,
@@ -20,12 +21,14 @@ from lunguage_assets.implicit.resolution.guarantees import (
     account,
     explained_studies,
     violations,
+    violations_between,
 )  # fmt: skip
 from lunguage_assets.tables import (
     ACCOUNTING,
     LUNGUAGE_PLUS_PLUS,
     REJECTED,
     REPORTS,
+    SET_ASIDE,
 )
 
 
@@ -271,6 +274,33 @@ def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
     short = accounts_of(run([stated("scar"), stated("CHF")]), 3, [])
     assert not short["balanced"].any()
     assert explained_studies(short) == []
+
+
+def test_a_conflict_of_which_both_sides_stay_cannot_leave_the_table_unnoticed() -> None:
+    outcome = run(
+        [
+            stated("consolidation"),
+            stated("opacity", "tp", p=0.3, location="airspace"),
+            stated("effusion", "dn"),
+            stated("effusion", "tp", p=0.6, location="left"),
+        ]
+    )
+    expansions = outcome.expansion.expansions
+    tables = outcome.tables | {
+        "expansions": expansions,
+        "accounting": outcome.accounting,
+        "set_aside": SET_ASIDE.frame(),
+    }
+    conflicts = outcome.resolution.conflicts
+    assert conflicts["conflict_type"].tolist() == [
+        "certainty_pos",
+        "stated_contradiction",
+    ]
+    assert list(violations_between(tables)) == []
+    for number in range(2):
+        left = tables | {"conflicts": conflicts.drop(number)}
+        (violation,) = violations_between(left)
+        assert violation.guarantee == CONFLICTS_LISTED
 
 
 @cache
