@@ -64,15 +64,10 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
     [
         ("reports.parquet", repeated("x" * 4_000, 1_000)),
         ("Lunguage.csv.gz", packed(csv(1) + b"x" * (4 << 20))),
-        (
-            "many.zip",
-            zipped({f"{number}.txt": b"x" * (1 << 20) for number in range(4)}),
-        ),
+        ("many.zip", zipped({f"{n}.txt": b"x" * (1 << 20) for n in range(4)})),
         (
             "within.zip",
-            zipped(
-                {f"{number}.txt.gz": packed(b"x" * (9 << 20)) for number in range(4)}
-            ),
+            zipped({f"{n}.txt.gz": packed(b"x" * (9 << 20)) for n in "1234"}),
         ),
     ],
 )

@@ -52,10 +52,8 @@ def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
     for newline, mark in (("\n", b"\xef\xbb\xbf"), ("\r\n", b""), ("\r", b"")):
         records = records_of(tmp_path, mark + text.replace("\n", newline).encode())
-        assert [(record.number, record.broken) for record in records] == [
-            (1, ""),
-            (2, ""),
-        ]
+        numbers = [(record.number, record.broken) for record in records]
+        assert numbers == [(1, ""), (2, "")]
         assert records[0].values[3] == f'two{newline}lines, and "quotes"'
 
 
@@ -100,10 +98,8 @@ def test_rows_that_an_open_quote_swallows_are_read_and_it_is_rejected(
 ) -> None:
     for content, rows in SWALLOWED.items():
         read_again = records_of(tmp_path, "study_id,report\n" + content)
-        assert [record.broken for record in read_again][: rows + 1] == [
-            UNCLOSED,
-            *[""] * rows,
-        ]
+        broken = [record.broken for record in read_again][: rows + 1]
+        assert broken == [UNCLOSED, *[""] * rows]
         assert "not closed" in read_again[0].found
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
+from stored_tables import plain_row
 
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import row_of_a_study, take_in, take_in_structured
@@ -38,20 +39,16 @@ def received(studies: int, rejected: pd.DataFrame | None = None) -> Received:
     texts = []
     for number in range(studies):
         views, source = VIEWS[number % len(VIEWS)]
-        texts.append(
-            {
-                "study_id": f"s{50000000 + number}",
-                "subject_id": f"p{10000000 + number % 2}",
-                "source_id": str(number),
-                "file": "reports.csv",
-                "line": number + 1,
-                "taken_at": "",
-                "sequence": 0,
-                "view_information": views,
-                "view_source": source,
-                "report": f"FINDINGS: Invented report {number}.",
-            }
-        )
+        values = {
+            "study_id": f"s{50000000 + number}",
+            "subject_id": f"p{10000000 + number % 2}",
+            "source_id": str(number),
+            "sequence": 0,
+            "view_information": views,
+            "view_source": source,
+            "report": f"FINDINGS: Invented report {number}.",
+        }
+        texts.append(plain_row(REPORT_TEXTS, **values))
     return Received(
         REPORT_TEXTS.frame(texts),
         REJECTED.frame() if rejected is None else rejected,
@@ -73,27 +70,21 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
         number = numbers[study, section] = numbers.get((study, section), 0) + 1
         name = dice.choice(NAMES)
         earlier = [f"{section}:{earlier_number}" for earlier_number in range(1, number)]
-        findings.append(
-            {
-                "study_id": study,
-                "section": section,
-                "sent_idx": dice.randint(1, 3),
-                "sent": f"There may be {name.upper()}, or nothing.",
-                "ent_idx": number,
-                "ent": name.upper(),
-                "normed_ent": name,
-                "cat": "PF",
-                "status": dice.choice(STATUSES),
-                "location": dice.choice(["", "left, base", "RUL"]),
-                **{column: dice.choice(["", "", "some"]) for column in ATTRIBUTES},
-                "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
-                "associate": dice.sample(
-                    earlier, min(len(earlier), dice.randint(0, 1))
-                ),
-                "spans": "ent 0-4",
-                "cues": dice.choice(["", "hedged.may 6-12"]),
-            }
-        )
+        values = {
+            "study_id": study,
+            "section": section,
+            "sent_idx": dice.randint(1, 3),
+            "sent": f"There may be {name.upper()}, or nothing.",
+            "ent_idx": number,
+            "ent": name.upper(),
+            "normed_ent": name,
+            "status": dice.choice(STATUSES),
+            "location": dice.choice(["", "left, base", "RUL"]),
+            **{column: dice.choice(["", "", "some"]) for column in ATTRIBUTES},
+            "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
+            "associate": dice.sample(earlier, min(len(earlier), dice.randint(0, 1))),
+        }
+        findings.append(plain_row(STRUCTURED_FINDINGS, **values))
     dice.shuffle(findings)
     return STRUCTURED_FINDINGS.frame(findings)
 
@@ -178,16 +169,13 @@ def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> None:
+    studies = ("s50000000", "s50000001")
     refused = REJECTED.frame(
         [
-            {
-                "file": "reports.csv", "line": 9, "study_id": study_id, "column": "study_id",
-                "found": "", "expected": "one report per study", "remedy": "Remove one.",
-                "reason": "report-repeated", "content": "{}",
-            }
-            for study_id in ("s50000000", "s50000001")
+            plain_row(REJECTED, study_id=study, reason="report-repeated")
+            for study in studies
         ]
-    )  # fmt: skip
+    )
     intake = take_in_structured(
         received(2, refused), structured(1, 7, 0), CorpusSettings()
     )

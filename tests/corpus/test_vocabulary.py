@@ -59,16 +59,12 @@ def test_words_that_only_end_like_plurals_survive() -> None:
 
 def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
     """Normalising the spellings of one diagnosis never yields a spelling of another."""
-    diagnoses = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))[
-        "diagnoses"
-    ]
+    pathways = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))
     owner: dict[str, str] = {}
-    for diagnosis in diagnoses:
+    for diagnosis in pathways["diagnoses"]:
+        name = diagnosis["name"]
         for spelling in diagnosis["spellings"]:
-            assert (
-                owner.setdefault(BARE.finding(spelling), diagnosis["name"])
-                == diagnosis["name"]
-            )
+            assert owner.setdefault(BARE.finding(spelling), name) == name
     assert len(set(owner.values())) == 14
 
 
@@ -128,11 +124,9 @@ def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     assert any_vocabulary.location_parts(", ".join(location_parts)) == location_parts
     shuffled = list(terms)
     shuffler.shuffle(shuffled)
-    shuffled_vocabulary = Vocabulary(shuffled, built_in_forms())
-    assert (
-        shuffled_vocabulary.finding(text),
-        shuffled_vocabulary.location_parts(text),
-    ) == (name, location_parts)
+    reordered = Vocabulary(shuffled, built_in_forms())
+    assert reordered.finding(text) == name
+    assert reordered.location_parts(text) == location_parts
 
 
 def test_no_built_in_form_is_itself_rewritten() -> None:

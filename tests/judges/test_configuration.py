@@ -63,12 +63,6 @@ def read(
     return load_judges(file, preset)
 
 
-def gpt_of(configuration: JudgesConfiguration) -> LLMJudgeConfig:
-    slot = configuration.judges["gpt"]
-    assert isinstance(slot, LLMJudgeConfig)
-    return slot
-
-
 def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
     tmp_path: Path,
 ) -> None:

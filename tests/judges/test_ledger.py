@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import sqlite3
 import stat
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.ledger import Attempt, Ledger, LedgerError, moment
+from lunguage_assets.judges.ledger import Attempt, Ledger, LedgerError
 from lunguage_assets.judges.requests import NO_REPLY, Reply, Request
 
 KEY = "ab" * 32
@@ -38,22 +37,9 @@ def attempt(key: str = KEY, **changes: Any) -> Attempt:
     return Attempt(key, **{**fields, "reply": Reply(**reply), **changes})
 
 
-def unreadable(key: str = KEY, **changes: Any) -> Attempt:
-    return attempt(key, **{"answer": "hmm", "failure": "unreadable", **changes})
-
-
-def failed(key: str = KEY, **changes: Any) -> Attempt:
-    nothing = {"reply": NO_REPLY, "cost_usd": 0.0}
-    return attempt(key, **{**nothing, "failure": "server", **changes})
-
-
 def answers(ledger: Ledger, *keys: str) -> dict[str, str | None]:
     settled = ledger.settled(keys)
     return {key: question.answer for key, question in settled.items()}
-
-
-def ahead(hours: float) -> str:
-    return moment(datetime.now(UTC) + timedelta(hours=hours))
 
 
 # --- keys
@@ -245,9 +231,9 @@ def test_statistics_count_every_call_once_as_valid_invalid_or_failure(
         attempt(time="2026-01-01T00:00:00.000000Z"),
         # Of unknown length, not free.
         attempt("ef" * 32, input_tokens=0, cost_usd=0.0),
-        unreadable(OTHER, failure="refused"),
-        failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
-        failed(OTHER, failure="timeout", cost_usd=None),
+        attempt(OTHER, answer="hmm", failure="refused"),
+        attempt(OTHER, failure="server", reply=NO_REPLY, cost_usd=0.0),
+        attempt(OTHER, failure="timeout", reply=NO_REPLY, cost_usd=None),
         attempt(OTHER, stage="extract", judge="another"),
     ):
         ledger.record(made)

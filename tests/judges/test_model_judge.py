@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fake_model import CONFIG, FakeModel, draw, reply
+from fake_model import CONFIG, FakeModel, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,32 +19,18 @@ from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuesti
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.trust import choice_of
 
-PAIRS = [
-    ComparisonQuestion(
-        f"There may be <finding> number {n}.", "There is likely <finding>."
-    )
-    for n in range(60)
-]
-SENTENCES = [
-    ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.")
-    for n in range(10)
-]
 BUNDLED = load_prompts()
 
 
 def invented(request: Request, occurrence: int) -> Reply:
     if request.stage == "extract":
         return reply(json.dumps(["possible"]))
-    return reply(
-        "sentence_1" if draw(request.user, request.replicate) < 0.5 else "sentence_2"
-    )
+    return reply("sentence_1")
 
 
-def made(ledger: Ledger, asked: Any = None, **options: Any) -> ModelJudge:
-    provider = asked if asked is not None else FakeModel(answer=invented)
-    limits = Limits(in_flight=8, backoff_s=0.001)
-    config = CONFIG.model_copy(update={"limits": limits, **options})
-    return ModelJudge(Asker("one", config, lambda: provider, ledger))
+def made(ledger: Ledger, answer: Any = invented, **options: Any) -> ModelJudge:
+    config = CONFIG.model_copy(update=options)
+    return ModelJudge(Asker("one", config, lambda: FakeModel(answer=answer), ledger))
 
 
 def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -> None:
@@ -54,9 +40,9 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
         seen.append((request.stage, request.mode, request.labels))
         return invented(request, occurrence)
 
-    judge = made(ledger, FakeModel(answer=noting), mode="enum")
-    judge.compare(PAIRS[:1])
-    judge.extract(SENTENCES[:1])
+    judge = made(ledger, noting, mode="enum")
+    judge.compare([ComparisonQuestion("There may be <finding>.", "Likely <finding>.")])
+    judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])
     assert seen == [
         ("compare", "enum", ("sentence_1", "sentence_2")),
         ("extract", "text", ()),
@@ -67,18 +53,12 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     ledger: Ledger,
 ) -> None:
     def identity(**options: Any) -> str:
-        return made(ledger, FakeModel(), **options).identity
+        return made(ledger, **options).identity
 
-    identities = {identity(), identity(limits=Limits())}
-    changed = {
-        identity(model="fake-2"),
-        identity(provider="other"),
-        identity(params={"max_tokens": 11}),
-        identity(mode="enum"),
-    }
-    assert len(identities) == 1
-    assert len(changed) == 4
-    assert not identities & changed
+    assert identity(limits=Limits()) == identity()
+    changes = {"model": "x", "provider": "x", "params": {}, "mode": "enum"}
+    changed = {identity(**{name: value}) for name, value in changes.items()}
+    assert len({identity(), *changed}) == 5
 
 
 # --- prompts and labels

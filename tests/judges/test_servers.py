@@ -17,7 +17,6 @@ from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.requests import Reply
 from lunguage_assets.judges.trust import choice_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -51,11 +50,7 @@ def test_the_lines_of_the_page_bring_labels(name: str) -> None:
         provider = provider_of(name, config, KEYS)
         question = ComparisonQuestion("<finding> is likely.", "Possible <finding>.")
         request = load_prompts().comparison(question, config.mode)
-
-        async def ask() -> Reply:
-            return await provider.answer(request)
-
-        reply = asyncio.run(ask())
+        reply = asyncio.run(provider.answer(request))
     assert choice_of(reply.text) == "sentence_1"
     if "logprobs" in table["params"]:
         assert reply.margin == pytest.approx(1.25)

@@ -12,6 +12,7 @@ import traceback
 from typing import Any
 
 import pytest
+from asked_reports import PROVIDERS
 from loopback import Act, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
@@ -22,7 +23,6 @@ from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.trust import choice_of
 
-PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini")
 CLIENTS = ("openai", "anthropic", "gemini")
 """One provider per SDK; the others differ from `openai` only in what they send."""
 MARKER = "zanzibar quartz lantern"
@@ -54,11 +54,8 @@ def comparison(mode: str = "text", marker: str = "the base") -> Request:
     return load_prompts().comparison(question, mode)  # type: ignore[arg-type]
 
 
-def ask(provider: Provider, *requests: Request) -> list[Reply]:
-    async def all_of_them() -> list[Reply]:
-        return [await provider.answer(request) for request in requests]
-
-    return asyncio.run(all_of_them())
+def ask(provider: Provider, request: Request) -> Reply:
+    return asyncio.run(provider.answer(request))
 
 
 def trouble(provider: Provider, request: Request | None = None) -> ProviderFailure:
@@ -79,7 +76,7 @@ def test_the_prompt_goes_out_whole_and_the_bare_label_comes_back(
     provider: str, mode: str, server: LoopbackServer
 ) -> None:
     request = comparison(mode)
-    (reply,) = ask(made(provider, server), request)
+    reply = ask(made(provider, server), request)
     assert (choice_of(reply.text), reply.returned_model) == ("sentence_2", "model-1")
     (call,) = server.calls
     assert (call.system, call.user) == (request.system, request.user)
@@ -167,7 +164,7 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
     assert len(server.calls) == len(TROUBLES)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize("act", [Act("slow", delay=5.0), Act("trickle", delay=0.05)])
 def test_a_slow_answer_ends_at_the_overall_timeout(
     provider: str, act: Act, server: LoopbackServer
@@ -194,7 +191,7 @@ def test_a_refusal_is_an_empty_reply_with_its_bill(
     provider: str, kind: Any, server: LoopbackServer
 ) -> None:
     server.plan(Act(kind))
-    (reply,) = ask(made(provider, server), comparison("enum"))
+    reply = ask(made(provider, server), comparison("enum"))
     assert reply.text == ""
     assert reply.input_tokens > 0
 
@@ -213,9 +210,8 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     judge = made(provider, server)
     request = comparison(marker=MARKER)
     for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(
-            logging.DEBUG
-        )  # as a run of Dagster that begins meanwhile
+        # As a run of Dagster that begins meanwhile.
+        logging.getLogger(name).setLevel(logging.DEBUG)
     failure: ProviderFailure | None = None
     output = repr(judge) + repr(request) + repr(vars(judge).get("endpoint"))
     try:
@@ -234,9 +230,7 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     assert not [secret for secret in KEYS.values() if secret in output]
 
 
-@pytest.mark.parametrize(
-    "provider", ["openai", "anthropic", "gemini", "openai-compatible"]
-)
+@pytest.mark.parametrize("provider", [*CLIENTS, "openai-compatible"])
 def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,6 @@ from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
-    Choice,
     ComparisonQuestion,
     ExtractionQuestion,
 )
@@ -91,12 +90,8 @@ def test_a_judge_without_judgement_is_stopped_at_its_trial(
 def test_a_good_judge_is_tried_once_and_chooses(ledger: Ledger) -> None:
     model = FakeModel(answer=good)
     questions = pairs(50)
-    expected: list[Choice] = [
-        "sentence_1"
-        if sureness(question.sentence_1) > sureness(question.sentence_2)
-        else "sentence_2"
-        for question in questions
-    ]
+    is_first = [sureness(it.sentence_1) > sureness(it.sentence_2) for it in questions]
+    expected = ["sentence_1" if first else "sentence_2" for first in is_first]
     judge = judge_of(ledger, model, has_trial=True, order="both")
     assert judge.compare(questions) == expected
     assert model.calls == TRIAL_CALLS + 100
@@ -159,22 +154,16 @@ def test_fewer_than_half_of_forty_readable_answers_stop_a_step(ledger: Ledger) -
 
 
 def test_between_fit_and_unfit_a_person_is_warned() -> None:
-    seen = {
-        name: (bool(unfitness(answers)), bool(doubt(answers)))
-        for name, answers in {
-            "few": Progress("j", decided=39, first=39),
-            "even": Progress("j", decided=200, first=101),
-            "leaning": Progress("j", decided=200, first=140),
-            "one-sided": Progress("j", decided=200, first=10),
-            "wavering": Progress("j", decided=200, first=100, pairs=100, agreed=70),
-            "contrary": Progress("j", decided=200, first=100, pairs=100, agreed=59),
-        }.items()
-    }
     fit, doubtful, unfit = (False, False), (False, True), (True, True)
-    assert seen == {
-        "few": fit, "even": fit, "leaning": doubtful, "one-sided": unfit,
-        "wavering": doubtful, "contrary": unfit,
-    }  # fmt: skip
+    for answers, expected in (
+        (Progress("few", decided=39, first=39), fit),
+        (Progress("even", decided=200, first=101), fit),
+        (Progress("leaning", decided=200, first=140), doubtful),
+        (Progress("one-sided", decided=200, first=10), unfit),
+        (Progress("wavering", decided=200, first=100, pairs=100, agreed=70), doubtful),
+        (Progress("contrary", decided=200, first=100, pairs=100, agreed=59), unfit),
+    ):
+        assert (bool(unfitness(answers)), bool(doubt(answers))) == expected
 
 
 def test_local_models_are_asked_in_both_orders_unless_told_otherwise() -> None:

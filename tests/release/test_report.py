@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from small_release import Made
+from stored_tables import plain_row
 
 from lunguage_assets.explicit.analysis.experts import numbered_experts
 from lunguage_assets.release.context import ANALYSES
@@ -64,21 +65,14 @@ SAID: dict[str, list[dict[str, Any]]] = {
         {"first": who, "second": "panel", "value": 0.75, "n": 9} for who in ("", "dr-nameless")
     ],
 }  # fmt: skip
-PLAIN = {"string": "x", "int": 3, "float": 0.5, "bool": False, "strings": []}
 
 
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or more rows of each analysis, of a ranking of this version."""
     frames = {}
     for name, table in ANALYSES.items():
-        row = {
-            column.name: column.choices[0] if column.choices else PLAIN[column.type]
-            for column in table.columns
-            if not column.nullable
-        }
-        empty = {column.name: None for column in table.columns if column.nullable}
-        row |= {**empty, "ranking_version": version}
-        frames[name] = table.frame([row | values for values in SAID[name]])
+        rows = [plain_row(table, **values) for values in SAID[name]]
+        frames[name] = table.frame(rows).assign(ranking_version=version)
     return frames
 
 

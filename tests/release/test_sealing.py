@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
 from small_release import Made, opened, stored, stored_at
+from stored_tables import plain_row
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.quality.rules import belief_rules, fit_rules
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
+from lunguage_assets.tables import REJECTED, SET_ASIDE
 from lunguage_assets.tables.schema import Table
 
 Row = dict[str, Any]
@@ -39,19 +41,9 @@ def sound(invented: Made) -> Stored:
     """
     frames = invented.batches["first"].items()
     rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
-    rejected = {
-        "file": "a.csv", "study_id": "", "column": "", "found": "", "expected": "a study",
-        "remedy": "fix it", "reason": "no study", "content": "{}",
-    }  # fmt: skip
-    aside = {
-        "subject_id": "", "step": "fitting", "table": "fitted_probabilities",
-        "rule": "0 < p < 1", "finding_ids": [], "found": "p 1",
-    }  # fmt: skip
-    return {
-        **rows,
-        "rejected": [{**rejected, "line": line} for line in (1, 2)],
-        "set_aside": [{**aside, "study_id": f"s9999999{n}"} for n in (1, 2)],
-    }
+    rejected = [plain_row(REJECTED, line=line) for line in (1, 2)]
+    aside = [plain_row(SET_ASIDE, study_id=f"s9999999{n}") for n in (1, 2)]
+    return {**rows, "rejected": rejected, "set_aside": aside}
 
 
 @pytest.fixture(scope="module")

@@ -20,19 +20,15 @@ import yaml
 from PIL import Image
 from planted import PLANTED, WORD
 from platform_support import contents
-from small_release import Made, opened, stored
+from small_release import Made, opened, stored, stored_at
+from stored_tables import plain_row
 from upath import UPath
 
 from lunguage_assets import parallel
 from lunguage_assets.release import newest
 from lunguage_assets.release.context import Release
-from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.newest import NewestStudies
 from lunguage_assets.tables import REJECTED
-
-REFUSED = {
-    "file": "a.csv", "line": 1, "study_id": "", "column": "", "found": "-1", "expected": "a study",
-    "remedy": "fix it", "reason": "no study", "content": "=1+1",
-}  # fmt: skip
 
 
 def test_every_checksum_holds_for_the_version_and_for_each_part_alone(
@@ -61,12 +57,9 @@ def test_the_data_dictionary_holds_every_column_and_no_other_file(
             described[file] = re.findall(r"^\| `(.+?)` \|", body, re.MULTILINE)
     columns = {}
     for path in version.glob("*/*"):
-        if path.suffix in (".csv", ".parquet"):
-            frame = (
-                pd.read_parquet(path)
-                if path.suffix == ".parquet"
-                else pd.read_csv(path, nrows=0)
-            )
+        readers = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+        if path.suffix in readers:
+            frame = readers[path.suffix](path)
             columns[str(path.relative_to(version))] = list(frame.columns)
     assert described == columns
 
@@ -81,14 +74,13 @@ def test_each_part_states_its_use_and_only_invented_reports_are_licensed(
         assert "prob_is_bound" in text
         labels = (folder / "restricted" / "LABELS.md").read_text(encoding="utf-8")
         assert labels.split("\n")[2].startswith("**Unmentioned is not absent.**")
-    assert "No licence is granted" in (of_patients / "LICENSE").read_text(
-        encoding="utf-8"
-    )
-    assert "data use agreement" in (of_patients / "restricted" / "USE.md").read_text()
-    assert "no count of reports" in (
-        of_patients / "open" / "USE.md"
-    ).read_text().replace("\n", " ")
-    assert "invented" in (version / "restricted" / "USE.md").read_text()
+    for file, words in (
+        (of_patients / "LICENSE", "No licence is granted"),
+        (of_patients / "restricted" / "USE.md", "data use agreement"),
+        (of_patients / "open" / "USE.md", "no count of reports"),
+        (version / "restricted" / "USE.md", "invented"),
+    ):
+        assert words in file.read_text(encoding="utf-8").replace("\n", " ")
 
 
 @pytest.mark.lengthy
@@ -111,13 +103,7 @@ def test_a_release_has_the_same_bytes_for_any_order_of_rows(
             remote = remote_folder / str(path.relative_to(tmp_path))
             remote.parent.mkdir(parents=True, exist_ok=True)
             remote.write_bytes(path.read_bytes())
-    remote_paths = {
-        key: {
-            name: remote_folder / f"stored/{key}/{name}.parquet"
-            for name in TABLES_PER_BATCH
-        }
-        for key in batches
-    }
+    remote_paths = {key: stored_at(remote_folder / "stored", key) for key in batches}
     remote_release = Release(
         "panel", invented.ranking, NewestStudies(duckdb.connect(), remote_paths)
     )
@@ -137,17 +123,13 @@ def test_read_by_five_studies_in_two_processes_the_release_is_the_same(
 
     def data_of(folder: Path) -> dict[str, object]:
         """A Parquet by its rows, because parts become its row groups."""
-        files = (
-            path
-            for path in folder.rglob("*")
-            if path.suffix in (".csv", ".parquet", ".json", ".png")
-        )
-        return {
-            str(path.relative_to(folder)): path.read_bytes()
-            if path.suffix != ".parquet"
-            else pq.read_table(path).to_pylist()
-            for path in files
-        }
+        data: dict[str, object] = {}
+        for name, content in contents(folder).items():
+            if name.endswith(".parquet"):
+                data[name] = pq.read_table(folder / name).to_pylist()
+            elif name.endswith((".csv", ".json", ".png")):
+                data[name] = content
+        return data
 
     release = replace(invented.release(), processes=2)
     apart = invented.write(tmp_path, release).folder
@@ -178,7 +160,7 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     tables = invented.batches["first"]
     rows_with_formula = tables["lunguage_plus_plus"].assign(ent="=1+1")
     changed_tables = tables | {
-        "rejected": REJECTED.frame([REFUSED]),
+        "rejected": REJECTED.frame([plain_row(REJECTED, found="-1", content="=1+1")]),
         "lunguage_plus_plus": rows_with_formula,
     }
     release = opened(
@@ -217,11 +199,9 @@ def text_of_file(path: Path) -> str:
             str(pq.read_metadata(path).metadata),
         ]
     encoded_pictures = re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
-    pictures = (
-        [data]
-        if path.suffix == ".png"
-        else [base64.b64decode(encoded) for encoded in encoded_pictures]
-    )
+    pictures = [base64.b64decode(encoded) for encoded in encoded_pictures]
+    if path.suffix == ".png":
+        pictures.append(data)
     texts += [str(Image.open(io.BytesIO(png)).info) for png in pictures]
     return "\n".join(texts)
 

@@ -7,22 +7,18 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+from stored_tables import plain_row
 
 from lunguage_assets.structuring.agreement import GOLD, structuring_agreement
-from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 SENTENCE = "Small opacity in the left base and an opacity at the right apex."
 
 
 def row(number: int, ent: str, **fields: Any) -> dict[str, Any]:
-    plain = {
-        "study_id": "s00000001", "section": "find", "sent_idx": 1, "sent": SENTENCE, "ent_idx": number,
-        "ent": ent, "normed_ent": ent, "cat": "PF", "status": "dp", "location": "", "evidence": [],
-        "associate": [], "spans": "ent 0-1", "cues": "",
-        **dict.fromkeys(ATTRIBUTES, ""),
-    }  # fmt: skip
-    return plain | fields
+    plain = {"study_id": "s00000001", "section": "find", "sent": SENTENCE}
+    plain |= {"ent": ent, "normed_ent": ent, "status": "dp"}
+    return plain_row(STRUCTURED_FINDINGS, ent_idx=number, **plain | fields)
 
 
 def frame(*rows: dict[str, Any]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 from simulation import Noise, simulated_corpus
+from stored_tables import plain_row
 from tentative_findings import finding, findings_frame
 
 from lunguage_assets.explicit.distilled.learning import panel_scores
@@ -49,8 +50,5 @@ class World:
 
 def hedge(row: dict[str, object], phrases: list[str]) -> dict[str, object]:
     same = ("finding_id", "study_id", "ent", "sent", "masked_sentence")
-    return {
-        **{name: row[name] for name in same},
-        **{"phrases": phrases, "dropped": [], "answer_state": "valid"},
-        **{"corrected": False, "needs_review": False, "review_reason": ""},
-    }
+    values = {name: row[name] for name in same}
+    return plain_row(HEDGE_PHRASES, **values, phrases=phrases, answer_state="valid")

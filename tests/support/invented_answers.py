@@ -27,11 +27,9 @@ def matches_frame(answers: Iterable[Answer]) -> pd.DataFrame:
     """
     rows = []
     for a, b, repetition, swapped, answer in answers:
-        winner = (
-            None
-            if answer == "invalid"
-            else (b if (answer == "sentence_1") == swapped else a)
-        )
+        winner = b if (answer == "sentence_1") == swapped else a
+        if answer == "invalid":
+            winner = None
         rows.append({
             "match_id": f"{a}|{b}|{repetition}", "phrase_a": a, "phrase_b": b, "repetition": repetition,
             "sentence_a": f"{a} <finding> {repetition}.", "sentence_b": f"{b} <finding> {repetition}.",
@@ -72,16 +70,10 @@ def noisy(
     """
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
-        pair = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition])
-        generator = np.random.default_rng(
-            [seed, int(a[1:]), int(b[1:]), repetition, *judge.encode()]
-        )
-        return bool(
-            gap * (int(b[1:]) - int(a[1:]))
-            + pair.normal(0.0, shared)
-            + generator.normal(0.0, noise)
-            > 0.0
-        )
+        numbers = [seed, int(a[1:]), int(b[1:]), repetition]
+        of_pair = np.random.default_rng(numbers).normal(0.0, shared)
+        own = np.random.default_rng([*numbers, *judge.encode()]).normal(0.0, noise)
+        return bool(gap * (numbers[2] - numbers[1]) + of_pair + own > 0.0)
 
     return decide
 
@@ -96,13 +88,9 @@ def recorded(
     def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
         won = decide(a, b, repetition, judge)
         swapped = repetition % 2 == 1
-        answer = (
-            "invalid"
-            if won is None
-            else "sentence_1"
-            if won != swapped
-            else "sentence_2"
-        )
+        answer = "sentence_1" if won != swapped else "sentence_2"
+        if won is None:
+            answer = "invalid"
         return a, b, repetition, swapped, answer
 
     met = [
@@ -151,16 +139,13 @@ def plain_alpha(ratings: np.ndarray) -> float | None:
     pooled = [value for row in units for value in row]
     if len(set(pooled)) < 2:
         return None
-    within = sum(
-        sum(a != b for a, b in combinations(row, 2)) * 2 / (len(row) - 1)
-        for row in units
-    ) / len(pooled)
-    overall = (
-        sum(a != b for a, b in combinations(pooled, 2))
-        * 2
-        / (len(pooled) * (len(pooled) - 1))
-    )
-    return 1 - within / overall
+
+    def differing(values: list[int]) -> float:
+        """Of all ordered pairs of values, for each value."""
+        pairs = sum(a != b for a, b in combinations(values, 2))
+        return 2 * pairs / (len(values) - 1)
+
+    return 1 - sum(map(differing, units)) / differing(pooled)
 
 
 def measured(
@@ -169,19 +154,12 @@ def measured(
     first: str = "",
     second: str = "",
     coding: str = "none",
-    **more: str,
 ) -> dict[str, Any]:
     """The one row of an agreement table with these values; None where a value is
     null.
     """
-    values_wanted = {
-        "measure": measure,
-        "first": first,
-        "second": second,
-        "coding": coding,
-        **more,
-    }
+    key = ["measure", "first", "second", "coding"]
     (row,) = frame[
-        (frame[list(values_wanted)] == list(values_wanted.values())).all(axis=1)
+        (frame[key] == [measure, first, second, coding]).all(axis=1)
     ].to_dict("records")
     return {str(name): None if pd.isna(value) else value for name, value in row.items()}

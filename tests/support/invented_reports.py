@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from stored_tables import plain_row
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
@@ -102,28 +103,24 @@ def frames(
     """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless
     given, references are row numbers or tokens.
     """
-    findings = []
-    fitted = []
+    findings: list[dict[str, Any]] = []
+    fitted: list[dict[str, Any]] = []
     delivered = Counter[str]()
     views = {}
     for position, row in enumerate(rows):
         number = position if row.row is None else row.row
         finding_id = identity(number, row.study)
         past = row.section == "hist" or bool(row.attributes.get("past_hx"))
-        findings.append(
-            {
-                "finding_id": finding_id, "subject_id": "p00000001", "study_id": row.study, "sequence": 1,
-                "section": row.section, "sent_idx": number if row.sent_idx is None else row.sent_idx,
-                "sent": row.sent, "ent_idx": number, "ent": row.ent, "name": vocabulary().finding(row.ent),
-                "cat": "PF", "status": row.status, "location": row.location,
-                "location_parts": list(vocabulary().location_parts(row.location)),
-                **dict.fromkeys(ATTRIBUTES, ""), **row.attributes,
-                "evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study),
-                "currency": "past dx" if past else "current dx", "view_information": row.view, "cues": row.cues,
-                "row": number,
-                "masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False,
-            }
-        )  # fmt: skip
+        values = {
+            "finding_id": finding_id, "subject_id": "p00000001", "study_id": row.study, "section": row.section,
+            "sent_idx": number if row.sent_idx is None else row.sent_idx, "sent": row.sent,
+            "ent_idx": number, "ent": row.ent, "name": vocabulary().finding(row.ent), "status": row.status,
+            "location": row.location, "location_parts": list(vocabulary().location_parts(row.location)),
+            "evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study),
+            "currency": "past dx" if past else "current dx", "view_information": row.view, "cues": row.cues,
+            "row": number, "mask_state": "not needed",
+        }  # fmt: skip
+        findings.append(plain_row(FINDINGS, **values | row.attributes))
         delivered[row.study] += 1
         views[row.study] = row.view
         if row.status[0] == "t" and row.p is not None:
@@ -153,12 +150,13 @@ def _tokens(references: Sequence[int | str], study: str) -> list[str]:
 def _fitted(
     finding_id: str, study: str, p: float, phrases: Sequence[str]
 ) -> dict[str, Any]:
-    return {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable} | {
+    values = {
         "finding_id": finding_id, "study_id": study, "phrases": list(phrases), "sentence_key": "0b",
-        "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
-        "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
-        "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
+        "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20, "answers": 20, "stop": "stable rank",
+        "invalid_answers": 0, "p": p, "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted",
+        "ranking_version": "v1",
     }  # fmt: skip
+    return plain_row(FITTED_PROBABILITIES, **values)
 
 
 class AlikeEmbedder:

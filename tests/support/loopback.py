@@ -41,8 +41,8 @@ from lunguage_assets.judges.trust import in_order, trial_questions
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
-    "garbage", "wrong_shape", "empty", "refusal", "blocked", "cut_off", "wrong_model",
-    "nonsense", "unauthorized", "forbidden", "bad_request", "missing_model", "no_quota",
+    "garbage", "wrong_shape", "empty", "refusal", "blocked", "cut_off", "nonsense",
+    "unauthorized", "forbidden", "bad_request", "missing_model", "no_quota",
     "trickle", "redirect",
 ]  # fmt: skip
 _STATUS: dict[str, int] = {
@@ -51,7 +51,6 @@ _STATUS: dict[str, int] = {
     "redirect": 307,
 }  # fmt: skip
 _CODES = {"no_quota": "insufficient_quota"}
-WRONG_MODEL = "another-model-2031"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +157,8 @@ def judge_like(call: Call) -> str:
     if extractions:
         finding, sentence = extractions[-1]
         masked = re.sub(re.escape(finding), MASK, sentence, flags=re.IGNORECASE)
-        return json.dumps(
-            list(
-                _LEXICON.extract([ExtractionQuestion(finding, sentence, masked)])[
-                    0
-                ].phrases
-            )
-        )
+        question = ExtractionQuestion(finding, sentence, masked)
+        return json.dumps(list(_LEXICON.extract([question])[0].phrases))
     return "I see no question."
 
 
@@ -285,8 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             tokens = self.server.reasoning_tokens
-            data = body_of(call, act.kind, text, tokens, WRONG_MODEL)
-            self._answer(data, act)
+            self._answer(body_of(call, act.kind, text, tokens), act)
 
     def _answer(self, data: bytes, act: Act) -> None:
         if act.kind == "dropped":

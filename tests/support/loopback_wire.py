@@ -6,108 +6,94 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from loopback import Call
 
-_OPENAI = re.compile(r"(?:/v1)?/chat/completions(?:\?.*)?")
-_AZURE = re.compile(r"/openai/deployments/([^/]+)/chat/completions\?api-version=.+")
-_ANTHROPIC = re.compile(r"/v1/messages(?:\?.*)?")
-_GEMINI = re.compile(r"/(v1[a-z0-9]*)/models/([^/:]+):generateContent(?:\?.*)?")
+_ENDPOINTS = {
+    "azure": re.compile(r"/openai/deployments/[^/]+/chat/completions\?api-version=.+"),
+    "openai": re.compile(r"(?:/v1)?/chat/completions(?:\?.*)?"),
+    "anthropic": re.compile(r"/v1/messages(?:\?.*)?"),
+    "gemini": re.compile(r"/v1[a-z0-9]*/models/([^/:]+):generateContent(?:\?.*)?"),
+}
+
+
+class Asked(NamedTuple):
+    """What a body asks: its prompts, and the schema or the bare labels of answers."""
+
+    system: str
+    user: str
+    schema: dict[str, Any] | None
+    bare_labels: Sequence[str] = ()
 
 
 def read_call(path: str, data: bytes) -> dict[str, Any] | None:
     """The fields of a `Call`, or None when the path is no model's endpoint."""
-    readers = {_AZURE: _read_openai, _OPENAI: _read_openai}
-    readers |= {_ANTHROPIC: _read_anthropic, _GEMINI: _read_gemini}
-    for pattern, reader in readers.items():
-        if match := pattern.fullmatch(path):
-            return reader(match, json.loads(data))
+    for wire, pattern in _ENDPOINTS.items():
+        match = pattern.fullmatch(path)
+        if match is None:
+            continue
+        body = json.loads(data)
+        asked = {"anthropic": _anthropic_asked, "gemini": _gemini_asked}.get(
+            wire, _openai_asked
+        )(body)
+        properties = asked.schema["properties"] if asked.schema else {}
+        labels = properties.get("answer", {}).get("enum", ())
+        constraint = "json" if labels else "schema" if asked.schema else ""
+        return {
+            "wire": wire,
+            "model": match.group(1) if wire == "gemini" else body["model"],
+            "system": asked.system,
+            "user": asked.user,
+            "body": body,
+            "constraint": "bare" if asked.bare_labels else constraint,
+            "labels": tuple(labels or asked.bare_labels),
+        }
     return None
 
 
-def _read_openai(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+def _openai_asked(body: dict[str, Any]) -> Asked:
     texts = {message["role"]: message["content"] for message in body["messages"]}
+    system = texts.get("system") or texts.get("developer") or ""
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     outputs = body.get("structured_outputs", {})
-    labels = _labels(schema) if schema else tuple(outputs.get("choice") or ())
-    prompts = texts.get("system") or texts.get("developer") or "", texts["user"]
-    wire = "azure" if match.re is _AZURE else "openai"
-    return _call(
-        wire, body["model"], prompts, body, schema or outputs.get("json"), labels
-    )
+    schema = schema or outputs.get("json")
+    return Asked(system, texts["user"], schema, outputs.get("choice") or ())
 
 
-def _read_anthropic(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+def _anthropic_asked(body: dict[str, Any]) -> Asked:
     schema = body.get("output_config", {}).get("format", {}).get("schema")
-    prompts = _joined(body.get("system", "")), _joined(body["messages"][-1]["content"])
-    return _call(
-        "anthropic",
-        body["model"],
-        prompts,
-        body,
-        schema,
-        _labels(schema) if schema else (),
-    )
+    user = body["messages"][-1]["content"]
+    return Asked(_joined(body.get("system", "")), _joined(user), schema)
 
 
-def _read_gemini(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
-    config = body.get("generationConfig", {})
-    schema = config.get("responseJsonSchema")
-    prompts = (
-        _joined(body.get("systemInstruction", {}).get("parts", [])),
-        _joined(body["contents"][-1]["parts"]),
-    )
-    labels = _labels(schema) if schema else ()
-    return _call("gemini", match.group(2), prompts, body, schema, labels)
+def _gemini_asked(body: dict[str, Any]) -> Asked:
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
+    system = body.get("systemInstruction", {}).get("parts", [])
+    return Asked(_joined(system), _joined(body["contents"][-1]["parts"]), schema)
 
 
-def _call(
-    wire: str,
-    model: str,
-    prompts: tuple[str, str],
-    body: dict[str, Any],
-    schema: dict[str, Any] | None,
-    labels: tuple[str, ...],
-) -> dict[str, Any]:
-    """`constraint`: labels inside an object, labels alone, an object of another schema,
-    or nothing.
-    """
-    constraint = "schema" if schema else ""
-    if labels:
-        constraint = "json" if schema else "bare"
-    fields = {"wire": wire, "model": model, "body": body}
-    fields |= {"system": prompts[0], "user": prompts[1]}
-    return fields | {"constraint": constraint, "labels": labels}
-
-
-def _joined(content: Any) -> str:
+def _joined(content: str | list[dict[str, str]]) -> str:
     if isinstance(content, str):
         return content
     return "".join(block["text"] for block in content)
 
 
-def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(schema["properties"].get("answer", {}).get("enum", ()))
-
-
-def body_of(
-    call: Call, kind: str, text: str, reasoning: int, wrong_model: str
-) -> bytes:
+def body_of(call: Call, kind: str, text: str, reasoning: int) -> bytes:
     """The body of a 200 for this kind of act."""
-    model = wrong_model if kind == "wrong_model" else call.model
-    silent = kind in {"empty", "refusal", "blocked", "cut_off"}
-    text = "" if silent else text
+    if kind in {"empty", "refusal", "blocked", "cut_off"}:
+        text = ""
     if kind == "nonsense":
         text = "I would rather not choose."
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
     builder = {"anthropic": _anthropic, "gemini": _gemini}.get(call.wire, _openai)
-    body = builder(model, text, kind, tokens, reasoning)
-    if call.body.get("logprobs"):
-        body = _openai(model, text, kind, tokens, reasoning, logprobs=True)
+    body = builder(call.model, text, kind, tokens, reasoning)
+    if call.body.get("logprobs") and text:
+        body["choices"][0]["logprobs"] = {"content": _token_logprobs(text)}
     return json.dumps(body).encode()
 
 
@@ -124,19 +110,12 @@ def _token_logprobs(text: str) -> list[dict[str, Any]]:
 
 
 def _openai(
-    model: str,
-    text: str,
-    kind: str,
-    tokens: tuple[int, int],
-    reasoning: int,
-    logprobs: bool = False,
+    model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
 ) -> dict[str, Any]:
     finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
     refusal = "I cannot help with that." if kind == "refusal" else None
     message = {"role": "assistant", "content": text or None, "refusal": refusal}
     choice = {"index": 0, "finish_reason": finish, "logprobs": None, "message": message}
-    if logprobs and text:
-        choice["logprobs"] = {"content": _token_logprobs(text)}
     return {
         "id": "chatcmpl-loopback",
         "object": "chat.completion",
@@ -159,11 +138,8 @@ def _anthropic(
     half = len(text) // 2  # in two blocks, behind a block that is not text
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
     blocks: list[dict[str, Any]] = [thinking] if reasoning else []
-    blocks += [
-        {"type": "text", "text": half_text}
-        for half_text in (text[:half], text[half:])
-        if half_text
-    ]
+    halves = [text[:half], text[half:]]
+    blocks += [{"type": "text", "text": words} for words in halves if words]
     return {
         "id": "msg_loopback",
         "type": "message",
@@ -186,9 +162,9 @@ def _gemini(
     model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
 ) -> dict[str, Any]:
     finish = {"refusal": "SAFETY", "cut_off": "MAX_TOKENS"}.get(kind, "STOP")
-    texts = ([{"text": "hm", "thought": True}] if reasoning else []) + (
-        [{"text": text}] if text else []
-    )
+    texts: list[dict[str, Any]] = [{"text": text}] if text else []
+    if reasoning:
+        texts.insert(0, {"text": "hm", "thought": True})
     candidate: dict[str, Any] = {"index": 0, "finishReason": finish}
     if kind != "refusal":
         candidate["content"] = {"role": "model", "parts": texts}

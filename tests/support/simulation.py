@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
+from tentative_findings import own_vocabulary
 
 from lunguage_assets.explicit import intervals, trueskill
 from lunguage_assets.explicit.probability import Z95, Anchor
@@ -30,7 +31,6 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.randomness import U64, mix, text_hash
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_VOCABULARY
 
 Floats = NDArray[np.float64]
 
@@ -143,17 +143,14 @@ def _uniform(hashes: U64) -> Floats:
 class SimulatedCorpus:
     """A vocabulary, its anchors and sentences to be placed, all of known truth.
 
-    `truth` is every sentence's certainty, `phrase_mu` every phrase's in the
-    vocabulary's order; `targets` are the sentences to be placed, `target_mu`
-    their certainties and `target_p` their probabilities, shape (targets,).
+    `truth` is every sentence's certainty; `targets` are the sentences to be placed and
+    `target_p` their probabilities, shape (targets,).
     """
 
     vocabulary: pd.DataFrame
     truth: Mapping[str, float]
-    phrase_mu: Floats
     anchors: tuple[Anchor, ...]
     targets: tuple[str, ...]
-    target_mu: Floats
     target_p: Floats
 
     def panel(self, judges: int, noise: Noise, seed: int = 0) -> list[SimulatedJudge]:
@@ -201,17 +198,13 @@ def simulated_corpus(
     between = random.uniform(_LOWEST, _HIGHEST, phrases - 2)
     phrase_mu = np.sort([_LOWEST, _HIGHEST, *between])
     truth: dict[str, float] = {}
-    rows = []
+    examples_by_phrase: dict[str, list[str]] = {}
     for number, mu in enumerate(phrase_mu.tolist()):
         name = _phrase(number)
         sentences = [f"{name} <finding>, example {i}." for i in range(examples)]
         strayed = mu + noise.wording * random.standard_normal(examples)
         truth |= dict(zip(sentences, strayed.tolist(), strict=True))
-        rows.append({
-            "phrase": name, "n_examples": examples, "retained": True, "reason": "",
-            "example_ids": [f"{number}:{i}" for i in range(examples)], "example_sentences": sentences,
-            "ruler": "own", "ruler_reason": "", "vocabulary_version": f"simulated {seed}",
-        })  # fmt: skip
+        examples_by_phrase[name] = sentences
     target_sentences = tuple(f"<finding>, target {i}." for i in range(targets))
     target_mu = random.normal(trueskill.MU, trueskill.SIGMA, targets).clip(0.0, 50.0)
     truth |= dict(zip(target_sentences, target_mu.tolist(), strict=True))
@@ -220,20 +213,12 @@ def simulated_corpus(
         for i in (0, phrases - 1)
     )
     return SimulatedCorpus(
-        HEDGE_VOCABULARY.frame(rows),
+        own_vocabulary(examples_by_phrase),
         truth,
-        phrase_mu,
         anchors,
         target_sentences,
-        target_mu,
-        true_probability(target_mu),
+        expit(TRUE_ALPHA * (target_mu - TRUE_MU_HALF)),
     )
-
-
-def true_probability(mu: Floats) -> Floats:
-    """The true probability of true certainties."""
-    p: Floats = expit(TRUE_ALPHA * (mu - TRUE_MU_HALF))
-    return p
 
 
 def _phrase(number: int) -> str:

@@ -1,10 +1,12 @@
-"""Tables of tests, stored as a step stores them, and read by the keys of their
-partitions.
+"""Tables of tests: rows of which few values matter, stored as a step stores them, and
+read by the keys of their partitions.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from upath import UPath
@@ -26,6 +28,19 @@ KEYS = {
     "report_batch": "first",
 }
 """Of a partition, unless they are given."""
+
+_PLAIN = {"string": "", "int": 1, "float": 0.5, "bool": False, "strings": []}
+
+
+def plain_row(table: Table, **values: Any) -> dict[str, Any]:
+    """A row with these values, and plain ones in the columns that are never empty."""
+    row: dict[str, Any] = {}
+    for column in table.columns:
+        plain = column.choices[0] if column.choices else _PLAIN[column.type]
+        if plain == "" and column.pattern and not re.search(column.pattern, ""):
+            plain = "x"
+        row[column.name] = None if column.nullable else plain
+    return row | values
 
 
 def store_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> EncodedTable:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pandas as pd
+from stored_tables import plain_row
 
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
@@ -20,7 +21,6 @@ from lunguage_assets.judges.protocol import (
 from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import (
-    ATTRIBUTES,
     FINDINGS,
     HEDGE_PHRASES,
     HEDGE_VOCABULARY,
@@ -37,14 +37,11 @@ def finding(row: int, **values: Any) -> dict[str, Any]:
     ent = values.get("ent", "pneumonia")
     sent = values.get("sent", f"Possible {ent}.")
     defaults: dict[str, Any] = {
-        "finding_id": f"{study}:{row}", "subject_id": "p10000001", "study_id": study, "sequence": 1,
-        "section": "find", "sent_idx": row, "sent": sent, "ent_idx": row, "ent": ent, "name": ent,
-        "cat": "COF", "status": "tp", "location": "", "location_parts": [],
-        **dict.fromkeys(ATTRIBUTES, ""), "evidence": [], "associate": [], "currency": "current dx",
-        "view_information": "", "cues": "", "row": row, "masked_sentence": sent.replace(ent, "<finding>"),
-        "mask_state": "masked", "same_name_in_sentence": False,
+        "finding_id": f"{study}:{row}", "subject_id": "p10000001", "study_id": study, "section": "find",
+        "sent_idx": row, "sent": sent, "ent_idx": row, "ent": ent, "name": ent, "status": "tp", "row": row,
+        "currency": "current dx", "masked_sentence": sent.replace(ent, "<finding>"), "mask_state": "masked",
     }  # fmt: skip
-    return {**defaults, **values}
+    return plain_row(FINDINGS, **defaults | values)
 
 
 def findings_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -75,12 +72,13 @@ def invented_findings(size: int) -> pd.DataFrame:
 
 def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
     """A vocabulary of retained phrases with the given masked sentences."""
-    return HEDGE_VOCABULARY.frame([
-        {"phrase": phrase, "n_examples": len(examples), "retained": True, "reason": "",
+    rows = [
+        {"phrase": phrase, "n_examples": len(examples), "retained": True, "ruler": "own",
          "example_ids": [f"{phrase}:{i}" for i in range(len(examples))],
-         "example_sentences": examples, "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
+         "example_sentences": examples, "vocabulary_version": "v"}
         for phrase, examples in examples_by_phrase.items()
-    ])  # fmt: skip
+    ]  # fmt: skip
+    return HEDGE_VOCABULARY.frame([plain_row(HEDGE_VOCABULARY, **row) for row in rows])
 
 
 SMALL = own_vocabulary(

@@ -149,13 +149,8 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
     frame.to_csv(tmp_path / "reports.csv", index=False)
     receipt = received(tmp_path)
     texts = receipt.report_texts
-    assert texts["taken_at"].tolist() == [
-        "20140508103000",
-        "20140508000000",
-        "",
-        "",
-        "",
-    ]
+    taken_at = ["20140508103000", "20140508000000", "", "", ""]
+    assert texts["taken_at"].tolist() == taken_at
     views = ["pa", "ap", "lateral", "", "pa, lateral"]
     assert texts["view_information"].tolist() == views
     assert sorted(outcome(receipt)[2]) == ["study-date-ignored"] * 2 + ["view-ignored"]

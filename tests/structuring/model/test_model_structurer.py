@@ -32,8 +32,6 @@ from lunguage_assets.structuring.model.structurer import (
     structurer_identity,
 )
 
-MARKER = "zanzibar quartz lantern"
-
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
