@@ -49,12 +49,9 @@ def received(studies: int, rejected: pd.DataFrame | None = None) -> Received:
             "report": f"FINDINGS: Invented report {number}.",
         }
         texts.append(plain_row(REPORT_TEXTS, **values))
-    return Received(
-        REPORT_TEXTS.frame(texts),
-        REJECTED.frame() if rejected is None else rejected,
-        INTAKE_NOTES.frame(),
-        TERMS.frame(),
-    )
+    rejected = REJECTED.frame() if rejected is None else rejected
+    beside = (rejected, INTAKE_NOTES.frame(), TERMS.frame())
+    return Received(REPORT_TEXTS.frame(texts), *beside)
 
 
 def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
@@ -169,13 +166,9 @@ def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> None:
-    studies = ("s50000000", "s50000001")
-    refused = REJECTED.frame(
-        [
-            plain_row(REJECTED, study_id=study, reason="report-repeated")
-            for study in studies
-        ]
-    )
+    values = {"study_id": "s50000000", "reason": "report-repeated"}
+    row = plain_row(REJECTED, **values)
+    refused = REJECTED.frame([row, row | {"study_id": "s50000001"}])
     intake = take_in_structured(
         received(2, refused), structured(1, 7, 0), CorpusSettings()
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import chain
 
+import pandas as pd
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,14 +19,9 @@ BARE = Vocabulary.from_terms(TERMS.frame())
 
 
 def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
-    return Vocabulary.from_terms(
-        TERMS.frame(
-            [
-                {"category": c, "subcategory": "", "target_term": t, "normed_term": n}
-                for c, t, n in terms
-            ]
-        )
-    )
+    columns = ["category", "target_term", "normed_term"]
+    frame = pd.DataFrame(terms, columns=columns).assign(subcategory="")
+    return Vocabulary.from_terms(frame)
 
 
 NAMES = {

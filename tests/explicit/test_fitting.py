@@ -104,12 +104,8 @@ class PlainFit:
     def ask(self, judge: Judge, opponent: int) -> bool | None:
         """Whether the sentence won in the eyes of a judge; None: an invalid answer."""
         key = self.hashes(judge)
-        example = int(
-            smallest(
-                mix(key, 0), text_hashes(self.reference.examples.sentences[opponent])
-            )[0]
-        )
-        shown = self.reference.examples.sentences[opponent][example]
+        sentences = self.reference.examples.sentences[opponent]
+        shown = sentences[int(smallest(mix(key, 0), text_hashes(sentences))[0])]
         coin = bool(random_bits(mix(key, 1))[0])
         if isinstance(judge, Scorer):
             score, opponent_score = judge.scores([self.sentence, shown])
@@ -239,13 +235,9 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
         rows = logged.get_group(sentence)
         assert rows["step"].tolist() == list(range(len(plays)))
         names = ["opponent", "draw_probability", "answers", "mu", "sigma", "rank"]
-        pd.testing.assert_frame_equal(
-            rows[names].reset_index(drop=True),
-            pd.DataFrame(plays, columns=names),
-            check_dtype=False,
-            rtol=0.0,
-            atol=1e-9,
-        )
+        played = pd.DataFrame(plays, index=rows.index, columns=names)
+        nearly = {"check_dtype": False, "rtol": 0.0, "atol": 1e-9}
+        pd.testing.assert_frame_equal(rows[names], played, **nearly)
 
 
 def fit(
@@ -382,12 +374,8 @@ def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
     counted = mock.Mock(wraps=fitted_findings.Fits)
     monkeypatch.setattr(fitted_findings, "Fits", counted)
     rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
-    tables = fit(
-        findings_frame(
-            [*rows, finding(4, sent="Pneumonia is unlikely.", ent="Pneumonia")]
-        ),
-        stick,
-    )
+    rows.append(finding(4, sent="Pneumonia is unlikely.", ent="Pneumonia"))
+    tables = fit(findings_frame(rows), stick)
     assert sum(len(call.args[0]) for call in counted.call_args_list) == 2
     assert tables.probabilities["sentence_key"].nunique() == 5
     plays = tables.log.groupby("sentence_key").size()

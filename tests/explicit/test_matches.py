@@ -86,11 +86,10 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
 
 
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
+    turned = SMALL.iloc[[2, 0]].reset_index(drop=True)
     all_phrases, some_phrases = (
-        comparison_matches(
-            rows.reset_index(drop=True), LexiconJudge("a"), SETTINGS
-        ).set_index("match_id")
-        for rows in (SMALL, SMALL.iloc[[2, 0]])
+        comparison_matches(rows, LexiconJudge("a"), SETTINGS).set_index("match_id")
+        for rows in (SMALL, turned)
     )
     assert len(some_phrases) == 10
     pd.testing.assert_frame_equal(all_phrases.loc[some_phrases.index], some_phrases)

@@ -25,17 +25,12 @@ from lunguage_assets.explicit.probability import (
     published_anchors,
 )
 
-PUBLISHED = pd.DataFrame(
-    {
-        "phrase": [e.phrase for e in published_ranking()],
-        "mu": [e.mu for e in published_ranking()],
-        "mu_sd": 0.0,
-    }
-)
-
 
 def ranking(mu: dict[str, float], mu_sd: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"phrase": list(mu), "mu": list(mu.values()), "mu_sd": mu_sd})
+
+
+PUBLISHED = ranking({entry.phrase: entry.mu for entry in published_ranking()})
 
 
 def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:

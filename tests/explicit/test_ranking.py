@@ -134,13 +134,9 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
 def test_the_version_follows_answers_judges_and_settings() -> None:
     quick = ExplicitSettings(bootstrap=0, orders=1)
     base = played(("one", noisy(0.8)))
-    other_answers = played(("one", noisy(0.5)))["one"]
-    changed = [
-        base,
-        {"other": base["one"]},
-        {"one": other_answers},
-        {**base, "two": base["one"]},
-    ]
+    other_answers = played(("one", noisy(0.5)))
+    two_judges = {**base, "two": base["one"]}
+    changed = [base, {"other": base["one"]}, other_answers, two_judges]
     runs = [(matches, quick) for matches in changed]
     for update in ({"seed": 1}, {"orders": 2}, {"bootstrap": 1}):
         runs.append((base, quick.model_copy(update=update)))

@@ -27,12 +27,8 @@ def random_matches(players: int, matches: int, seed: int) -> pd.DataFrame:
     players_1 = rng.integers(players, size=matches)
     two = (players_1 + 1 + rng.integers(players - 1, size=matches)) % players
     first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(players_1 - two) * 0.5))
-    return pd.DataFrame(
-        {
-            "winner": np.where(first, players_1, two),
-            "loser": np.where(first, two, players_1),
-        }
-    )
+    winner = np.where(first, players_1, two)
+    return pd.DataFrame({"winner": winner, "loser": players_1 + two - winner})
 
 
 @pytest.mark.parametrize(

@@ -169,14 +169,10 @@ def test_what_others_have_spent_today_counts(ledger: Ledger) -> None:
         spent = Attempt("k", "j", "compare", "m", cost_usd=cost_usd, time=time)
         ledger.record(spent)
     model = FakeModel()
+    budget = Budget(None, 0.75 + 20 * COST + WORST)
+    limits = {"in_flight": 2}
     with pytest.raises(BudgetExceeded, match=r"daily budget of \$0\.75.*24 hours"):
-        asked(
-            questions(100),
-            model,
-            ledger,
-            budget=Budget(None, 0.75 + 20 * COST + WORST),
-            limits={"in_flight": 2},
-        )
+        asked(questions(100), model, ledger, budget=budget, limits=limits)
     assert 20 <= model.calls <= 23
 
 

@@ -68,13 +68,10 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
 ) -> None:
     offline = read(tmp_path, GPT)
     models = read(tmp_path, GPT, "models")
-    assert (offline.rankers, list(offline.models)) == (
-        ("panel", "lexicon", "cues-2.b_1"),
-        [],
-    )
-    assert (models.rankers, models.active_judges) == (
-        ("panel", "lexicon", "gpt"), ("lexicon", "claude", "gpt"),
-    )  # fmt: skip
+    assert offline.rankers == ("panel", "lexicon", "cues-2.b_1")
+    assert list(offline.models) == []
+    assert models.rankers == ("panel", "lexicon", "gpt")
+    assert models.active_judges == ("lexicon", "claude", "gpt")
     assert list(models.models) == ["claude", "gpt"]
     assert models.members("panel") == ("gpt", "lexicon")
     assert offline.members("lexicon") == ("lexicon",)
@@ -144,12 +141,7 @@ def test_text_leaves_the_machine_over_https_only() -> None:
 
 
 def test_which_addresses_are_this_machine() -> None:
-    here = [
-        "http://localhost:8000/v1",
-        "http://127.0.0.1/v1",
-        "http://127.8.9.1/v1",
-        "http://[::1]:80/v1",
-    ]
+    here = ["http://localhost:8000/v1", "http://127.8.9.1/v1", "http://[::1]:80/v1"]
     elsewhere = [
         "https://localhost.evil.example/v1", "http://127.0.0.1.example/", "http://0.0.0.0/",
         "https://api.openai.com", "http://localhost@evil.example/",
@@ -174,11 +166,8 @@ ATTESTED = LLMJudgeConfig(
     zero_retention_attested_on=date(2026, 1, 5),
     zero_retention_attested_by="A. Person, data steward",
 )
-HERE = {
-    "provider": "openai-compatible",
-    "model": "m",
-    "base_url": "http://localhost:1/v1",
-}
+ADDRESS = "http://localhost:1/v1"
+HERE = {"provider": "openai-compatible", "model": "m", "base_url": ADDRESS}
 INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens": 9}}
 
 

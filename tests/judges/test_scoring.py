@@ -14,13 +14,6 @@ from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.scoring import Scorer
 
-SENTENCES = (
-    "Possible <finding>.",
-    "Probable <finding>.",
-    "Green <finding>.",
-    "<finding> cannot be excluded.",
-)
-
 
 class ByLength:
     """Scores a sentence by its length; those that are green it cannot."""
@@ -32,12 +25,8 @@ class ByLength:
 
     def scores(self, masked_sentences: Sequence[str]) -> np.ndarray:
         self.asked += masked_sentences
-        return np.array(
-            [
-                np.nan if "Green" in sentence else float(len(sentence))
-                for sentence in masked_sentences
-            ]
-        )
+        lengths = {it: float(len(it)) for it in masked_sentences if "Green" not in it}
+        return np.array([lengths.get(it, np.nan) for it in masked_sentences])
 
 
 def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> (
@@ -45,21 +34,14 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
 ):
     scorer = ByLength()
     judge = Scorer("mine", scorer.identity, scorer.scores)
-    short = SENTENCES[0]
-    long = SENTENCES[3]
-    green = SENTENCES[2]
-    questions = [
-        ComparisonQuestion(short, long),
-        ComparisonQuestion(long, short),
-        ComparisonQuestion(green, long),
-    ]
+    short, long, green = "<finding>.", "Possible <finding>.", "Green <finding>."
+    pairs = [(short, long), (long, short), (green, long)]
+    questions = [ComparisonQuestion(*pair) for pair in pairs]
     assert judge.compare(questions) == ["sentence_2", "sentence_1", "invalid"]
     judge.compare(questions)
     assert sorted(scorer.asked) == sorted({short, long, green})
-    assert (
-        judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid
-        is False
-    )
+    (answer,) = judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])
+    assert not answer.valid
 
 
 DISTILLED = """
@@ -82,11 +64,8 @@ judges.small = {{ provider = "distilled"{folder} }}
 def test_a_distilled_model_is_a_candidate_and_nothing_else(
     tmp_path: Path, changed_fields: dict[str, str], message: str
 ) -> None:
-    fields = {
-        "members": '"lexicon"',
-        "extractor": "lexicon",
-        "folder": ', folder = "/nowhere"',
-    }
+    fields = {"members": '"lexicon"', "extractor": "lexicon"}
+    fields["folder"] = ', folder = "/nowhere"'
     file = tmp_path / "judges.toml"
     file.write_text(DISTILLED.format(**{**fields, **changed_fields}))
     with pytest.raises(ConfigurationError, match=message):

@@ -65,15 +65,9 @@ def validation() -> pd.DataFrame:
 def fitted(size: int) -> pd.DataFrame:
     mu = np.linspace(2.0, 48.0, size)
     p, low, high = probability_of(mu, np.full(size, 1.5), CALIBRATION)
-    return pd.DataFrame(
-        {
-            "finding_id": [f"s:{i}" for i in range(size)],
-            "mu": mu,
-            "p": p,
-            "p_low": low,
-            "p_high": high,
-        }
-    )
+    ids = [f"s:{i}" for i in range(size)]
+    values = {"finding_id": ids, "mu": mu, "p": p, "p_low": low, "p_high": high}
+    return pd.DataFrame(values)
 
 
 def probabilities(p: list[float]) -> bytes:
@@ -84,13 +78,17 @@ def calibrated(frame: pd.DataFrame) -> bytes:
     return scale_plots.calibration_plot(frame, CALIBRATION, ANCHORS)
 
 
+def curves(frame: pd.DataFrame) -> bytes:
+    return validation_plots.validation_curves(frame, 5, 10)
+
+
 PICTURES: dict[str, Callable[[], bytes]] = {
     "vocabulary": lambda: scale_plots.vocabulary_histogram(VOCABULARY),
     "ranking": lambda: scale_plots.ranking_plot(RANKING),
     "published ranking": lambda: scale_plots.ranking_plot(PUBLISHED),
     "probabilities": lambda: probabilities([0.1, 0.5, 0.9]),
     "calibration": lambda: calibrated(fitted(1500)),
-    "curves": lambda: validation_plots.validation_curves(validation(), 5, 10),
+    "curves": lambda: curves(validation()),
     "spread": lambda: validation_plots.validation_spread(validation(), 5, 10),
     "agreement": lambda: validation_plots.agreement_heat_map(AGREEMENT),
     "experts": lambda: validation_plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
@@ -104,15 +102,11 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "no ranking": lambda: scale_plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
-    "no curves": lambda: validation_plots.validation_curves(
-        FIT_VALIDATION.frame(), 5, 10
-    ),
+    "no curves": lambda: curves(FIT_VALIDATION.frame()),
     "no spread": lambda: validation_plots.validation_spread(
         FIT_VALIDATION.frame(), 5, 10
     ),
-    "one judge": lambda: validation_plots.validation_curves(
-        validation()[validation()["judges"] == "one"], 5, 10
-    ),
+    "one judge": lambda: curves(validation().query("judges == 'one'")),
 }
 
 

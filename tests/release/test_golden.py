@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from commands import lunguage
 from finished_homes import QUICK_STICK
-from platform_support import without_expectations
+from platform_support import contents, without_expectations
 
 from lunguage_assets.sample import write_raw_sample, write_sample
 
@@ -39,14 +39,8 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     homes = {kind: folder / kind for kind in SETTINGS}
     for kind in ("structured", "raw"):
         without_expectations(homes[kind])
-        released(
-            homes[kind],
-            kind,
-            "--data",
-            folder / f"{kind}-delivery",
-            "--batch",
-            "golden",
-        )
+        delivery = folder / f"{kind}-delivery"
+        released(homes[kind], kind, "--data", delivery, "--batch", "golden")
     shutil.copytree(homes["raw"], homes["paper"])
     shutil.rmtree(homes["paper"] / "release")
     released(homes["paper"], "paper")
@@ -62,12 +56,10 @@ def released(home: Path, kind: str, *options: str | Path) -> None:
 def digests(home: Path) -> dict[str, str]:
     """SHA-256 of every CSV file of a release, by its path in it."""
     (version,) = (home / "release" / "panel").glob("v*")
-    files = sorted(path for path in version.rglob("*.csv") if path.is_file())
     return {
-        path.relative_to(version).as_posix(): hashlib.sha256(
-            path.read_bytes()
-        ).hexdigest()
-        for path in files
+        name: hashlib.sha256(content).hexdigest()
+        for name, content in contents(version).items()
+        if name.endswith(".csv")
     }
 
 

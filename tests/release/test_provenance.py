@@ -22,13 +22,8 @@ from lunguage_assets.structuring.model.structurer import structurer_identity
 
 
 def provenance_of(release_inputs: Made, origin: Origin) -> dict[str, Any]:
-    return provenance(
-        origin,
-        "panel",
-        release_inputs.ranking,
-        list(release_inputs.batches),
-        ["lexical-1"],
-    )
+    batches = list(release_inputs.batches)
+    return provenance(origin, "panel", release_inputs.ranking, batches, ["lexical-1"])
 
 
 def test_it_names_software_judges_ranking_files_and_batches(invented: Made) -> None:
@@ -56,11 +51,8 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = invented.origin()
     paths = {"encoder_model": "/home/someone/models/biolord"}
     implicit = origin.settings.implicit.model_copy(update=paths)
-    slot = LLMJudgeConfig(
-        provider="transformers",
-        model="/scratch/someone/medgemma",
-        params={"max_new_tokens": 5},
-    )
+    table = {"provider": "transformers", "params": {"max_new_tokens": 5}}
+    slot = LLMJudgeConfig(model="/scratch/someone/medgemma", **table)
     judges = origin.configuration.judges | {"lexicon": slot}
     origin = replace(
         origin,

@@ -121,16 +121,10 @@ def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
 
 def test_position_bias_is_told_apart_from_content() -> None:
     swapped = (np.random.default_rng(5).random(400) < 0.5).tolist()
-    by_content = [f"sentence_{1 + is_swapped}" for is_swapped in swapped]
-    frames = {
-        "content": matches_frame(
-            ("a", "b", r, swapped[r], answer) for r, answer in enumerate(by_content)
-        ),
-        "stuck": matches_frame(
-            ("a", "b", r, is_swapped, "sentence_1")
-            for r, is_swapped in enumerate(swapped)
-        ),
-    }
+    met = [("a", "b", r, is_swapped) for r, is_swapped in enumerate(swapped)]
+    by_content = [(*pair, f"sentence_{1 + pair[3]}") for pair in met]
+    stuck = [(*pair, "sentence_1") for pair in met]
+    frames = {"content": matches_frame(by_content), "stuck": matches_frame(stuck)}
     agreement = judge_agreement(frames)
     chosen = {
         judge: measured(agreement, "sentence_1 chosen", judge) for judge in frames

@@ -38,10 +38,9 @@ nothing.
 """
 
 LIKELY_OR_MAY = [("likely", "may", "likely")] * 6 + [("likely", "may", "may")] * 4
+OTHERS = [*[("may", "or", "or")] * 3, ("if any", "likely", "")]
 JUDGES = {
-    "gpt": winners_frame(
-        [*LIKELY_OR_MAY, *[("may", "or", "or")] * 3, ("if any", "likely", "")]
-    ),
+    "gpt": winners_frame([*LIKELY_OR_MAY, *OTHERS]),
     "none": winners_frame([("likely", "may", "")]),
 }
 

@@ -53,14 +53,10 @@ def test_too_few_sentences_or_fits_of_another_ranking_are_refused(world: World) 
         pytest.raises(MethodError, match="found 120 sentences"),
     ):
         world.panel_scores()
+    others = world.tables.probabilities.assign(ranking_version="other")
+    made_of = (world.findings, others, world.tables.log)
     with pytest.raises(MethodError, match="another ranking"):
-        panel_scores(
-            world.findings,
-            world.tables.probabilities.assign(ranking_version="other"),
-            world.tables.log,
-            world.ranking,
-            world.vocabulary,
-        )
+        panel_scores(*made_of, world.ranking, world.vocabulary)
 
 
 def known_directions(scores: pd.DataFrame, world: World) -> np.ndarray:
@@ -95,14 +91,9 @@ def test_no_sentence_is_scored_by_a_model_that_has_seen_its_group(world: World) 
 
 
 def evaluated(rmse: float, coverage: float | None, n: int) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "test": ["panel halves", "held-out phrases"],
-            "n": [9, n],
-            "rmse": [2.0, rmse],
-            "coverage": [None, coverage],
-        }
-    )
+    tests = {"panel halves": (9, 2.0, None), "held-out phrases": (n, rmse, coverage)}
+    frame = pd.DataFrame(tests.values(), tests, ["n", "rmse", "coverage"])
+    return frame.rename_axis("test").reset_index()
 
 
 @pytest.mark.parametrize(
@@ -168,15 +159,11 @@ def test_sentences_unlike_what_was_learnt_have_no_score_and_p_of_their_phrases(
     known, new = student.scores([sentence, "<finding>, I wonder."])
     assert np.isfinite(known)
     assert np.isnan(new)
-    fits = fit_pairs(
-        world.findings.assign(masked_sentence="<finding>, I wonder."),
-        world.hedges.assign(phrases=[["phrase 003"]] * len(world.hedges)),
-        world.vocabulary,
-        world.ranking,
-        [student],
-        world.anchors,
-        world.settings,
-    ).probabilities
+    findings = world.findings.assign(masked_sentence="<finding>, I wonder.")
+    hedges = world.hedges.assign(phrases=[["phrase 003"]] * len(findings))
+    made_of = (findings, hedges, world.vocabulary, world.ranking)
+    tables = fit_pairs(*made_of, [student], world.anchors, world.settings)
+    fits = tables.probabilities
     assert set(fits["stop"]) == {"no valid answers"}
     assert set(fits["p_source"]) == {"phrase"}
     student._largest_sd = 0.0

@@ -113,13 +113,10 @@ def test_without_a_known_place_all_hedges_of_the_sentence_are_given(
 def test_which_sentence_is_shown_first_does_not_matter(
     judge: Judge, entry_1: tuple[str, str], entry_2: tuple[str, str], replicate: int
 ) -> None:
-    if entry_1[1] == entry_2[1]:
-        return
-    chosen = judge.compare([ComparisonQuestion(entry_1[1], entry_2[1], replicate)])[0]
-    chosen_swapped = judge.compare(
-        [ComparisonQuestion(entry_2[1], entry_1[1], replicate)]
-    )[0]
-    assert {chosen, chosen_swapped} == {"sentence_1", "sentence_2"}
+    (_, first), (_, second) = entry_1, entry_2
+    shown = [(first, second, replicate), (second, first, replicate)]
+    chosen = judge.compare([ComparisonQuestion(*pair) for pair in shown])
+    assert first == second or set(chosen) == {"sentence_1", "sentence_2"}
 
 
 @both
@@ -136,17 +133,11 @@ def test_ties_are_a_fair_coin(judge: Judge) -> None:
 @given(st.text(max_size=80), st.text(max_size=80))
 @examples(40)
 def test_any_text_is_answered(judge: Judge, sentence_1: str, sentence_2: str) -> None:
-    assert judge.compare([ComparisonQuestion(sentence_1, sentence_2)])[0] in {
-        "sentence_1",
-        "sentence_2",
-        "invalid",
-    }
-    assert judge.extract(
-        [
-            ExtractionQuestion("x", sentence_1, sentence_1),
-            ExtractionQuestion("x", sentence_2, None),
-        ]
-    )[0].valid
+    (choice,) = judge.compare([ComparisonQuestion(sentence_1, sentence_2)])
+    assert choice in {"sentence_1", "sentence_2", "invalid"}
+    for masked in (sentence_1, None):
+        (answer,) = judge.extract([ExtractionQuestion("x", sentence_1, masked)])
+        assert answer.valid
 
 
 SURER_AND_LESS_SURE = [
@@ -187,15 +178,13 @@ def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge) ->
 def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
     published = published_ranking()
     score = CuesJudge("cues").score
+    examples_of = reference_sentences()
     scores = [
-        np.mean(
-            [score(sentence) or 0.0 for sentence in reference_sentences()[entry.phrase]]
-        )
+        np.mean([score(sentence) or 0.0 for sentence in examples_of[entry.phrase]])
         for entry in published
     ]
-    assert np.corrcoef([entry.mu for entry in published], scores)[
-        0, 1
-    ] == pytest.approx(0.940, abs=0.005)
+    correlation = np.corrcoef([entry.mu for entry in published], scores)[0, 1]
+    assert correlation == pytest.approx(0.940, abs=0.005)
 
 
 @both
