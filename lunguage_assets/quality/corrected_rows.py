@@ -64,7 +64,7 @@ def _is_stored(home: Home, study: str, finding_id: str) -> bool:
         if not path.exists():
             continue
         with path.open("rb") as stream:
-            rows = read_rows(stream, "study_id", {study}, ["finding_id"])
+            rows = read_rows(stream, "study_id", {study})
         if finding_id in rows.column("finding_id").to_pylist():
             return True
     return False

@@ -1,11 +1,10 @@
 """Rules that rows must hold, and studies that break one: each is set aside whole.
 
-A rule about single rows costs its study, and the others go on. A rule about the whole
-(keys, one version) refuses the table, as the store refuses one that lists what was
-delivered (docs/ui.md). Beside the rules of the schema (`tables/schema.py`) stand those
-about single probabilities: of the status, of the support, of a row beside its parent
-(explicit.md section 6, implicit.md section 4). They look at stored numbers alone; the
-tests compute these a second time.
+The other studies go on; where too many break one, the table is refused, as the store
+refuses one that lists what was delivered (docs/ui.md). Beside the rules of the schema
+(`tables/schema.py`) stand those about single probabilities: of the status, of the
+support, of a row beside its parent (explicit.md section 6, implicit.md section 4). They
+look at stored numbers alone; the tests compute these a second time.
 
 Not here: what people expect of a table (`suites.py`), which only warns.
 """
@@ -13,11 +12,10 @@ Not here: what people expect of a table (`suites.py`), which only warns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
@@ -28,7 +26,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
 )
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.schema import BrokenRule, Table
 from lunguage_assets.tables.values import values_of
 
 MAX_QUARANTINED_SHARE = 0.01
@@ -37,14 +35,6 @@ TOLERANCE = 1e-9
 """Difference at which two probabilities are the same."""
 
 _SHOWN_NUMBERS = ("p", "prob", "p_low", "p_high", "support")
-_MAX_KEYS_SHOWN = 5
-
-
-class Rule(NamedTuple):
-    """A rule in words, and which rows break it."""
-
-    words: str
-    is_broken: NDArray[np.bool_]
 
 
 class InvalidStudy(NamedTuple):
@@ -116,12 +106,12 @@ _BELIEF_RULES = {
 """The same of LUNGUAGE_PLUS_PLUS, with columns that `belief_rules` adds."""
 
 
-def fit_rules(fitted: pd.DataFrame) -> list[Rule]:
+def fit_rules(fitted: pd.DataFrame) -> list[BrokenRule]:
     """Hold the probabilities of FITTED_PROBABILITIES against their rules."""
     return _held_against(_FIT_RULES, fitted)
 
 
-def belief_rules(rows: pd.DataFrame) -> list[Rule]:
+def belief_rules(rows: pd.DataFrame) -> list[BrokenRule]:
     """Hold the probabilities of LUNGUAGE_PLUS_PLUS against their rules."""
     is_stated = rows["source"] == "original"
     is_positive = rows["status"].isin(["dp", "tp"])
@@ -137,20 +127,20 @@ def belief_rules(rows: pd.DataFrame) -> list[Rule]:
     return _held_against(_BELIEF_RULES, extended)
 
 
-def _held_against(rules: Mapping[str, str], rows: pd.DataFrame) -> list[Rule]:
+def _held_against(rules: Mapping[str, str], rows: pd.DataFrame) -> list[BrokenRule]:
     return [
-        Rule(words, np.asarray(rows.eval(broken, engine="python"), bool))
+        BrokenRule(words, np.asarray(rows.eval(broken, engine="python"), bool))
         for words, broken in rules.items()
     ]
 
 
-def _account_rules(accounts: pd.DataFrame) -> list[Rule]:
+def _account_rules(accounts: pd.DataFrame) -> list[BrokenRule]:
     says_balanced = accounts["balanced"].to_numpy()
     # The flag alone is not believed: the sums are added up again.
-    return [Rule("the accounts balance", ~(says_balanced & balance(accounts)))]
+    return [BrokenRule("the accounts balance", ~(says_balanced & balance(accounts)))]
 
 
-RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
+RULES: Mapping[str, Callable[[pd.DataFrame], list[BrokenRule]]] = {
     "fitted_probabilities": fit_rules,
     "lunguage_plus_plus": belief_rules,
     "accounting": _account_rules,
@@ -177,8 +167,7 @@ def broken_studies(
         A study once for each rule, sorted.
 
     Raises:
-        InvalidTable: columns or types are not those of the table, rows break a rule
-            about the whole, or a row that breaks a rule has no study.
+        InvalidTable: columns or types are not those of the table.
     """
     invalid: set[InvalidStudy] = set()
     for name, frame in frames.items():
@@ -200,36 +189,14 @@ def _studies_breaking_rules(
     step: str, table: Table, frame: pd.DataFrame
 ) -> Iterator[InvalidStudy]:
     table.require_columns(frame)
-    for rule in _broken_rules(table, frame):
-        by_study = frame[rule.is_broken].groupby("study_id", dropna=False)
-        for study, rows in by_study:
-            study_id = str(study) if pd.notna(study) else ""
-            finding_ids = rows.get("finding_id", ())
-            yield _invalid_study(study_id, step, table, rule.words, rows, finding_ids)
-
-
-def _broken_rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
-    """List the rules about single rows that some rows break.
-
-    Raises:
-        InvalidTable: rows break a rule about the whole, for which no study is to blame.
-    """
-    rules_of_whole = {
-        f"({', '.join(table.key)}) is unique",
-        *(f"{name} has one value" for name in table.constant),
-    }
-    for words, is_broken in table.broken(frame):
-        if words in rules_of_whole:
-            keys = table.keys_of(frame[is_broken].head(_MAX_KEYS_SHOWN))
-            raise InvalidTable(
-                f"table {table.name}: rows break '{words}', nothing stored, for "
-                f"instance {keys}"
-            )
-        yield Rule(words, is_broken)
+    rules = [*table.broken(frame)]
     if table.name in RULES:
-        for rule in RULES[table.name](frame):
-            if rule.is_broken.any():
-                yield rule
+        rules += RULES[table.name](frame)
+    for rule, is_broken in rules:
+        # Rows without a study are refused with their table, when it is encoded.
+        for study, rows in frame[is_broken].groupby("study_id"):
+            finding_ids = rows.get("finding_id", ())
+            yield _invalid_study(str(study), step, table, rule, rows, finding_ids)
 
 
 def _invalid_study(
@@ -243,18 +210,13 @@ def _invalid_study(
     """Tell a broken rule with the probabilities of a row, never with a text.
 
     Args:
-        study_id: the study; empty where the rows have none.
+        study_id: the study.
         step: that made the table.
         table: whose rule it is.
         rule: in words.
         rows: of the study that break it.
         finding_ids: of these rows.
     """
-    if not study_id:
-        raise InvalidTable(
-            f"{table.name}: rows without a study break '{rule}', nothing stored. "
-            "Report it."
-        )
     numbers = [
         f"{name} {rows[name].iloc[0]:.12g}"
         for name in _SHOWN_NUMBERS
@@ -274,13 +236,11 @@ def set_aside_frame(
     invalid: Sequence[InvalidStudy], reports: pd.DataFrame
 ) -> pd.DataFrame:
     """Make the SET_ASIDE frame of studies that are set aside, with their patients."""
-    studies = zip(reports["study_id"], reports["subject_id"], strict=True)
-    patient_by_study = dict(studies)
-    rows = []
-    for study in invalid:
-        patient = patient_by_study.get(study.study_id, "")
-        rows.append(study._asdict() | {"subject_id": patient})
-    return SET_ASIDE.frame(rows)
+    patients = dict(values_of(reports, "study_id", "subject_id"))
+    return SET_ASIDE.frame(
+        study._asdict() | {"subject_id": patients.get(study.study_id, "")}
+        for study in invalid
+    )
 
 
 def studies_of(invalid: Iterable[InvalidStudy]) -> frozenset[str]:
@@ -289,19 +249,19 @@ def studies_of(invalid: Iterable[InvalidStudy]) -> frozenset[str]:
 
 
 def without_studies(
-    frames: Mapping[str, Any], studies: frozenset[str]
-) -> dict[str, Any]:
+    frames: Mapping[str, pd.DataFrame], studies: frozenset[str]
+) -> dict[str, pd.DataFrame]:
     """Leave some studies out of the tables whose rows go with their study.
 
     Args:
-        frames: tables by name; what is no frame stays.
+        frames: tables by name.
         studies: their ids.
     """
     kept = dict(frames)
     if not studies:
         return kept
     for name, frame in frames.items():
-        if isinstance(frame, pd.DataFrame) and TABLES[name].per_study:
+        if TABLES[name].per_study:
             # Tables that list what was delivered keep every study (`Table.per_study`).
             is_kept = ~frame["study_id"].isin(studies)
             kept[name] = frame[is_kept].reset_index(drop=True)

@@ -14,10 +14,10 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
@@ -188,7 +188,7 @@ def _examined(
     positions = [] if is_met else content.get("unexpected_index_list") or []
     if "element_count" in content:
         observed = f"not so in {len(positions)} of {content['element_count']} rows"
-    elif isinstance(observed, int | float | np.number):
+    elif isinstance(observed, Number):
         observed = f"{observed:g}"
     else:
         # Other values may be report text.

@@ -6,7 +6,7 @@ ends (exit status -6). So nothing here uses Arrow's threads.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,7 +25,6 @@ def read_rows(
     source: Path | BinaryIO,
     key: str,
     values: Collection[str],
-    columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """Read the rows whose key is one of some values.
 
@@ -36,13 +35,11 @@ def read_rows(
         source: path or open file.
         key: column that is compared.
         values: that are looked for.
-        columns: to read; None: all.
     """
     value_set = pa.array(sorted(values), type=pa.string())
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        names = file.schema_arrow.names if columns is None else list(columns)
         keys = file.read([key], use_threads=False).column(key)
         is_match = pc.is_in(keys, value_set=value_set)
         if not pc.any(is_match).as_py():
-            return file.schema_arrow.empty_table().select(names)
-        return file.read(names, use_threads=False).filter(is_match)
+            return file.schema_arrow.empty_table()
+        return file.read(use_threads=False).filter(is_match)

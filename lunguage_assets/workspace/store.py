@@ -143,8 +143,7 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     _require_schema(table, rows.schema)
     frame = table.from_arrow(rows)
     metadata = rows.schema.metadata or {}
-    set_aside = json.loads(metadata.get(SET_ASIDE.encode(), b"[]"))
-    frame.attrs[SET_ASIDE] = [tuple(values) for values in set_aside]
+    frame.attrs[SET_ASIDE] = json.loads(metadata.get(SET_ASIDE.encode(), b"[]"))
     return frame
 
 

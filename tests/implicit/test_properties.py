@@ -80,7 +80,7 @@ def test_the_guarantees_hold_and_every_row_is_accounted_for(
     assert_everything_is_explained(outcome)
     assert mode == "paper" or oracle_violations(outcome) == []
     rules = belief_rules(outcome.rows)
-    assert [rule.words for rule in rules if rule.is_broken.any()] == []
+    assert [broken.rule for broken in rules if broken.rows.any()] == []
     for schema, frame in tables_of(outcome).values():
         schema.to_arrow(frame)
     assert_resolving_again_changes_nothing(outcome)

@@ -13,7 +13,7 @@ CODE = """
 import sys, psutil, numpy, pandas, pyarrow.compute
 from lunguage_assets.workspace.parquet_rows import read_rows, read_whole
 before = psutil.Process().num_threads()
-found = [read_rows(sys.argv[1], 'key', keys, ['value']).to_pydict()['value'] for keys in ({'a'}, {'z'})]
+found = [read_rows(sys.argv[1], 'key', keys).to_pydict()['value'] for keys in ({'a'}, {'z'})]
 print(found, read_whole(sys.argv[1]).num_rows, psutil.Process().num_threads() - before)
 """
 

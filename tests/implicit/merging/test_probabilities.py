@@ -99,7 +99,7 @@ def test_alternatives_sum_to_one_or_less_inside_their_intervals(
         stated_rows["prob"].between(stated_rows["p_low"], stated_rows["p_high"]).all()
     )
     rules = belief_rules(outcome.rows)
-    assert [rule.words for rule in rules if rule.is_broken.any()] == []
+    assert [broken.rule for broken in rules if broken.rows.any()] == []
 
 
 # Denials that deny no more than a kind of a finding
