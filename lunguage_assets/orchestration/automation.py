@@ -12,7 +12,6 @@ from typing import TypeAlias
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.edited_files import EDITED_FILES
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
@@ -27,7 +26,6 @@ _SCALE = ("hedge_vocabulary", "reference_ranking")
 _TAKEN_IN = tuple(
     name for name, table in TABLES.items() if table.partitioned_by == ("report_batch",)
 )
-_WHO_ANSWERS = ("judges", "panels", "structurers")
 
 
 class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
@@ -73,7 +71,7 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     condition = dg.AutomationCondition
     # An edited file asks for nothing by itself: a person who is still editing would pay
     # for every save.
-    sources = dg.AssetSelection.assets(*EDITED_FILES, *_WHO_ANSWERS, "deliveries")
+    sources = dg.AssetSelection.groups("sources", include_sources=True)
     # A ranking that comes for the first time asks for no batch that was there before.
     ranking = dg.AssetSelection.assets("reference_ranking")
     unranked = condition.any_deps_match(condition.missing()).allow(ranking)

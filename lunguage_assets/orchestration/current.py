@@ -9,7 +9,7 @@ their versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -98,8 +98,7 @@ class Current:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
             # that was removed.
             (ranker,) = keys
-            complete = complete_batches(home, ranker)
-            version = version_of_inputs(self._instance, ranker, complete)
+            version = version_of_inputs(self._instance, home, ranker)
             if version != self._resolver.get_current_data_version(*partition).value:
                 reasons.append("a batch or an analysis changed")
         return list(dict.fromkeys(reasons))
@@ -118,18 +117,17 @@ def complete_batches(home: Home, ranker: str) -> list[str]:
     ]
 
 
-def version_of_inputs(
-    instance: dg.DagsterInstance, ranker: str, batches: Sequence[str]
-) -> str:
-    """Hash the versions of all tables that a release of some batches reads.
+def version_of_inputs(instance: dg.DagsterInstance, home: Home, ranker: str) -> str:
+    """Hash the versions of all tables that a release of a ranker reads.
 
     The versions of a table's partitions are read in one query.
 
     Args:
         instance: that keeps the versions.
+        home: with the batches.
         ranker: of the release.
-        batches: that have a result of it, oldest first.
     """
+    batches = complete_batches(home, ranker)
     keys_of_release = {ranker, *batches}
     versions: list[object] = [*batches]
     for table in (*TABLES_PER_BATCH, *ANALYSES):

@@ -117,10 +117,10 @@ def command_at_work(instance: dg.DagsterInstance, home: Path) -> Iterator[None]:
         yield
 
 
-def is_at_work(home: str | Path) -> bool:
+def is_at_work(home: Path) -> bool:
     """Tell whether a living command holds the lock, or one that looks just now."""
     try:
-        with exclusive_lock_at_once(Path(home) / _COMMAND_LOCK):
+        with exclusive_lock_at_once(home / _COMMAND_LOCK):
             return False
     except LockHeld:
         return True

@@ -50,15 +50,12 @@ class Partitions:
         self.ranker_and_batch = _and_batch("ranker", self.ranker)
 
         self.extractor = dg.SpecificPartitionsPartitionMapping([judges.extractor])
-        rankers_of_extractor = {judges.extractor: list(judges.rankers)}
         self.extractor_of_batch = dg.MultiPartitionMapping(
             {
                 BATCH: dg.DimensionPartitionMapping(
                     BATCH, dg.IdentityPartitionMapping()
                 ),
-                "judge": dg.DimensionPartitionMapping(
-                    "ranker", dg.StaticPartitionMapping(rankers_of_extractor)
-                ),
+                "judge": dg.DimensionPartitionMapping("ranker", self.extractor),
             }
         )
         rankers_by_judge: dict[str, list[str]] = {}

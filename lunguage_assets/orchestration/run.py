@@ -20,7 +20,6 @@ import psutil
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.instance import (
@@ -33,7 +32,6 @@ from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.orchestration.partitions import BATCH, partition_key
 from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
-from lunguage_assets.workspace.home import Batch
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 FITS = JOBS["refit"].steps[0]
@@ -60,7 +58,7 @@ class Stage(NamedTuple):
 
     job: str
     keys: tuple[str, ...]
-    reasons: tuple[str, ...] = ()
+    reasons: Sequence[str] = ()
 
     @property
     def partition(self) -> str:
@@ -113,39 +111,6 @@ class RunSummary:
                 self.read_again[name] += count
 
 
-class _Stale:
-    """The stages of a plan, as they are found.
-
-    Attributes:
-        stages: those to be made, in the order in which they were added.
-        current: what is current.
-    """
-
-    def __init__(self, current: Current, *, rebuild: bool) -> None:
-        self.stages: list[Stage] = []
-        self.current = current
-        self._rebuild = rebuild
-
-    def add(self, job: str, *keys: str, follows: bool = False) -> bool:
-        """Add a stage that is stale, or that follows one; tell whether it is."""
-        reasons = self.current.reasons_of(job, *keys)
-        if self._rebuild and job in REBUILT:
-            reasons.append("the scale is to be made again")
-        if reasons or follows:
-            self.stages.append(Stage(job, keys, tuple(reasons)))
-        return bool(reasons or follows)
-
-
-def _changes_phrases(stale: _Stale, judges: JudgesConfiguration, batch: Batch) -> bool:
-    """Add the stages of a batch up to its phrases; tell whether these are made."""
-    is_read = False
-    if batch.kind == "text":
-        is_read = stale.add("read_reports", batch.key)
-        is_read = stale.add("structure", judges.structurer, batch.key, follows=is_read)
-    is_changed = stale.add("ingest", batch.key, follows=is_read)
-    return stale.add("extract_hedges", judges.extractor, batch.key, follows=is_changed)
-
-
 class Runner:
     """Plans and executes the runs for a home.
 
@@ -195,26 +160,45 @@ class Runner:
             raise ConfigurationError(
                 "no batch is registered. `lunguage register --data DIR` registers one."
             )
-        stale = _Stale(self.current(), rebuild=rebuild)
-        changed_batches = {
-            batch.key for batch in batches if _changes_phrases(stale, judges, batch)
-        }
+        current = self.current()
+        stages: list[Stage] = []
+
+        def add(job: str, *keys: str, follows: bool = False) -> bool:
+            """Add a stage that is stale, or that follows one; tell whether it is."""
+            reasons = current.reasons_of(job, *keys)
+            if rebuild and job in REBUILT:
+                reasons.append("the scale is to be made again")
+            if reasons or follows:
+                stages.append(Stage(job, keys, reasons))
+            return bool(reasons or follows)
+
+        changed_batches = set()
+        for batch in batches:
+            is_read = False
+            if batch.kind == "text":
+                is_read = add("read_reports", batch.key)
+                is_read = add(
+                    "structure", judges.structurer, batch.key, follows=is_read
+                )
+            is_read = add("ingest", batch.key, follows=is_read)
+            if add("extract_hedges", judges.extractor, batch.key, follows=is_read):
+                changed_batches.add(batch.key)
         # New phrases do not renew the scale, which would ask every judge again.
-        is_collected = stale.add("build_vocabulary", judges.extractor)
+        is_collected = add("build_vocabulary", judges.extractor)
         plays = [
-            stale.add("compare", judge, follows=is_collected)
+            add("compare", judge, follows=is_collected)
             for judge in judges.members(ranker)
         ]
-        is_ranked = stale.add("rank", ranker, follows=is_collected or any(plays))
+        is_ranked = add("rank", ranker, follows=is_collected or any(plays))
         for batch in batches:
             follows = is_ranked or batch.key in changed_batches
             job = "refit"
             # A fit is not made again where only what follows from it is stale.
-            if not follows and stale.current.is_current(FITS, ranker, batch.key):
+            if not follows and current.is_current(FITS, ranker, batch.key):
                 job = "expand"
-            stale.add(job, ranker, batch.key, follows=follows)
-        stale.add("release", ranker, follows=bool(stale.stages))
-        return stale.stages
+            add(job, ranker, batch.key, follows=follows)
+        add("release", ranker, follows=bool(stages))
+        return stages
 
     def run(
         self,

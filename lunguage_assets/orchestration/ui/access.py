@@ -20,7 +20,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
 
 from lunguage_assets.errors import ConfigurationError
 
@@ -88,11 +87,7 @@ class Access:
 
         app = self._app
         if scope["type"] in ("http", "websocket"):
-            refusal = self._refusal(HTTPConnection(scope))
-            if refusal is not None:
-                app = refusal
-                if scope["type"] == "websocket":
-                    app = WebSocketClose(1008)
+            app = self._refusal(HTTPConnection(scope)) or app
         await app(scope, receive, send_with_headers)
 
     def _refusal(self, request: HTTPConnection) -> PlainTextResponse | None:

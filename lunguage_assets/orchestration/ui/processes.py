@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,6 @@ from typing import TypeAlias
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
 from lunguage_assets.orchestration.instance import LOCATION
-from lunguage_assets.orchestration.ui.access import path_prefix
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
@@ -114,13 +112,11 @@ def serve(
     code_server += ["--socket", str(code_socket)]
     webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
     webserver += ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
-    loopback = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
-    address = f"http://{loopback}:{port}{path_prefix(environment)}/server_info"
     # Daemon and webserver ask the code server for definitions as soon as they start.
     modules: list[tuple[list[str], Callable[[], bool]]] = [
         (code_server, code_socket.exists),
         (["dagster._daemon", "run", *workspace, *quiet], lambda: True),
-        ([__package__, *workspace, *webserver], lambda: _answers(address)),
+        ([__package__, *workspace, *webserver], lambda: _listens(host, port)),
     ]
     processes: list[Process] = []
     try:
@@ -163,8 +159,7 @@ def _wait_for(
         time.sleep(0.2)
 
 
-def _answers(address: str) -> bool:
-    # urllib's errors are of this kind
-    with suppress(OSError), urllib.request.urlopen(address, timeout=5):
+def _listens(host: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((host, port)):
         return True
     return False
