@@ -7,7 +7,6 @@ run would ask, `orchestration/estimate.py` counts.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,14 +42,13 @@ about 110 output tokens an answer, of a budget of 1,000.
 
 Range: TypeAlias = "NDArray[np.float64]"
 """How often something is at least, expected, and at most."""
-UNKNOWN: Range = np.full(3, np.nan)
 
 
 def price_of(
     config: LLMJudgeConfig,
     task: str,
     questions: Range,
-    record: Mapping[Hashable, Any] = MappingProxyType({}),
+    record: Mapping[Hashable, Any] = {},
 ) -> Range:
     """Estimate the US dollars that answers of a language model cost.
 
@@ -68,7 +66,7 @@ def price_of(
     if not questions.any():
         return np.zeros(3)
     if config.price is None:
-        return UNKNOWN
+        return np.full(3, np.nan)
     room = output_limit(config.params)
     input_tokens = QUESTION_TOKENS[task]
     output_tokens = ANSWER_TOKENS[task] + THINKING_SHARE * (room or 0)

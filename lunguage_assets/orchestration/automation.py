@@ -22,11 +22,6 @@ SENSOR = "carry_batches_on"
 
 Condition: TypeAlias = "dg.AutomationCondition[dg.AssetKey]"
 
-_SCALE = ("hedge_vocabulary", "reference_ranking")
-_TAKEN_IN = tuple(
-    name for name, table in TABLES.items() if table.partitioned_by == ("report_batch",)
-)
-
 
 class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
     """True for partitions that automation may request now.
@@ -79,10 +74,11 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     if table == "hedge_phrases":
         # Batches that were taken in while the sensor was not running.
         arrived |= condition.missing() & condition.initial_evaluation()
-    passed_over = sources | dg.AssetSelection.assets(*_SCALE)
+    scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
+    passed_over = sources | scale
     if "ranker" in TABLES[table].partitioned_by:
         # A batch that is taken in again gets its phrases first, and fits after them.
-        passed_over |= dg.AssetSelection.assets(*_TAKEN_IN)
+        passed_over |= dg.AssetSelection.groups("corpus")
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -92,9 +93,7 @@ class ParquetStore(dg.UPathIOManager):
         with path.open("rb") as stream:
             return pd.read_parquet(stream)
 
-    def load_input(
-        self, context: dg.InputContext
-    ) -> pd.DataFrame | dict[str, pd.DataFrame] | None:
+    def load_input(self, context: dg.InputContext) -> Any:
         """Read what an asset's parameter names: a partition, or several by their keys.
 
         Of one alone, Dagster's own store hands the frame: here too, except where the
@@ -105,8 +104,7 @@ class ParquetStore(dg.UPathIOManager):
         """
         with redact_errors():
             try:
-                loaded: pd.DataFrame | dict[str, pd.DataFrame] | None
-                loaded = super().load_input(context)
+                loaded: Any = super().load_input(context)
             except FileNotFoundError:
                 table = context.asset_key.path[-1]
                 keys = list(context.asset_partition_keys)

@@ -91,25 +91,22 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
     last_number = int(cursor or -1)
     landed = landed_before(home).values()
     landed_keys = {key for delivery in landed for key in delivery.batches}
-    new_batches = [
-        batch
-        for batch in home.registered()
-        if batch.number > last_number and batch.key in landed_keys
-    ]
-    run_requests = [
-        dg.RunRequest(
-            # With the number: a batch that was removed and registered again is new.
-            f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
-            job_name=JOB_OF_KIND[batch.kind],
-            partition_key=batch.key,
-        )
-        for batch in new_batches
-    ]
-    keys = [batch.key for batch in new_batches]
-    numbers = [batch.number for batch in new_batches]
+    keys = []
+    run_requests = []
+    for batch in home.registered():
+        if batch.number > last_number and batch.key in landed_keys:
+            last_number = batch.number
+            keys.append(batch.key)
+            request = dg.RunRequest(
+                # With the number: a batch that was removed and registered again is new.
+                f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
+                job_name=JOB_OF_KIND[batch.kind],
+                partition_key=batch.key,
+            )
+            run_requests.append(request)
     return dg.SensorResult(
         run_requests=run_requests,
-        skip_reason=None if new_batches else skip_reason,
+        skip_reason=None if run_requests else skip_reason,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request(keys)],
-        cursor=str(max(numbers, default=last_number)),
+        cursor=str(last_number),
     )

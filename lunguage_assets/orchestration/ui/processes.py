@@ -112,27 +112,28 @@ def serve(
     code_server += ["--socket", str(code_socket)]
     webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
     webserver += ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
-    # Daemon and webserver ask the code server for definitions as soon as they start.
-    modules: list[tuple[list[str], Callable[[], bool]]] = [
-        (code_server, code_socket.exists),
-        (["dagster._daemon", "run", *workspace, *quiet], lambda: True),
-        ([__package__, *workspace, *webserver], lambda: _listens(host, port)),
-    ]
     processes: list[Process] = []
+
+    def start(*module: str) -> None:
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *module],
+                env=environment,
+                # Ctrl-C reaches this command alone, which ends the others in order.
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        processes.append(process)
+
     try:
-        for module, answers in modules:
-            with log.open("ab") as output:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", *module],
-                    env=environment,
-                    # Ctrl-C reaches this command alone, which ends the others in order.
-                    start_new_session=True,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                )
-            processes.append(process)
-            _wait_for(answers, processes, log)
+        start(*code_server)
+        # The others ask it for definitions as soon as they start.
+        _wait_for(code_socket.exists, processes, log)
+        start("dagster._daemon", "run", *workspace, *quiet)
+        start(__package__, *workspace, *webserver)
+        _wait_for(lambda: _listens(host, port), processes, log)
         ready()
         while all(process.poll() is None for process in processes):
             time.sleep(0.5)
