@@ -94,7 +94,5 @@ def keys_of(table: str, partition: str) -> tuple[str, ...]:
         partition: Dagster's key of it.
     """
     dimensions = TABLES[table].partitioned_by
-    key_by_dimension = dict(
-        zip(sorted(dimensions), str(partition).split("|"), strict=True)
-    )
+    key_by_dimension = dict(zip(sorted(dimensions), partition.split("|"), strict=True))
     return tuple(key_by_dimension[dimension] for dimension in dimensions)

@@ -34,8 +34,6 @@ from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.store import remove_abandoned_files
 
-FITS = JOBS["refit"].steps[0]
-
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run configuration: a command shows its own progress, and no log of Dagster."""
 
@@ -194,7 +192,9 @@ class Runner:
             follows = is_ranked or batch.key in changed_batches
             job = "refit"
             # A fit is not made again where only what follows from it is stale.
-            if not follows and current.is_current(FITS, ranker, batch.key):
+            if not follows and current.is_current(
+                "fitted_probabilities", ranker, batch.key
+            ):
                 job = "expand"
             add(job, ranker, batch.key, follows=follows)
         add("release", ranker, follows=bool(stages))

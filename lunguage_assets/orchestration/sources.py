@@ -25,8 +25,6 @@ from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.structuring.model.structurer import structurer_identity
 from lunguage_assets.workspace.store import fingerprint
 
-INTERVAL_S = 30
-
 _DESCRIPTIONS = {
     "deliveries": "The registered files of a batch: what they contain, and when they "
     "were registered",
@@ -131,7 +129,6 @@ def sources_sensor() -> dg.SensorDefinition:
     """Return the sensor that observes sources; it runs from the start, and is free."""
 
     @dg.sensor(
-        minimum_interval_seconds=INTERVAL_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Notes deliveries, judges and edited files that changed. It asks "
         "nothing and makes nothing: what rests on them shows as unsynced.",
