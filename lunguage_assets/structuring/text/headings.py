@@ -19,7 +19,7 @@ from lunguage_assets.structuring.text.cutting_words import (
 _WINDOW = 72
 """Longest heading in characters, with what may stand before it on its line."""
 _TITLE_LENGTH = 100
-MARGIN = " \t*#>_-\ufeff"
+_MARGIN = " \t*#>_-\ufeff"
 """What may stand before a heading on its line."""
 _BEHIND_WORDS = re.compile(r"[ \t*_]*(?:\([^()]*\))?[ \t*_]*$")
 """ "FINDINGS (two views):" is the heading "FINDINGS"."""
@@ -118,7 +118,7 @@ def _may_begin_heading(line: str, begin: int) -> bool:
 
     "There are several findings: ..." is prose.
     """
-    before = line[:begin].rstrip(MARGIN)
+    before = line[:begin].rstrip(_MARGIN)
     return line[begin].isupper() or before[-1:] in (".", "?", "!", ";", "")
 
 

@@ -25,7 +25,7 @@ from lunguage_assets.structuring.text.sections import Section, sections_of
 from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
 from lunguage_assets.structuring.text.views import views_in_text
 
-VERSION = "7"
+VERSION = "8"
 """Raise it with every change of rules that cuts a report otherwise.
 
 `identity` carries it.

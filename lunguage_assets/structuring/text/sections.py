@@ -14,14 +14,12 @@ from lunguage_assets.structuring.contract import SectionCode
 from lunguage_assets.structuring.text.cutting_words import HeadingKind, cutting_words
 from lunguage_assets.structuring.text.headings import (
     BLANK_LINE,
-    MARGIN,
     Heading,
     headings_of,
     is_exam_title,
 )
+from lunguage_assets.structuring.text.sentences import says_something
 
-_LONGEST_PLACEHOLDER = 8
-"""Characters of `___`, which stands for something; a longer one is a drawn rule."""
 _SENTENCE_BEGIN = re.compile(r"[A-Z0-9_(]")
 _NOTES_OF_UNREAD: dict[HeadingKind, str] = {
     "title": "text-before-headings",
@@ -95,14 +93,12 @@ def _with_codes(
 
 
 def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
-    """Take what stands behind each heading, if it is more than a drawn rule."""
+    """Take what stands behind each heading, if it says anything."""
     # What stands before the first heading is treated as under a mere title.
     begin = Heading(0, 0, "", "title")
     end = Heading(len(text), len(text), "", "title")
     for heading, following in pairwise((begin, *headings, end)):
-        content = text[heading.end : following.begin].strip()
-        is_short = len(content) <= _LONGEST_PLACEHOLDER
-        if content and (is_short or content.strip(MARGIN + "\r\n")):
+        if says_something(text[heading.end : following.begin].strip()):
             yield Section(heading.end, following.begin, heading.wording, heading.topic)
 
 

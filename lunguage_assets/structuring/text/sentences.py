@@ -131,8 +131,14 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
         enumeration = _ENUMERATION.match(passage, first, last)
         content = enumeration.end() if enumeration else first
         sentence = passage[content:last].rstrip()
-        if _SAYS_SOMETHING.search(sentence) and not _DRAWN_RULE.fullmatch(sentence):
+        if says_something(sentence):
             yield Span(content, content + len(sentence)).moved(begin)
+
+
+def says_something(text: str) -> bool:
+    """Whether a text without blanks around it is more than marks and drawn rules."""
+    is_drawn_rule = _DRAWN_RULE.fullmatch(text) is not None
+    return not is_drawn_rule and _SAYS_SOMETHING.search(text) is not None
 
 
 def _cut_at(match: re.Match[str], begin: int, number: int, width: int) -> int | None:
