@@ -9,14 +9,13 @@ from __future__ import annotations
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
-from lunguage_assets.structuring.rules.drafts import MentionDraft, inherited_modifiers
+from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.phrases import Phrase
 
 
 def take_parts(
     clause: Clause,
     phrase: Phrase,
-    following: Phrase,
     locations: list[TaggedToken],
     modifiers: list[TaggedToken],
 ) -> list[MentionDraft]:
@@ -25,7 +24,6 @@ def take_parts(
     Args:
         clause: so far; changed in place.
         phrase: that names the part.
-        following: the phrase behind it.
         locations: words of its location, the part among them.
         modifiers: words that describe it.
 
@@ -80,7 +78,7 @@ def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:
         clause.open_parts = []
     elif described_before:
         # "Normal heart size and mediastinum".
-        part.modifiers = inherited_modifiers(described_before[-1])
+        part.modifiers = described_before[-1].modifiers
         clause.open_parts = [part]
     else:
         clause.open_parts = [*open_before, part]

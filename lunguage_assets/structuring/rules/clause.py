@@ -8,13 +8,14 @@ from typing import Literal
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 
-Role = Literal["", "finding", "place", "beside", "part", "side", "words"]
+Role = Literal["", "finding", "place", "beside", "part", "side"]
 """What the phrase before was: `beside` is a location that a finding is only near to."""
 
-# Words that begin a clause and say what it goes on about. They steer this module alone,
-# and stand here because rules.yaml is a part of the structurer's identity.
-_SPEAKS_OF_FINDINGS = frozenset({"which", "that", "this", "these", "it", "they", "but"})
-_KEEPS_TOPIC = frozenset({"there", "that", "which"})
+_KEEPS_TOPIC = frozenset({"but", "there", "that", "which"})
+"""Words that begin a clause of the same location.
+
+They steer this module alone.
+"""
 
 
 @dataclass(slots=True)
@@ -46,20 +47,10 @@ class Clause:
 
     def behind(self, word: TaggedToken) -> Clause:
         """Begin the clause behind a break or an aside, with what it goes on about."""
-        # Advice, and what is said of somebody else, lead on to nothing.
-        if word.aside:
-            return Clause()
-        is_but = word.form == "but"
-        has_said_nothing = not self.findings and not self.described_parts
-        following = Clause()
+        # "A small effusion, which has grown": the finding is what grew. "The heart is
+        # enlarged but stable": the heart is stable, too.
+        following = Clause(findings=self.findings, described_parts=self.described_parts)
         # "On the left there is an effusion": the topic waits for what is said of it.
-        if is_but or (has_said_nothing and word.form in _KEEPS_TOPIC):
+        if word.form in _KEEPS_TOPIC:
             following.topic = self.topic
-        # "A small effusion, which has grown": the finding is what grew.
-        if word.form in _SPEAKS_OF_FINDINGS:
-            following.findings = self.findings
-        # "The heart is enlarged but stable": the heart is stable, too.
-        if self.described_parts:
-            following.described_parts = self.described_parts
-            following.role = "words"
         return following

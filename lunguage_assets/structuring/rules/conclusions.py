@@ -8,31 +8,23 @@ from __future__ import annotations
 
 from lunguage_assets.assertion.units import LIMITATION, TaggedToken
 from lunguage_assets.assertion.vocabulary import LexiconEntry
-from lunguage_assets.assertion.word_files import WORDS
-from lunguage_assets.structuring.contract import SectionCode
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 
 _NORMAL_CHEST = LexiconEntry("anatomy", "chest", "normal")
 _LIMITED_EXAMINATION = LexiconEntry("finding", "limited examination", "PF")
 
 
-def conclusion(tokens: list[TaggedToken], section: SectionCode) -> list[MentionDraft]:
+def conclusion(tokens: list[TaggedToken]) -> list[MentionDraft]:
     """Draft what a sentence concludes of the examination as a whole, if anything.
 
     Args:
         tokens: of a sentence that names neither finding nor part of the body.
-        section: of the sentence.
     """
-    return _normal_examination(tokens, section) or _limited_examination(tokens)
+    return _normal_examination(tokens) or _limited_examination(tokens)
 
 
-def _normal_examination(
-    tokens: list[TaggedToken], section: SectionCode
-) -> list[MentionDraft]:
-    """ "The examination is normal"; as an impression, "Normal." does, too."""
-    names_examination = any(token.kind == "examined" for token in tokens)
-    if not names_examination and section != "impr":
-        return []
+def _normal_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
+    """ "The examination is normal", "Normal."."""
     telling = [token for token in tokens if _tells_something(token)]
     # One other word, as in "Normal variant.", and it is no conclusion on everything.
     if not telling or not all(_is_all_clear(token) for token in telling):
@@ -54,7 +46,7 @@ def _is_all_clear(token: TaggedToken) -> bool:
 
 def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     """ "Evaluation is limited by rotation": a row of the limit, at what it hides."""
-    limits = [token for token in tokens if _limits(token)]
+    limits = [token for token in tokens if token.code == LIMITATION.code]
     if not limits:
         return []
     # Copies, because the first of them becomes the row's head and is an attribute too.
@@ -64,8 +56,3 @@ def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     locations = [token for token in tokens if token.kind in ("anatomy", "place")]
     limits[0].become(_LIMITED_EXAMINATION)
     return [MentionDraft(limits[0], locations, words)]
-
-
-def _limits(token: TaggedToken) -> bool:
-    # "The costophrenic angle is obscured": what hides a border may be disease.
-    return token.code == LIMITATION.code and token.form not in WORDS["hidden"]

@@ -52,17 +52,13 @@ def mark_pointer(tokens: Sequence[TaggedToken]) -> None:
     Args:
         tokens: of the sentence; the first one may be changed.
     """
-    if not tokens or tokens[0].form not in WORDS["points_back"]:
+    if len(tokens) < 2 or tokens[1].kind not in _VERBS:
         return
-    for token in tokens[1:]:
-        # "The findings also suggest", "This appearance is".
-        if token.form in WORDS["passed_over"]:
-            continue
-        if token.kind in _VERBS:
-            forms = {token.form for token in tokens[:2]}
-            is_plural = not forms.isdisjoint(WORDS["points_at_several"])
-            tokens[0].become(THESE if is_plural else THIS)
-        return
+    subject = tokens[0]
+    if subject.form in WORDS["points_at_several"]:
+        subject.become(THESE)
+    elif subject.form in WORDS["points_at_one"]:
+        subject.become(THIS)
 
 
 def put_together(
@@ -90,9 +86,9 @@ def put_together(
             for number in reading.explaining:
                 _explain(mentions, referents, first + number)
             pointer = _in_report(reading.pointer, position, begin, 0)
-            is_described = _describe(mentions, referents, pointer)
+            _describe(mentions, referents, pointer)
             # It only speaks of the finding before.
-            if is_described and not reading.mentions:
+            if not reading.mentions:
                 account = SentenceReading("nothing stated", "finding before")
         accounts.append(account)
         # "Nodule. It is unchanged. It is large.": both speak of the nodule. After a
@@ -103,13 +99,11 @@ def put_together(
 
 
 def _antecedents(mentions: list[Mention], first: int) -> list[int]:
-    """Find what "it" may be from a number on: findings that are there, no device."""
+    """Find what "it" may be from a number on: findings that are there."""
     return [
         number
-        for number, mention in enumerate(mentions)
-        if number >= first
-        and mention.cat in ("PF", "CF")
-        and mention.status.endswith("p")
+        for number in range(first, len(mentions))
+        if mentions[number].status.endswith("p")
     ]
 
 
@@ -125,9 +119,7 @@ def _referents(
     """
     if pointer.normed_ent == THESE.name:
         return antecedents
-    # "Fullness consistent with adenopathy. This is new.": the fullness is.
-    signs = [number for number in antecedents if not mentions[number].evidence]
-    last_name = mentions[(signs or antecedents)[-1]].normed_ent
+    last_name = mentions[antecedents[-1]].normed_ent
     # Opacities at two locations are two rows, and both are meant.
     return [
         number for number in antecedents if mentions[number].normed_ent == last_name
@@ -152,25 +144,21 @@ def _explain(mentions: list[Mention], signs: list[int], cause: int) -> None:
     mentions[cause] = replace(mentions[cause], location=location, evidence=evidence)
 
 
-def _describe(mentions: list[Mention], referents: list[int], pointer: Mention) -> bool:
+def _describe(mentions: list[Mention], referents: list[int], pointer: Mention) -> None:
     """Add what is said of a pointer to the findings that it stands for.
+
+    "It has resolved" and "It is small" say something, "It is not a nodule" does not.
 
     Args:
         mentions: of the report; changed in place.
         referents: numbers of these findings.
         pointer: with what is said.
-
-    Returns:
-        Whether anything was said: "It has resolved" and "It is small" say something,
-        "It is not a nodule" does not.
     """
-    attributes = dict(pointer.attributes)
-    # "It was present on the prior CT": the finding before it is there all the same.
-    attributes.pop("past_hx", None)
+    attributes = pointer.attributes
     # "It has resolved" denies the finding; "It is not a nodule" only a name for it.
     has_gone = pointer.status.endswith("n")
-    if not attributes or (has_gone and "improved" not in attributes):
-        return False
+    if has_gone and "improved" not in attributes:
+        return
     for number in referents:
         mention = mentions[number]
         united = dict(mention.attributes)
@@ -178,7 +166,6 @@ def _describe(mentions: list[Mention], referents: list[int], pointer: Mention) -
             united[column] = (*united.get(column, ()), *spans)
         status = pointer.status if has_gone else mention.status
         mentions[number] = replace(mention, status=status, attributes=united)
-    return True
 
 
 def _in_report(mention: Mention, position: int, begin: int, first: int) -> Mention:

@@ -25,7 +25,7 @@ def take_description(
     Returns:
         The drafts that it begins: a second finding, or a location as a subject.
     """
-    if phrase.lead_kinds & JOINTS and following.adds_adjective_and_noun:
+    if phrase.lead_kinds & JOINTS and following.is_joined:
         # "Small, calcified granuloma": the noun of the adjective follows.
         clause.pending = clause.pending + phrase.tokens
         return []
@@ -44,42 +44,18 @@ def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
         A part of the body that only they make a subject.
     """
     begun: list[MentionDraft] = []
-    words = [token for token in phrase.tokens if token.kind != "place"]
     locations = [token for token in phrase.tokens if token.kind == "place"]
     if phrase.names("normal"):
         begun = _topic_as_subject(clause)
-    has_parts = bool(clause.open_parts or clause.described_parts)
-    if has_parts and clause.role in ("part", "words"):
-        _describe_parts(clause, words, locations)
-    else:
-        _describe_findings(clause, phrase, words, locations)
-    return begun
-
-
-def _describe_findings(
-    clause: Clause,
-    phrase: Phrase,
-    words: list[TaggedToken],
-    locations: list[TaggedToken],
-) -> None:
-    """Say words of the findings named last; of the next one, if there are none.
-
-    Args:
-        clause: so far; changed in place.
-        phrase: of the words.
-        words: that describe.
-        locations: that stand among them.
-    """
-    if clause.findings and "copula" in phrase.lead_kinds:
+    if clause.open_parts or clause.described_parts:
+        _describe_parts(clause, phrase.tokens, locations)
+    elif clause.findings:
         # "Effusion and atelectasis are unchanged" is said of both.
         for finding in clause.findings:
-            finding.describe(words, locations)
-        clause.role = "words"
-    elif clause.findings and clause.role in ("finding", "place", "words"):
-        # "Effusion and atelectasis, unchanged" is said of the atelectasis.
-        clause.findings[-1].describe(words, locations)
+            finding.describe(phrase.tokens, locations)
     else:
-        clause.pending = clause.pending + words
+        clause.pending = clause.pending + phrase.tokens
+    return begun
 
 
 def _describe_parts(
@@ -101,7 +77,6 @@ def _describe_parts(
     if says_state(words) or any(word.code in COURSES for word in words):
         clause.described_parts = clause.open_parts
         clause.open_parts = []
-    clause.role = "words"
 
 
 def _topic_as_subject(clause: Clause) -> list[MentionDraft]:

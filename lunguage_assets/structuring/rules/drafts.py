@@ -36,7 +36,6 @@ class MentionDraft:
         modifiers: words that describe it.
         signs: the findings that support it: of "opacity may represent pneumonia", the
             opacity.
-        is_divided: whether another row of the same part judges it along another axis.
     """
 
     head: TaggedToken
@@ -44,7 +43,6 @@ class MentionDraft:
     modifiers: list[TaggedToken]
     location_groups: list[list[TaggedToken]] = field(default_factory=list)
     signs: list[MentionDraft] = field(default_factory=list)
-    is_divided: bool = False
 
     @classmethod
     def of_part(
@@ -126,9 +124,9 @@ class MentionDraft:
     def complete(self) -> None:
         """Give it the location that no words gave it, and the name that this makes."""
         # "Opacity at the left base, likely pneumonia": the pneumonia lies there. Heart
-        # failure that an opacity suggests lies nowhere, nor does what is denied.
+        # failure that an opacity suggests lies nowhere.
         is_everywhere = self.head.name in WORDS["everywhere"]
-        is_located = self.all_locations or is_everywhere or self.head.negation
+        is_located = self.all_locations or is_everywhere
         if self.signs and not is_located:
             self.locations = self.signs[0].locations
             self.location_groups = self.signs[0].location_groups
@@ -143,13 +141,6 @@ class MentionDraft:
 
 def _is_definite_location(location: TaggedToken) -> bool:
     return location.kind == "anatomy" or not location.is_single_word
-
-
-def inherited_modifiers(part: MentionDraft) -> list[TaggedToken]:
-    """Take what is said of a joined part, too: "normal heart size and mediastinum"."""
-    return [
-        word for word in part.modifiers if word.kind == "normal" or word.code in COURSES
-    ]
 
 
 def says_state(words: list[TaggedToken]) -> bool:

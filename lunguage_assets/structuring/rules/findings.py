@@ -73,9 +73,6 @@ def drafts_of_findings(
             locations = []
             modifiers = []
         else:
-            if drafts:
-                # "The effusion increased".
-                read_as_course(token)
             modifiers.append(token)
     drafts[-1].locations = drafts[-1].locations + locations
     drafts[-1].modifiers = drafts[-1].modifiers + modifiers
@@ -93,7 +90,7 @@ def _same_finding_before(
     Args:
         clause: so far.
         phrase: that names the finding.
-        first: the finding, at the second location; loses what is said of the other.
+        first: the finding, at the second location; gets the side of the first.
         pending: words before the first location.
 
     Returns:
@@ -109,10 +106,6 @@ def _same_finding_before(
         shared_noun = first.locations[1:]
     locations = with_noun_behind([*side, *shared_noun], first.locations)
     first.locations = with_side_before(first.locations, side)
-    # "Healed fifth and sixth rib fractures" says healed of both. Of "moderate right and
-    # small left effusions" each has a word of its own.
-    own_words = [word for word in first.modifiers if word not in pending]
-    first.modifiers = own_words or pending
     return MentionDraft(first.head, locations, pending)
 
 
@@ -131,10 +124,11 @@ def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
     # In "lung volumes" nothing lies.
     if any(location.name in WORDS["measured"] for location in clause.topic):
         return
+    # "The hila and mediastinum show no adenopathy" is of both.
+    if len(clause.open_parts) > 1:
+        return
     for draft in drafts:
-        # "The hila and mediastinum show no adenopathy" is of both.
-        if not draft.head.negation or len(clause.open_parts) < 2:
-            draft.locations = draft.locations or clause.topic
+        draft.locations = draft.locations or clause.topic
 
 
 # --- the findings before
@@ -171,13 +165,12 @@ def _remember_findings(
         phrase: that names them.
         drafts: of them.
     """
-    goes_on_list = phrase.is_joined and bool(clause.findings)
-    if goes_on_list and "alternative" in phrase.lead_kinds:
-        listed = clause.alternatives or clause.findings[-1:]
-        clause.alternatives = [*listed, *drafts]
+    listed_before = clause.findings if phrase.is_joined else []
+    if "alternative" in phrase.lead_kinds:
+        clause.alternatives = [*listed_before[-1:], *drafts]
     else:
         clause.alternatives = []
-    clause.findings = [*clause.findings, *drafts] if goes_on_list else drafts
+    clause.findings = [*listed_before, *drafts]
     if clause.described_parts:
         clause.topic = []
     clause.open_parts = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.axes import axes_of
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 
@@ -44,7 +44,7 @@ def is_wrong(judgement: TaggedToken) -> bool:
 
 
 def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
-    if draft.is_finding or not has_axes(draft.head.name):
+    if draft.is_finding:
         return [draft]
     judgements = judgements_of(draft)
     wrong = [word for word in judgements if is_wrong(word)]
@@ -52,11 +52,11 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
     wrong_axes = _axes(wrong, text)
     right_axes = _axes(right, text)
     # A word without an axis ("unremarkable") is said of all of them.
-    if not wrong_axes or not right_axes or wrong_axes & right_axes:
+    if not wrong_axes or not right_axes:
         return [draft]
     in_order = sorted((wrong, right), key=lambda words: words[0].begin)
     return [
-        replace(draft, modifiers=_words_with(draft, judgements), is_divided=True)
+        replace(draft, modifiers=_words_with(draft, judgements))
         for judgements in in_order
     ]
 

@@ -30,15 +30,12 @@ def is_location(clause: Clause, phrase: Phrase) -> bool:
     return phrase.tokens[0].kind == "place" or "copula" not in phrase.lead_kinds
 
 
-def take_location(
-    clause: Clause, phrase: Phrase, following: Phrase
-) -> list[MentionDraft]:
+def take_location(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     """Say a location of the findings before it, or let it wait for what follows.
 
     Args:
         clause: so far; changed in place.
         phrase: names a location or a part of the body, and no finding.
-        following: the phrase behind it.
 
     Returns:
         The drafts that it begins: parts of the body, or a finding at a second side.
@@ -50,15 +47,15 @@ def take_location(
         is_location_word = token.kind in ("anatomy", "place")
         group = locations if is_location_word else words
         group.append(token)
-    is_behind_finding = clause.role in ("finding", "place", "words")
+    is_behind_finding = clause.role in ("finding", "place")
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
         return []
-    if _is_another_location(clause, phrase, following, words):
-        for finding in clause.alternatives or clause.findings[-1:]:
+    if _is_another_location(clause, phrase, words):
+        for finding in clause.findings[-1:]:
             _add_row_at(finding, locations)
         return []
-    return _take_topic(clause, phrase, following, locations, words)
+    return _take_topic(clause, phrase, locations, words)
 
 
 # --- of findings
@@ -107,27 +104,25 @@ def _findings_at(clause: Clause, lead_kinds: AbstractSet[Kind]) -> list[MentionD
     """
     located: list[MentionDraft] = []
     # "Atelectasis and an effusion are seen on the left": all that have no location.
-    if clause.role == "words" or lead_kinds & {"copula", "seen"}:
+    if lead_kinds & {"copula", "seen"}:
         for finding in clause.findings[:-1]:
-            if not (finding.all_locations or finding.is_device):
+            if not finding.all_locations:
                 located.append(finding)
     return [*located, clause.findings[-1]]
 
 
 def _is_another_location(
-    clause: Clause, phrase: Phrase, following: Phrase, words: list[TaggedToken]
+    clause: Clause, phrase: Phrase, words: list[TaggedToken]
 ) -> bool:
     """Whether a finding lies here, too: "opacities in the right base and the lingula".
 
     Args:
         clause: so far.
         phrase: that names the location.
-        following: the phrase behind it.
         words: other words of the phrase.
     """
-    # "... in the base, and the enlarged heart", "..., and the heart is large".
-    is_of_part = says_state(words) or following.is_predicate
-    return clause.role == "place" and phrase.is_joined and not is_of_part
+    # "... in the base, and the enlarged heart" is none.
+    return clause.role == "place" and phrase.is_joined and not says_state(words)
 
 
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
@@ -149,7 +144,6 @@ def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
 def _take_topic(
     clause: Clause,
     phrase: Phrase,
-    following: Phrase,
     locations: list[TaggedToken],
     words: list[TaggedToken],
 ) -> list[MentionDraft]:
@@ -158,7 +152,6 @@ def _take_topic(
     Args:
         clause: so far; changed in place.
         phrase: that names the location.
-        following: the phrase behind it.
         locations: words of the location.
         words: other words of the phrase.
 
@@ -168,8 +161,8 @@ def _take_topic(
     modifiers = clause.pending + words
     clause.pending = []
     if any(location.kind == "anatomy" for location in locations):
-        return take_parts(clause, phrase, following, locations, modifiers)
-    if clause.open_parts and phrase.is_joined and following.is_predicate:
+        return take_parts(clause, phrase, locations, modifiers)
+    if clause.open_parts and phrase.is_joined:
         # "The heart and pulmonary ___ are normal": the noun of the second part is
         # unknown.
         return []

@@ -182,9 +182,8 @@ def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
     if is_past or _status_as_read(draft).startswith("t"):
         return []
     words = list(draft.head.unanswered)
-    if not draft.is_finding:
-        for judgement in judgements_of(draft):
-            words += judgement.unanswered
+    for judgement in judgements_of(draft):
+        words += judgement.unanswered
     return words
 
 
@@ -226,17 +225,10 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     """Whether a word is a value of its column, and not in the status alone."""
     if word.kind != "normal":
         return True
-    # "Nondisplaced" is normal of the trachea, and describes a fracture.
-    if draft.is_finding:
-        return word.form in WORDS["of_a_fracture"]
-    # No "normal" beside "enlarged".
-    if not _status(draft).endswith("n"):
-        return False
     words = text[word.begin : word.end].lower()
-    # "Midline" says along which axis a part is normal. "Clear" does so only where
-    # another row judges another axis.
+    # "Midline" says along which axis a part is normal, "clear" does not.
     is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.replace("-", " ").split())
-    names_axis = bool(axes_of(words)) and (draft.is_divided or not is_of_whole)
+    names_axis = bool(axes_of(words)) and not is_of_whole
     return draft.head.name in WORDS["sized"] or names_axis
 
 

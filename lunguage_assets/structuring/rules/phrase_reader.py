@@ -41,10 +41,9 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     clause = Clause()
     phrases = [*phrases_of(tokens), END_OF_SENTENCE]
     for phrase, following in pairwise(phrases):
-        for word in filter(_begins_clause, phrase.lead_in):
-            clause = clause.behind(word)
-        if not phrase.tokens:
-            continue
+        for word in phrase.lead_in:
+            if word.kind == "break":
+                clause = clause.behind(word)
         drafts += _take(clause, phrase, following)
     # A part of the body of which nothing is said is no mention: "the lungs" alone.
     mentioned = [draft for draft in drafts if draft.is_finding or draft.is_judged]
@@ -52,10 +51,6 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     for draft in mentioned:
         draft.complete()
     return mentioned
-
-
-def _begins_clause(word: TaggedToken) -> bool:
-    return bool(word.aside) or word.kind == "break"
 
 
 def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraft]:
@@ -72,7 +67,7 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     if phrase.names("finding"):
         return take_findings(clause, phrase)
     if phrase.names("anatomy") or is_location(clause, phrase):
-        return take_location(clause, phrase, following)
+        return take_location(clause, phrase)
     return take_description(clause, phrase, following)
 
 
@@ -88,8 +83,7 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
         if sign is not None and is_cause and not draft.all_locations:
             draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:
-            # A sign that is denied needs no cause.
-            sign = None if head.negation else draft
-        elif not is_cause and head.code != "PATIENT INFO.":
+            sign = draft
+        elif head.code != "PATIENT INFO.":
             # Something else is spoken of; a complaint of the patient changes nothing.
             sign = None

@@ -38,11 +38,6 @@ class Phrase(NamedTuple):
         return any(token.kind == kind for token in self.tokens)
 
     @property
-    def is_predicate(self) -> bool:
-        """Whether a verb stands directly behind the phrase before."""
-        return bool(self.lead_in) and self.lead_in[0].kind == "copula"
-
-    @property
     def is_joined(self) -> bool:
         """Whether nothing but "and", "or" or a comma leads to it."""
         return bool(self.lead_kinds) and self.lead_kinds <= JOINTS
@@ -54,16 +49,8 @@ class Phrase(NamedTuple):
 
     @property
     def is_beside(self) -> bool:
-        """Whether it names what something lies beside: "overlying the heart"."""
-        return bool(self.lead_in) and self.lead_in[-1].form in WORDS["beside"]
-
-    @property
-    def adds_adjective_and_noun(self) -> bool:
-        """Whether it joins another adjective and its noun: "..., tortuous aorta"."""
-        adjectives = [
-            tok for tok in self.tokens[:1] if tok.kind in ("word", "abnormal")
-        ]
-        return self.is_joined and bool(adjectives)
+        """Whether a preposition makes it what is near: "overlying the heart"."""
+        return self.lead_in[-1].form in WORDS["beside"]
 
     @property
     def is_location_alone(self) -> bool:

@@ -126,7 +126,7 @@ class RuleStructurer:
             elif not _only_restricts(draft, drafts):
                 stated.append(draft)
         if not stated and (pointer is None or not pointer.modifiers):
-            stated = conclusion(tokens, section)
+            stated = conclusion(tokens)
         reading = _reading(tokens, mentions_of(stated, text))
         if pointer is None:
             return reading
@@ -168,7 +168,7 @@ def _rows_explaining(
     return tuple(
         number
         for number, row in enumerate(rows_of(drafts))
-        if pointer in row.draft.signs and not row.draft.head.negation
+        if pointer in row.draft.signs
     )
 
 
