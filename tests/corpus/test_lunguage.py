@@ -50,18 +50,13 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(deliver: Deliver) -> N
 
 
 def test_null_empty_and_nan_alone_mean_absent(deliver: Deliver) -> None:
-    cells = {
-        "morphology": "nan",
-        "severity": " null ",
-        "onset": "nan, acute, NAN",
-        "past_hx": "nan",
-    }
+    cells = {"severity": " null ", "onset": "nan, acute, NAN", "past_hx": "nan"}
     intake = deliver(
         [row(0, location="nanoregion, NaN", associate="nan", report="nan", **cells)]
     )
     (finding,) = intake.findings.to_dict("records")
     values = [finding[name] for name in ("location", *cells)]
-    assert values == ["nanoregion", "", "", "acute", ""]
+    assert values == ["nanoregion", "", "acute", ""]
     assert (finding["associate"], finding["currency"]) == ([], "current dx")
     assert intake.reports["report"].tolist() == [""]
 

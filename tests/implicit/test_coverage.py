@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pytest
 from generated_reports import ENTS, PLACES
-from invented_reports import Outcome, StatedFinding, in_mode, labels, run, stated
+from invented_reports import Outcome, StatedFinding, labels, run, stated
 from resolution_oracle import oracle_violations
 
 from lunguage_assets.implicit.resolution import rules as rules_module
@@ -76,7 +76,7 @@ def as_the_paper() -> Outcome:
     """The sample in mode `paper`, where generated rows contradict what is stated and
     each other.
     """
-    return in_mode(sample(), "paper")
+    return run(sample(), mode="paper")
 
 
 def resolved(done: Outcome | None = None) -> Outcome:

@@ -17,7 +17,7 @@ from invented_reports import (
     AlikeEmbedder,
     StatedFinding,
     identity,
-    in_mode,
+    run,
     stated,
 )
 from profiles import examples
@@ -39,7 +39,7 @@ def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(
     mode: str, kept: str
 ) -> None:
     rows = [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)]
-    by_source = in_mode(rows, mode).rows.set_index("source")
+    by_source = run(rows, mode=mode).rows.set_index("source")
     assert by_source.loc[["original"], "status"].tolist() == [kept]
 
 
@@ -53,7 +53,7 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1
     - 0.8 * 0.3, and the paper stores 0.6.
     """
-    outcome = in_mode([stated("pneumothorax", "tp", p=0.6)], mode)
+    outcome = run([stated("pneumothorax", "tp", p=0.6)], mode=mode)
     marking = outcome.row(identity(0) + "/1")
     assert (marking["name"], marking["status"]) == ("marking", "tn")
     np.testing.assert_allclose(
@@ -72,7 +72,9 @@ def test_the_papers_pairs_hold_in_both_modes() -> None:
     signs = [stated("scar"), stated("nodule")]
     for mode, merged in (("method", 0), ("paper", 1)):
         for rows, expected in ((sides, 0), (signs, merged)):
-            outcome = in_mode(rows, mode, embedder=AlikeEmbedder(), listed=listed[mode])
+            outcome = run(
+                rows, mode=mode, embedder=AlikeEmbedder(), listed=listed[mode]
+            )
             assert outcome.deduplicated["merged_into"].notna().sum() == expected
 
 
@@ -93,7 +95,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     """Told without the resolver: of the stated rows of a key that do not contradict
     each other definitely, none left had a higher p.
     """
-    outcome = in_mode(rows, "paper")
+    outcome = run(rows, mode="paper")
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     key = ["study_id", "currency", "name", "places"]
     kept = kept.assign(places=kept["location_parts"].str.join("|"))
@@ -118,7 +120,7 @@ def test_a_departure_decides_in_which_mode_a_row_is(
     rows: list[StatedFinding], row_id: str, expected_modes: list[str]
 ) -> None:
     for mode in ("method", "paper"):
-        is_there = f"{STUDY}:{row_id}" in in_mode(rows, mode).ids()
+        is_there = f"{STUDY}:{row_id}" in run(rows, mode=mode).ids()
         assert is_there is (mode in expected_modes)
 
 
@@ -129,7 +131,7 @@ def test_attributes_of_a_denied_sign_and_such_as_exclude_each_other() -> None:
         ("method", ("", ""), False),
         ("paper", ("mild", "stable"), True),
     ):
-        marking = in_mode([denied], mode).row(identity(0) + "/1")
+        marking = run([denied], mode=mode).row(identity(0) + "/1")
         assert (marking["severity"], marking["no_change"]) == course
-        severity = in_mode(excluding, mode).row(identity(0))["severity"]
+        severity = run(excluding, mode=mode).row(identity(0))["severity"]
         assert (severity != "mild") is united

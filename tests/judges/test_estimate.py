@@ -121,20 +121,15 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(tmp_path: Path) -> No
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     configuration = load_judges(preset="models-2025")
-    prices = {
-        key: configuration.models[key].price for key in configuration.panel_members
-    }
+    members = configuration.panel_members
+    prices = {key: configuration.models[key].price for key in members}
     calls = 2066 * answers_per_judge(PUBLISHED_STEPS, panel_steps=10, judges=4)
     # a comparison prompt of the paper is about 500 tokens
-    costs = {
-        key: price.cost(500 * calls, ANSWER_TOKENS["compare"] * calls)
-        for key, price in prices.items()
-        if price
-    }
+    tokens = (500 * calls, ANSWER_TOKENS["compare"] * calls)
+    costs = {key: price.cost(*tokens) for key, price in prices.items() if price}
     assert sum(costs.values()) == pytest.approx(92.16, rel=0.10)
     assert costs["gpt-4o"] == pytest.approx(39.49, rel=0.10)
     assert costs["claude-sonnet-4"] == pytest.approx(45.12, rel=0.10)
-    assert costs["gemini-2.5-flash"] == pytest.approx(
-        5.59, rel=0.20
-    )  # answers longer than a label
+    # Its answers are longer than a label.
+    assert costs["gemini-2.5-flash"] == pytest.approx(5.59, rel=0.20)
     assert costs["medgemma-27b"] == 0

@@ -40,9 +40,7 @@ OWN_RULER = (
     "repetitions = 1\norders = 2\n"
 )
 ANCHORS = "rater,phrase,sentence,rating\n" + "".join(
-    f"{rater},{phrase},s,{rating}\n"
-    for rater in "ab"
-    for phrase, rating in (("probably", 80), ("cannot be excluded", 30))
+    f"{rater},probably,s,80\n{rater},cannot be excluded,s,30\n" for rater in "ab"
 )
 PRESET = """
 preset = "p"
@@ -114,16 +112,12 @@ class Run(NamedTuple):
 def run(home: Path, delivery: Path, decide: Callable[[Call], Act]) -> Run:
     judges = home.parent / "judges.toml"
     with LoopbackServer(decide=decide) as server:
-        tables = [
-            JUDGE.format(
-                provider=provider,
-                url=server.openai_url if provider.startswith("openai") else server.url,
-                tokens=tokens,
-                limits=planted.LIMITS,
-            )
-            for provider, tokens in TOKENS.items()
-        ]
-        judges.write_text(PRESET + "".join(tables))
+        text = PRESET
+        for provider, tokens in TOKENS.items():
+            url = server.openai_url if provider.startswith("openai") else server.url
+            values = {"provider": provider, "tokens": tokens, "url": url}
+            text += JUDGE.format(**values, limits=planted.LIMITS)
+        judges.write_text(text)
         for name in TALKATIVE:
             # As the variables in LOUD have it in a new process.
             logging.getLogger(name).setLevel(logging.DEBUG)

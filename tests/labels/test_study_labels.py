@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import StatedFinding, dictionary, frames, in_mode, run, stated
+from invented_reports import StatedFinding, dictionary, frames, run, stated
 from invented_reports import labels as listed
 from profiles import examples
 
@@ -38,7 +38,7 @@ def labelled(outcome: Any, delivered: pd.DataFrame, **changed: Any) -> pd.DataFr
 def labels(
     rows: Sequence[StatedFinding], mode: str = "method", **options: Any
 ) -> pd.DataFrame:
-    outcome = in_mode(rows, mode) if mode == "paper" else run(rows, **options)
+    outcome = run(rows, mode=mode, **options)
     return labelled(outcome, frames(list(rows))[2])
 
 

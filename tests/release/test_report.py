@@ -18,7 +18,6 @@ from stored_tables import plain_row
 
 from lunguage_assets.explicit.analysis.experts import numbered_experts
 from lunguage_assets.release.context import ANALYSES
-from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 
 class Page(HTMLParser):
@@ -167,15 +166,14 @@ def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> N
 def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> None:
     plain = {"coding": "none", "low": None, "high": None, "n": 50}
     rows = [
-        {**plain, "measure": measure, "first": first, "second": second, "value": value}
-        for measure, first, second, value in (
-            ("with ranking", "zoe", "panel", 0.9),
-            ("with ranking", "amy", "panel", 0.5),
-            ("with ranking", "bob", "panel", 0.7),
-            ("with expert", "amy", "zoe", 0.6),
-        )
+        ("with ranking", "zoe", "panel", 0.9),
+        ("with ranking", "amy", "panel", 0.5),
+        ("with ranking", "bob", "panel", 0.7),
+        ("with expert", "amy", "zoe", 0.6),
     ]
-    numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows)).set_index("measure")
+    columns = ["measure", "first", "second", "value"]
+    frame = pd.DataFrame(rows, columns=columns).assign(**plain)
+    numbered = numbered_experts(frame).set_index("measure")
     ranked = numbered.loc["with ranking"].set_index("first")["value"].to_dict()
     assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
     pair = numbered.loc["with expert", ["first", "second"]]

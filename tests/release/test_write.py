@@ -36,12 +36,8 @@ def test_every_checksum_holds_for_the_version_and_for_each_part_alone(
 ) -> None:
     shutil.copytree(version / "open", tmp_path / "passed_on")
     for folder in (version, version / "restricted", tmp_path / "passed_on"):
-        subprocess.run(
-            ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
-            cwd=folder,
-            timeout=60,
-            check=True,
-        )
+        command = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
+        subprocess.run(command, cwd=folder, timeout=60, check=True)
 
 
 def test_the_data_dictionary_holds_every_column_and_no_other_file(

@@ -8,16 +8,14 @@ from lunguage_assets.structuring.cue_counts import rows_by_cue
 
 
 def test_a_row_counts_once_for_each_cue_that_decided_it() -> None:
-    findings = pd.DataFrame(
-        [
-            ("1", "dn", "negated.no 0-2"),
-            ("1", "dn", "negated.no 0-2; negated.no 5-7"),
-            ("1", "tn", "ended.resolved 3-9; hedge.likely 0-2"),
-            ("1", "dp", ""),
-            ("1", "tp", "unanswered.unknown 3-6"),
-        ],
-        columns=["study_id", "status", "cues"],
-    )
+    rows = [
+        ("1", "dn", "negated.no 0-2"),
+        ("1", "dn", "negated.no 0-2; negated.no 5-7"),
+        ("1", "tn", "ended.resolved 3-9; hedge.likely 0-2"),
+        ("1", "dp", ""),
+        ("1", "tp", "unanswered.unknown 3-6"),
+    ]
+    findings = pd.DataFrame(rows, columns=["study_id", "status", "cues"])
     texts = pd.DataFrame({"study_id": ["1"], "report": ["No Xyz edema"]})
     assert rows_by_cue(findings, texts).to_numpy().tolist() == [
         ["negated.no", 2, 0, 2, 0, 0],

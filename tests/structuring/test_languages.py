@@ -4,6 +4,7 @@ report is taken for one.
 
 from __future__ import annotations
 
+from itertools import compress
 from pathlib import Path
 
 import pandas as pd
@@ -60,16 +61,9 @@ def noted_as_foreign(texts: list[str]) -> list[bool]:
 
 
 def test_reports_in_another_language_are_told_from_english_ones() -> None:
-    noted = noted_as_foreign([*FOREIGN, *ENGLISH])
-    expected = [True] * len(FOREIGN) + [False] * len(ENGLISH)
-    wrong = [
-        text
-        for text, is_noted, is_foreign in zip(
-            [*FOREIGN, *ENGLISH], noted, expected, strict=True
-        )
-        if is_noted != is_foreign
-    ]
-    assert wrong == []
+    texts = [*FOREIGN, *ENGLISH]
+    noted = compress(texts, noted_as_foreign(texts))
+    assert list(noted) == FOREIGN
 
 
 def test_of_a_mixed_report_the_english_sentences_are_read() -> None:
@@ -92,16 +86,10 @@ def test_annotating_a_table_says_how_many_reports_are_not_in_english(
 
 @pytest.mark.lengthy  # a whole run
 def test_a_run_rejects_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
-    rows = {
-        "study_id": ["s50000001", "s50000002"],
-        "report": [
-            "FINDINGS: Kein Pneumothorax.",
-            "FINDINGS: No pneumothorax. Possible pneumonia.",
-        ],
-    }
+    reports = "s50000001,Kein Pneumothorax.\ns50000002,Possible pneumonia.\n"
     data = tmp_path / "data"
     data.mkdir()
-    pd.DataFrame(rows).to_csv(data / "reports.csv", index=False)
+    (data / "reports.csv").write_text(f"study_id,report\n{reports}")
     (data / "corpus.toml").write_text('name = "invented"\ndata_class = "synthetic"\n')
     done = lunguage(tmp_path / "home", "run", "--data", data, "--batch", "mixed")
     assert done.returncode == 0, done.stderr

@@ -74,17 +74,15 @@ def test_sentences_are_in_order_disjoint_and_quote_the_report(text: str) -> None
         numbers[sentence.section], at = sentence.number, sentence.span.end
 
 
-@given(
-    st.lists(
-        _PIECES.filter(lambda piece: not piece.isupper() or len(piece) < 7), max_size=40
-    )
-)
+def is_no_heading(piece: str) -> bool:
+    is_capital = piece.isupper() and len(piece) > 6
+    return not is_capital and ":" not in piece and piece != "Dictated by"
+
+
+@given(st.lists(_PIECES.filter(is_no_heading), max_size=40))
 @examples(150)
 def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> None:
-    body = " ".join(
-        piece for piece in pieces if ":" not in piece and piece != "Dictated by"
-    )
-    text = "FINDINGS: " + body
+    text = "FINDINGS: " + " ".join(pieces)
     covered = set()
     for sentence in cut_report("1", text).sentences:
         covered.update(range(sentence.span.begin, sentence.span.end))
@@ -123,8 +121,6 @@ FULL = """                                 FINAL REPORT
 
  INDICATION:  ___-year-old woman with cough.
 
- TECHNIQUE:  Chest PA and lateral
-
  COMPARISON:  ___
 
  FINDINGS:
@@ -143,22 +139,16 @@ def test_a_report_with_all_headings_is_cut_at_each_of_them() -> None:
     assert cut(FULL) == [
         ("other", "CHEST (PA AND LAT)"),
         ("hist", "___-year-old woman with cough."),
-        ("other", "Chest PA and lateral"),
         ("other", "___"),
         ("find", "The lungs are clear."),
         ("impr", "No acute disease."),
         ("other", "Dr. ___ was told."),
     ]
     report = cut_report("1", FULL)
-    assert (
-        report.notes
-        == cut_report("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes
-        == ()
-    )
-    assert [sentence.heading for sentence in report.sentences][-2:] == [
-        "IMPRESSION",
-        "NOTIFICATION",
-    ]
+    with_addendum = cut_report("1", FULL + "\n ADDENDUM:  There is a nodule.\n")
+    assert report.notes == with_addendum.notes == ()
+    headings = [sentence.heading for sentence in report.sentences]
+    assert headings[-2:] == ["IMPRESSION", "NOTIFICATION"]
 
 
 HEADINGS = (
@@ -261,10 +251,8 @@ def test_another_part_of_the_body_is_not_the_chest() -> None:
         ("find", "Lungs clear."), ("other", "Left knee: Narrow joint."), ("other", "Effusion."),
         ("find", "No edema."), ("other", "Foot."), ("other", "Ulcer."),
     ]  # fmt: skip
-    assert {
-        section
-        for section, _ in cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")
-    } == {"other"}
+    ankle = cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")
+    assert {section for section, _ in ankle} == {"other"}
     assert cut_report("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
     text = "CHEST: No effusion. KNEE: No fracture."
     assert cut(text) == [("find", "No effusion."), ("other", "KNEE: No fracture.")]

@@ -62,22 +62,15 @@ def report_of(study: str, **sections: list[str]) -> SectionedReport:
 
 def reports(count: int = 3) -> list[SectionedReport]:
     """Reports that differ in a number, so that each is a question of its own."""
-    return [
-        report_of(
-            f"s{number:08d}",
-            hist=["Cough."],
-            other=["Two views, opacity of the cassette."],
-            find=[
-                f"Small opacity in the left base, level {number}.",
-                "No effusion on the right.",
-            ],
-            impr=[
-                "The opacity at the left base may be pneumonia.",
-                "Repeat film in a week.",
-            ],
-        )
-        for number in range(1, count + 1)
-    ]
+    history = {"hist": ["Cough."], "other": ["Two views, opacity of the cassette."]}
+    supposed = "The opacity at the left base may be pneumonia."
+    cut_reports = []
+    for number in range(1, count + 1):
+        small = f"Small opacity in the left base, level {number}."
+        sections = {**history, "find": [small, "No effusion on the right."]}
+        sections["impr"] = [supposed, "Repeat film in a week."]
+        cut_reports.append(report_of(f"s{number:08d}", **sections))
+    return cut_reports
 
 
 def asked_sentences(user: str) -> dict[str, str]:
@@ -160,15 +153,11 @@ def judges_file(provider: str, url: str, **fields: Any) -> JudgesFile:
     slot = {
         "provider": provider, "model": "model-1", "params": {output: 900}, "limits": LIMITS, "price": PRICE,
     } | ({} if provider == "transformers" else {"base_url": address})  # fmt: skip
+    judges = {"lexicon": {"provider": "lexicon"}, "one": slot | fields}
+    preset = {"panel": "p", "extractor": "lexicon", "candidates": ["one"]}
+    table = {"preset": "p", "judges": judges, "presets": {"p": preset}}
     return JudgesFile.model_validate(
-        {
-            "preset": "p",
-            "judges": {"lexicon": {"provider": "lexicon"}, "one": slot | fields},
-            "panels": {"p": {"members": ["lexicon"]}},
-            "presets": {
-                "p": {"panel": "p", "extractor": "lexicon", "candidates": ["one"]}
-            },
-        }
+        {**table, "panels": {"p": {"members": ["lexicon"]}}}
     )
 
 

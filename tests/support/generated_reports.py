@@ -4,6 +4,8 @@ reference.
 
 from __future__ import annotations
 
+from itertools import product
+
 from hypothesis import strategies as st
 from invented_reports import StatedFinding, stated
 
@@ -35,16 +37,8 @@ ATTRIBUTES: tuple[dict[str, str], ...] = (
 REFERENCES: tuple[list[int | str], ...] = (
     [], [], [0], [1, 11], [2, 0], [5, "~cough"], [99, 1], ["~opacity, idx1", 0],
 )  # fmt: skip
-CLAIMS = (
-    ("dp", None),
-    ("dp", None),
-    ("dn", None),
-    *(
-        (status, p)
-        for status in ("tp", "tn")
-        for p in (None, 0.01, 0.3, 0.5, 0.7, 0.99)
-    ),
-)
+DOUBTS = product(("tp", "tn"), (None, 0.01, 0.3, 0.5, 0.7, 0.99))
+CLAIMS = (("dp", None), ("dp", None), ("dn", None), *DOUBTS)
 VIEWS = ("", "ap", "pa, lateral", "lateral", "erect, supine, recumbent")
 
 

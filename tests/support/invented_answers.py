@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -93,13 +93,10 @@ def recorded(
             answer = "invalid"
         return a, b, repetition, swapped, answer
 
-    met = [
-        (a, b, repetition)
-        for a, b in combinations(names(size), 2)
-        for repetition in range(repetitions)
-    ]
+    met = list(product(combinations(names(size), 2), range(repetitions)))
     return {
-        judge: matches_frame(answered(*pair, judge) for pair in met) for judge in judges
+        judge: matches_frame(answered(*pair, number, judge) for pair, number in met)
+        for judge in judges
     }
 
 

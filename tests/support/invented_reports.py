@@ -133,11 +133,8 @@ def frames(
         }
         for study, count in delivered.items()
     ]  # fmt: skip
-    return (
-        FINDINGS.frame(findings),
-        FITTED_PROBABILITIES.frame(fitted),
-        REPORTS.frame(reports),
-    )
+    fits = FITTED_PROBABILITIES.frame(fitted)
+    return FINDINGS.frame(findings), fits, REPORTS.frame(reports)
 
 
 def _tokens(references: Sequence[int | str], study: str) -> list[str]:
@@ -285,14 +282,8 @@ def deduplicated(
 ) -> pd.DataFrame:
     findings, fitted, _ = frames(rows)
     settings = ImplicitSettings(history=history, merge_threshold=threshold)
-    return deduplicate(
-        findings,
-        fitted,
-        embedder or LexicalEmbedder(vocabulary()),
-        listed or blacklist(),
-        settings,
-        labels(),
-    )
+    compared_by = embedder or LexicalEmbedder(vocabulary()), listed or blacklist()
+    return deduplicate(findings, fitted, *compared_by, settings, labels())
 
 
 def run(
@@ -309,36 +300,23 @@ def run(
     by the rows alone. `shuffle` seeds a random order of the input rows of every stage.
     """
     findings, fitted, reports = frames(list(rows))
-    merged = deduplicate(
-        mixed(findings, shuffle),
-        mixed(fitted, shuffle),
-        embedder or LexicalEmbedder(vocabulary()),
-        listed or blacklist(mode),
-        ImplicitSettings(history=history, mode=mode),
-        labels(),
-    )
+    settings = ImplicitSettings(history=history, mode=mode)
+    compared_by = embedder or LexicalEmbedder(vocabulary()), listed or blacklist(mode)
+    shuffled = mixed(findings, shuffle), mixed(fitted, shuffle)
+    merged = deduplicate(*shuffled, *compared_by, settings, labels())
     labels_used = load_label_list(pathways) if pathways else labels()
     expansion = expand(mixed(merged, shuffle), labels_used)
     expanded = Expansion(
         mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle)
     )
-    return Outcome(
-        reports,
-        fitted,
-        merged,
-        expansion,
-        lambda: resolve(mixed(merged, shuffle), *expanded, labels_used, "v1"),
-    )
 
+    def resolved() -> Resolution:
+        return resolve(mixed(merged, shuffle), *expanded, labels_used, "v1")
 
-def in_mode(rows: Iterable[StatedFinding], mode: str, **options: Any) -> Outcome:
-    """All stages in one mode."""
-    return run(rows, mode=mode, **options)
+    return Outcome(reports, fitted, merged, expansion, resolved)
 
 
 def mixed(frame: pd.DataFrame, seed: int | None) -> pd.DataFrame:
-    return (
-        frame
-        if seed is None
-        else frame.sample(frac=1.0, random_state=seed).reset_index(drop=True)
-    )
+    if seed is None:
+        return frame
+    return frame.sample(frac=1.0, random_state=seed, ignore_index=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, stated
+from invented_reports import Outcome, TableEmbedder, identity, run, stated
 
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
@@ -75,9 +75,8 @@ def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
 
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     clinical = dict.fromkeys(CLINICAL_ATTRIBUTES, "5 mm")
-    outcome = in_mode(
-        [stated("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper"
-    )
+    row = stated("pneumonia", location="RUL", other_source="nurse", **clinical)
+    outcome = run([row], mode="paper")
     fever = outcome.row(identity(0) + "/1")
     said_of_it = [fever[name] for name in ("name", "cat", "location", "location_parts")]
     assert said_of_it == ["fever", "PATIENT INFO.", "", []]
@@ -139,7 +138,7 @@ def test_what_readers_struck_out_is_implied_in_mode_paper_alone(
     diagnosis: str, sign: str
 ) -> None:
     assert sign not in run([stated(diagnosis)]).names()
-    assert sign in in_mode([stated(diagnosis)], "paper").names()
+    assert sign in run([stated(diagnosis)], mode="paper").names()
 
 
 def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() -> None:
@@ -156,7 +155,7 @@ def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
         "left lung",
         "severe",
     )
-    paper = in_mode([edema], "paper")
+    paper = run([edema], mode="paper")
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 

@@ -15,8 +15,8 @@ from invented_reports import (
     StatedFinding,
     deduplicated,
     identity,
-    in_mode,
     record,
+    run,
     stated,
 )
 from profiles import examples
@@ -91,7 +91,7 @@ def test_alternatives_sum_to_one_or_less_inside_their_intervals(
         alternative(name, p=p, phrases=[*hedges, "or"])
         for name, p in zip(names, probabilities, strict=False)
     ]
-    outcome = in_mode(rows, "method")
+    outcome = run(rows, mode="method")
     stated_rows = outcome.rows[outcome.rows["source"] == "original"]
     expected = min(1.0, sum(probabilities)) if hedges else 1.0
     assert stated_rows["prob"].sum() == pytest.approx(expected, abs=1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from invented_reports import in_mode, stated
+from invented_reports import run, stated
 
 import lunguage_assets
 
@@ -23,7 +23,7 @@ ONE_AXIS = [
 def test_normal_and_abnormal_of_a_part_contradict_each_other(
     rows: list[Any], mode: str
 ) -> None:
-    assert in_mode(rows, mode).rows.empty
+    assert run(rows, mode=mode).rows.empty
 
 
 def test_a_denied_kind_contradicts_the_same_kind_and_no_other() -> None:
@@ -53,7 +53,7 @@ def test_what_outlives_its_denied_kind_meets_the_others_of_its_finding() -> None
         stated("effusion", "tn", p=0.4, sent="Probably no loculated effusion.", morphology="loculated"),
         stated("effusion", "tp", p=0.6, sent_idx=9, measurement="small"),
     ]  # fmt: skip
-    outcome = in_mode(rows, "method")
+    outcome = run(rows, mode="method")
     stated_rows = outcome.rows[outcome.rows["source"] == "original"]
     assert stated_rows["prob"].tolist() == [0.7]
     types = outcome.resolution.conflicts["conflict_type"].tolist()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import STUDY, Outcome, identity, in_mode, run, stated
+from invented_reports import STUDY, Outcome, identity, run, stated
 
 from lunguage_assets.implicit.resolution.guarantees import (
     CONFLICTS_LISTED,
@@ -59,7 +59,7 @@ def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
 
 
 def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
-    outcome = in_mode([stated("CHF"), stated("pulmonary edema", "tn", p=0.4)], "paper")
+    outcome = run([stated("CHF"), stated("pulmonary edema", "tn", p=0.4)], mode="paper")
     assert identity(1) in outcome.ids()
     entry = logged(outcome, identity(0) + "/1")
     assert (entry["event"], entry["conflict_type"]) == ("discarded", "polarity")
@@ -186,7 +186,7 @@ def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
         ("volume loss", "certainty_neg", "original-expansion"),
     }
     assert frame["finding_ids"].tolist()[0] == [identity(0) + "/0", identity(1)]
-    paper = {kind for _, kind, _ in conflicts(in_mode(rows, "paper"))}
+    paper = {kind for _, kind, _ in conflicts(run(rows, mode="paper"))}
     assert "certainty_pos" not in paper
 
 

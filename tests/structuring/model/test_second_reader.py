@@ -41,14 +41,8 @@ from lunguage_assets.structuring.model.second_reader import (
 )
 from lunguage_assets.structuring.model.structurer import structurer_identity
 
-REPORT = report_of(
-    "s00000001",
-    find=[
-        "No effusion.",
-        "The right lung argues against pneumonia, opacity aside.",
-        "There is a tube.",
-    ],
-)
+ODD = "The right lung argues against pneumonia, opacity aside."
+REPORT = report_of("s00000001", find=["No effusion.", ODD, "There is a tube."])
 CLEAR = report_of("s00000002", find=["No effusion."])
 
 
