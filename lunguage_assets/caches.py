@@ -20,11 +20,9 @@ are about 25 MB.
 """
 
 
-def remembered(
-    function: Callable[..., Answer], entries: int = ENTRIES
-) -> Callable[..., Answer]:
+def remembered(function: Callable[..., Answer]) -> Callable[..., Answer]:
     """Let a pure function of hashable arguments remember its latest answers."""
-    return lru_cache(maxsize=entries)(function)
+    return lru_cache(maxsize=ENTRIES)(function)
 
 
 @contextmanager

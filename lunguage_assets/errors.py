@@ -85,10 +85,6 @@ class InvalidTable(LunguageError):
     """A frame does not fit its table's schema; nothing was stored."""
 
 
-class NotWritten(LunguageError):
-    """A table could not be written; what was there before is still there."""
-
-
 class ConfigurationError(LunguageError):
     """A settings, judges, pathway, blacklist or anchors file is wrong."""
 

@@ -16,20 +16,15 @@ from typing import TextIO
 
 
 @contextmanager
-def exclusive_lock(path: Path) -> Iterator[TextIO]:
+def exclusive_lock(path: Path) -> Iterator[None]:
     """Hold a lock that nobody else holds; wait for it.
 
     Args:
         path: of the lock file, made where it is missing.
-
-    Yields:
-        The open file, in which the holder may leave a word for others.
     """
-    # Not "w": it would empty the file before the lock is held, and with it the word of
-    # the holder.
-    with path.open("a+", encoding="utf-8") as stream:
+    with path.open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        yield stream
+        yield
 
 
 @contextmanager
@@ -40,11 +35,13 @@ def exclusive_lock_at_once(path: Path) -> Iterator[TextIO]:
         path: of the lock file, made where it is missing.
 
     Yields:
-        The open file, as `exclusive_lock` does.
+        The open file, in which the holder may leave a word for others.
 
     Raises:
         LockHeld: another process holds it, alone or with others.
     """
+    # Not "w": it would empty the file before the lock is held, and with it the word of
+    # the holder.
     with path.open("a+", encoding="utf-8") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

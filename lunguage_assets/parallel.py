@@ -56,17 +56,14 @@ def map_studies(
         processes: how many compute; None: one for each core that this one may use.
 
     Returns:
-        The results of the chunks, sorted by study; one where the studies are few.
+        The results of the chunks, sorted by study; at least one.
     """
     # Sorted: the chunks do not depend on the order of the rows.
     studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
-    chunks = [tuple(frames)]
-    if _processes_for(len(studies), processes) > 1:
-        frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
-        chunks = list(zip(*frames_by_chunk, strict=True))
+    frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
     results = map_chunks(
         function,
-        chunks,
+        zip(*frames_by_chunk, strict=True),
         make_tools,
         *tool_arguments,
         studies=len(studies),
@@ -82,7 +79,7 @@ def _chunks_of(frame: pd.DataFrame, studies: Sequence[str]) -> list[pd.DataFrame
         iter(frame.groupby(positions // CHUNK))
     )
     no_rows = frame.iloc[:0]
-    chunks = math.ceil(len(studies) / CHUNK)
+    chunks = math.ceil(len(studies) / CHUNK) or 1
     return [rows_by_chunk.get(chunk, no_rows) for chunk in range(chunks)]
 
 

@@ -272,11 +272,9 @@ class Home:
         Further runs use it when they name no other.
         """
         file = self.settings_file
-        # Two first runs would write over each other.
-        with exclusive_lock(self.root / ".settings.lock"):
-            text = file.read_text(encoding="utf-8") if file.exists() else ""
-            if "preset" not in tomllib.loads(text):
-                replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        if "preset" not in tomllib.loads(text):
+            replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
 
     # The register of batches.
 

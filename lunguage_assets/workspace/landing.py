@@ -10,7 +10,6 @@ Not here: the sensor that makes passes (`orchestration/landing_sensor.py`).
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -223,9 +222,10 @@ def _register(home: Home, path: Path) -> list[Registration]:
     """Register a delivery, under a numbered key where its own has other content."""
     batch_reports = load_settings(home.settings_file).corpus.batch_reports
     key = batch_key(path)
-    for number in itertools.count(2):
+    number = 1
+    while True:
         try:
             return home.take_in(path, key, batch_reports=batch_reports)
         except KeyTaken:
+            number += 1
             key = f"{batch_key(path)}-{number}"
-    raise AssertionError("a number is free")

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
-from lunguage_assets.errors import InvalidTable, NotWritten
+from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.parquet_rows import read_whole
@@ -109,13 +109,13 @@ def publish_table(encoded: EncodedTable, path: UPath | Path) -> None:
     """Write a table, so that readers see the old one or the new one, never a part.
 
     Raises:
-        NotWritten: the disk is full or forbids it; what was stored before is kept.
+        LunguageError: the disk is full or forbids it; what was stored before is kept.
     """
     try:
         publish(encoded.content, UPath(path))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise NotWritten(
+        raise LunguageError(
             f"table {encoded.table}: could not be written to {path} ({reason}). What "
             "was stored before is kept. Free space there, or fix its permissions, and "
             "do the same again."
@@ -151,14 +151,8 @@ def _require_schema(table: Table, stored: pa.Schema) -> None:
     """Refuse rows that were stored under another schema."""
     if _has_schema(table, stored):
         return
-    wrong = sorted({*stored.names} ^ {*table.arrow.names})
-    # The names agree: types do not.
-    if not wrong:
-        wrong = [
-            column.name
-            for column in table.arrow
-            if not stored.field(column.name).equals(column)
-        ]
+    differing = {*stored} ^ {*table.arrow}
+    wrong = sorted({column.name for column in differing})
     raise InvalidTable(
         f"table {table.name}: a stored partition was written under another schema "
         f"(columns {wrong}). Materialise it again."
