@@ -75,9 +75,8 @@ def test_a_decompression_bomb_is_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     monkeypatch.setattr(archives, "MOST_UNPACKED", 3 << 20)
-    with pytest.raises(
-        InputError, match=r"expected at most 3 MiB.*in several deliveries"
-    ):
+    message = r"expected at most 3 MiB.*in several deliveries"
+    with pytest.raises(InputError, match=message):
         studies(tmp_path, name, content)
 
 

@@ -142,9 +142,8 @@ def test_a_report_has_the_same_sorted_ids_in_every_batch() -> None:
         *(texts.rejected, texts.intake_notes, texts.terms),
     )
     findings = take_in_structured(texts, frame, CorpusSettings()).findings
-    apart = take_in_structured(
-        alone, frame[frame["study_id"] == last], CorpusSettings()
-    ).findings
+    frame_of_last = frame[frame["study_id"] == last]
+    apart = take_in_structured(alone, frame_of_last, CorpusSettings()).findings
     findings_of_last = findings[findings["study_id"] == last].reset_index(drop=True)
     columns = [
         name for name in findings.columns if name not in ("subject_id", "sequence")

@@ -189,9 +189,8 @@ def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
     frame = labels([stated("nodule")])
     silent = frame[frame["source"] == "unmentioned"]
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
-    assert (
-        len(silent) == 19
-    )  # all but lung lesion, and no finding, which the nodule denies
+    # All but lung lesion, and no finding, which the nodule denies.
+    assert len(silent) == 19
     for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id"):
         assert silent[name].isna().all(), name
 
@@ -361,8 +360,7 @@ def test_the_list_names_its_own_labels_and_known_diagnoses() -> None:
     assert len(set(label_list.names)) == len(label_list.names)
     for label in label_list.labels:
         assert label.diagnoses or label.findings
-        assert {*label.instead_of, *label.denied_by} <= {*label_list.names} - {
-            label.name
-        }
+        others = {*label_list.names} - {label.name}
+        assert {*label.instead_of, *label.denied_by} <= others
         for entry in label.entries:
             assert set(entry.diagnoses) <= dictionary().diagnoses.keys()

@@ -86,9 +86,8 @@ def test_columns_stand_in_the_order_of_the_library(labels: pd.DataFrame) -> None
     targets = lunguage_assets.targets(labels, "torchxrayvision")
     assert targets.labels[7] == "Effusion"
     assert targets.p[0, 7] == 1.0
-    assert not targets.mask[
-        :, [targets.labels.index("Hernia"), targets.labels.index("Mass")]
-    ].any()
+    no_labels = [targets.labels.index(name) for name in ("Hernia", "Mass")]
+    assert not targets.mask[:, no_labels].any()
     assert len(targets.labels) == 18
     assert set(ORDERS["chexpert"]) == set(CHEXPERT)
 
@@ -145,9 +144,8 @@ def test_a_table_of_no_images_of_the_release_is_refused(
     with pytest.raises(InputError, match="1 images of other studies"):
         lunguage_assets.targets(labels, images=tmp_path / "images.csv")
     (tmp_path / "images.csv").write_text("dicom,study\na,1\n")
-    with pytest.raises(
-        InputError, match="expected dicom_id and study_id, or path_to_image"
-    ):
+    expected = "expected dicom_id and study_id, or path_to_image"
+    with pytest.raises(InputError, match=expected):
         lunguage_assets.targets(labels, images=tmp_path / "images.csv")
 
 

@@ -122,9 +122,8 @@ def of_study(
 
 
 def text(explanation: Explanation, width: int = 4000) -> str:
-    console = Console(
-        width=width, record=True, file=io.StringIO(), force_terminal=False
-    )
+    nowhere = io.StringIO()
+    console = Console(width=width, record=True, file=nowhere, force_terminal=False)
     for report in explanation.reports:
         print_report(report, console)
     return console.export_text()
@@ -153,10 +152,8 @@ def test_every_row_of_a_study_is_explained_once(rows: list[StatedFinding]) -> No
 
 
 HEART = [stated("CHF", "tp", p=0.6, view="pa"), stated("cardiomegaly", "dp")]
-TWICE = [
-    stated("nodule", location="right"),
-    stated("nodules", location="right", section="impr"),
-]
+IN_IMPRESSION = stated("nodules", location="right", section="impr")
+TWICE = [stated("nodule", location="right"), IN_IMPRESSION]
 BOTH = [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)]
 LOBAR = [stated("lobar pneumonia", "dp")]
 ROW = identity(0)
@@ -221,12 +218,8 @@ def test_a_row_names_the_words_that_decided_it() -> None:
 
 
 def test_any_row_is_chosen_by_its_number_or_id() -> None:
-    rows = [
-        stated("nodule"),
-        stated("pneumonia"),
-        stated("pneumonia", location="right", section="hist"),
-    ]
-    tables = tables_of(rows)
+    past = stated("pneumonia", location="right", section="hist")
+    tables = tables_of([stated("nodule"), stated("pneumonia"), past])
     (by_number,) = of_study(tables, finding="2").reports
     assert [row.finding_id for row in by_number.rows] == [identity(1)]
     (by_id,) = of_study(tables, finding=identity(2)).reports
@@ -326,9 +319,8 @@ def test_a_finding_id_in_the_place_of_the_study_explains_that_row(
 
 
 def test_a_denial_of_a_kind_alone_is_told_as_one() -> None:
-    cells = dict.fromkeys(
-        ("measurement", "morphology", "distribution", "severity", "onset"), ""
-    )
+    kinds = ("measurement", "morphology", "distribution", "severity", "onset")
+    cells = dict.fromkeys(kinds, "")
     row = {"ent": "effusion", "name": "pleural effusion", "status": "tn", **cells}
     unlikely = {**row, "p_source": "fitted", "sent": "Effusion is unlikely."}
     assert status_of(unlikely) == "tentatively absent"

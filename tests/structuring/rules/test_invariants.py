@@ -78,12 +78,9 @@ def test_a_denied_list_denies_every_member(findings, denial, joint):
 @given(lists, st.data())
 def test_a_no_before_a_finding_never_leaves_it_positive(findings, data):
     at = data.draw(st.integers(0, len(findings) - 1))
-    named = [
-        f"no {finding}" if n == at else finding for n, finding in enumerate(findings)
-    ]
-    mentions = STRUCTURER.read_sentence(
-        f"There is {', '.join(named)}.", "find"
-    ).mentions
+    named = [*findings[:at], f"no {findings[at]}", *findings[at + 1 :]]
+    sentence = f"There is {', '.join(named)}."
+    mentions = STRUCTURER.read_sentence(sentence, "find").mentions
     assert mentions[at].status == "dn"
     assert [mention.status for mention in mentions[:at]] == ["dp"] * at
 
@@ -113,13 +110,10 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
     assert stated == ("snowstorm", "PF", "dp")
     assert [span.of(text) for span in mention.location] == ["ostiomeatal pit"]
     assert [span.of(text) for span in mention.attributes["morphology"]] == ["Frilly"]
-    assert (
-        wider.read_sentence("Effusion.", "find").mentions[0].normed_ent
-        == "pleural effusion"
-    )
-    assert (
-        wider.identity != STRUCTURER.identity == RuleStructurer(TERMS.frame()).identity
-    )
+    (effusion,) = wider.read_sentence("Effusion.", "find").mentions
+    assert effusion.normed_ent == "pleural effusion"
+    bare = RuleStructurer(TERMS.frame()).identity
+    assert wider.identity != STRUCTURER.identity == bare
 
 
 GERMAN = "Der Herzschatten ist schmal und die Lunge frei von Infiltraten."
