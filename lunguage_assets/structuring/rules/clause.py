@@ -40,13 +40,8 @@ class Clause:
     pending: list[TaggedToken] = field(default_factory=list)
     role: Role = ""
 
-    @property
-    def last_finding(self) -> MentionDraft | None:
-        """The finding that was named last, if the clause has one."""
-        return self.findings[-1] if self.findings else None
-
     def behind(self, word: TaggedToken) -> Clause:
-        """Begin the clause behind a break or an aside, with what it goes on about."""
+        """Begin the clause behind a break, with what it goes on about."""
         # "A small effusion, which has grown": the finding is what grew. "The heart is
         # enlarged but stable": the heart is stable, too.
         following = Clause(findings=self.findings, described_parts=self.described_parts)

@@ -145,7 +145,12 @@ def _is_definite_location(location: TaggedToken) -> bool:
 
 def says_state(words: list[TaggedToken]) -> bool:
     """Whether a part of the body is called normal or abnormal by one of these words."""
-    return any(word.kind in ("normal", "abnormal") for word in words)
+    return any(map(judges, words))
+
+
+def judges(word: TaggedToken) -> bool:
+    """Whether a word calls a part of the body normal or abnormal."""
+    return word.kind in ("normal", "abnormal")
 
 
 def read_as_course(token: TaggedToken) -> None:

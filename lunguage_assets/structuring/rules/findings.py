@@ -30,7 +30,6 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     clause.pending = []
     drafts = drafts_of_findings(phrase.tokens, pending)
     first = drafts[0]
-    before = clause.last_finding
     twin = _same_finding_before(clause, phrase, first, pending)
     if twin is not None:
         drafts.insert(0, twin)
@@ -40,8 +39,8 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     for draft in drafts:
         draft.signs = signs
     is_alternative = "alternative" in phrase.lead_kinds or phrase.is_behind_slash
-    if before is not None and is_alternative:
-        _share_location(before, drafts)
+    if clause.findings and is_alternative:
+        _share_location(clause.findings[-1], drafts)
     _remember_findings(clause, phrase, drafts)
     return drafts
 
@@ -149,10 +148,11 @@ def _signs_of(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
 
 def _share_location(before: MentionDraft, drafts: list[MentionDraft]) -> None:
     """Put alternatives at one location: "left basal atelectasis or pneumonia"."""
+    # "No right mass or fracture" denies every fracture.
+    if before.head.negation:
+        return
     for draft in drafts:
-        # "No right mass or fracture" denies every fracture.
-        if not before.head.negation:
-            draft.locations = draft.locations or before.locations
+        draft.locations = draft.locations or before.locations
 
 
 def _remember_findings(

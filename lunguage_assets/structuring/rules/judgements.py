@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from lunguage_assets.assertion.axes import axes_of
 from lunguage_assets.assertion.units import TaggedToken
-from lunguage_assets.structuring.rules.drafts import MentionDraft
+from lunguage_assets.structuring.rules.drafts import MentionDraft, judges
 
 
 def divide_by_axis(drafts: list[MentionDraft], text: str) -> list[MentionDraft]:
@@ -32,7 +32,7 @@ def divide_by_axis(drafts: list[MentionDraft], text: str) -> list[MentionDraft]:
 
 def judgements_of(draft: MentionDraft) -> list[TaggedToken]:
     """Take the words that call a part of the body normal or abnormal."""
-    return [word for word in draft.modifiers if _judges(word)]
+    return [word for word in draft.modifiers if judges(word)]
 
 
 def is_wrong(judgement: TaggedToken) -> bool:
@@ -79,12 +79,8 @@ def _words_with(
     waiting: list[TaggedToken] = []
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
         waiting.append(word)
-        if _judges(word):
+        if judges(word):
             if word in judgements:
                 words += waiting
             waiting = []
     return words
-
-
-def _judges(word: TaggedToken) -> bool:
-    return word.kind in ("normal", "abnormal")

@@ -51,9 +51,9 @@ def take_location(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
         return []
-    if _is_another_location(clause, phrase, words):
-        for finding in clause.findings[-1:]:
-            _add_row_at(finding, locations)
+    # "... in the right base and the lingula", but not "... and the enlarged heart".
+    if clause.role == "place" and phrase.is_joined and not says_state(words):
+        _add_row_at(clause.findings[-1], locations)
         return []
     return _take_topic(clause, phrase, locations, words)
 
@@ -109,20 +109,6 @@ def _findings_at(clause: Clause, lead_kinds: AbstractSet[Kind]) -> list[MentionD
             if not finding.all_locations:
                 located.append(finding)
     return [*located, clause.findings[-1]]
-
-
-def _is_another_location(
-    clause: Clause, phrase: Phrase, words: list[TaggedToken]
-) -> bool:
-    """Whether a finding lies here, too: "opacities in the right base and the lingula".
-
-    Args:
-        clause: so far.
-        phrase: that names the location.
-        words: other words of the phrase.
-    """
-    # "... in the base, and the enlarged heart" is none.
-    return clause.role == "place" and phrase.is_joined and not says_state(words)
 
 
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
