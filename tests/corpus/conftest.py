@@ -32,15 +32,11 @@ def deliver(tmp_path: Path) -> Deliver:
         (tmp_path / "Lunguage.csv").write_bytes(
             content if isinstance(content, bytes) else content.encode()
         )
-        sides = {
-            "Lunguage_vocab.csv": vocabulary,
-            "mimic-cxr-2.0.0-metadata.csv": metadata,
-        }
-        for name, text in sides.items():
-            if text:
-                (tmp_path / name).write_text(text, encoding="utf-8")
-        return take_in(
-            find_delivery(tmp_path), CorpusSettings(default_view=default_view)
-        )
+        if vocabulary:
+            (tmp_path / "Lunguage_vocab.csv").write_text(vocabulary)
+        if metadata:
+            (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(metadata)
+        settings = CorpusSettings(default_view=default_view)
+        return take_in(find_delivery(tmp_path), settings)
 
     return taken

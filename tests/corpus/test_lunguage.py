@@ -166,9 +166,8 @@ def test_a_missing_required_column_is_named_with_what_is_there(
 ) -> None:
     for column in REQUIRED:
         columns = [name for name in COLUMNS if name != column]
-        with pytest.raises(
-            InputError, match=f"Lunguage.csv, column '{column}'.*location"
-        ):
+        message = f"Lunguage.csv, column '{column}'.*location"
+        with pytest.raises(InputError, match=message):
             deliver(as_csv([row(0)], columns))
 
 

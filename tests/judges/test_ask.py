@@ -107,9 +107,8 @@ def test_only_requests_that_failed_for_good_are_asked_again(ledger: Ledger) -> N
         is_lost = CONFIG.key_of(request) in lost
         return ProviderFailure("rejected", 400) if is_lost else None
 
-    with pytest.raises(
-        JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)"
-    ):
+    message = r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)"
+    with pytest.raises(JudgeIncomplete, match=message):
         asked(questions(100), FakeModel(answer=rejects), ledger)
     again = FakeModel()
     assert None not in asked(questions(100), again, ledger)
@@ -149,10 +148,8 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
 def test_a_budget_stops_and_a_higher_one_goes_on(ledger: Ledger) -> None:
     budget = Budget(COST * 20 + WORST)
     model = FakeModel(latency=0.002)
-    with pytest.raises(
-        BudgetExceeded,
-        match=r"'one': \d+ of 100 questions of this round have no .*flight add \$0\.0\d+ at most",
-    ):
+    message = r"'one': \d+ of 100 questions of this .*flight add \$0\.0\d+ at most"
+    with pytest.raises(BudgetExceeded, match=message):
         asked(questions(100), model, ledger, budget=budget)
     # What is in flight when the money is gone passes it, by as much as was said.
     assert budget.spent_usd <= COST * 20 + WORST * 16

@@ -35,9 +35,8 @@ def test_the_likelier_label_is_chosen_and_by_how_much_is_told(
     folder = folders[family]
     questions = [question(number, "enum") for number in range(12)]
     replies = answers(made(folder), *questions)
-    first, second = (
-        tiny_model.tokenizer(folder)(label)["input_ids"] for label in LABELS
-    )
+    tokenizer = tiny_model.tokenizer(folder)
+    first, second = (tokenizer(label)["input_ids"] for label in LABELS)
     parting = next(at for at in range(len(first)) if first[at] != second[at])
     for request, reply in zip(questions, replies, strict=True):
         begun = shown(folder, request) + first[:parting]

@@ -118,10 +118,9 @@ def read_off(user: str) -> str:
                 polarity="negative" if text.startswith("No ") else "positive",
                 certainty="tentative" if "may be" in text else "definitive",
                 places=[location for location in PLACES if location in text][:1],
-                attributes=[{"column": "measurement", "words": "small"}]
-                if "Small" in text
-                else [],
             )
+            if "Small" in text:
+                entry["attributes"] = [{"column": "measurement", "words": "small"}]
             if word == "pneumonia" and "opacity" in known_words:
                 entry["evidence"] = [len(findings)]
             findings.append(entry)

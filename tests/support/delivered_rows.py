@@ -23,27 +23,15 @@ def row(number: int, **cells: str) -> dict[str, str]:
     """A good row; `cells` replace single values ("past_hx" stands for the column "past
     hx").
     """
-    cells_by_column = {
-        ATTRIBUTES.get(name, name): value for name, value in cells.items()
-    }
-    values = {
-        **dict.fromkeys(COLUMNS, ""),
-        "": str(number),
-        "subject_id": "p10000001",
-        "study_id": "s50000001",
-        "sequence": "1",
-        "section": "find",
-        "report": "FINDINGS:\nAn invented report.",
-        "sent_idx": "0",
-        "sent": "There is an opacity.",
-        "ent_idx": str(number),
-        "ent": "opacity",
-        "normed_ent": "opacity",
-        "cat": "PF",
-        "dx_status": "positive",
-        "dx_certainty": "definitive",
-    }
-    return values | cells_by_column
+    values = dict.fromkeys(COLUMNS, "") | {
+        "": str(number), "subject_id": "p10000001", "study_id": "s50000001", "sequence": "1",
+        "section": "find", "report": "FINDINGS:\nAn invented report.", "sent_idx": "0",
+        "sent": "There is an opacity.", "ent_idx": str(number), "ent": "opacity", "normed_ent": "opacity",
+        "cat": "PF", "dx_status": "positive", "dx_certainty": "definitive",
+    }  # fmt: skip
+    for name, value in cells.items():
+        values[ATTRIBUTES.get(name, name)] = value
+    return values
 
 
 def as_csv(

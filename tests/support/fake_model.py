@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -22,14 +23,11 @@ FAILURES = ("rate_limited", "timeout", "connection", "server", "malformed")
 
 
 def question(number: int, **changes: object) -> Request:
-    texts = {
-        "stage": "compare",
-        "system": "You judge invented sentences.",
-        "user": f"Invented question {number}?",
-        "template_version": "v1",
-        "labels": LABELS,
-    }
-    return Request(**{**texts, **changes})  # type: ignore[arg-type]
+    user = f"Invented question {number}?"
+    plain = Request(
+        "compare", "You judge invented sentences.", user, "v1", "text", LABELS
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
 
 
 def questions(count: int) -> list[Request]:

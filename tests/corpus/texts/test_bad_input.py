@@ -47,11 +47,8 @@ def files(folder: Path, **contents: bytes) -> Received:
 def outcome(receipt: Received) -> tuple[int, list[str], list[str]]:
     """Reports, reasons of rejections, reasons of notes about single records."""
     notes_of_lines = receipt.intake_notes[receipt.intake_notes["line"].notna()]
-    return (
-        len(receipt.report_texts),
-        receipt.rejected["reason"].tolist(),
-        notes_of_lines["reason"].tolist(),
-    )
+    rejected = receipt.rejected["reason"].tolist()
+    return len(receipt.report_texts), rejected, notes_of_lines["reason"].tolist()
 
 
 CASES: dict[str, tuple[bytes, list[str], list[str]]] = {
@@ -157,9 +154,8 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
 
 
 def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
-    (tmp_path / "s50000002.txt.gz").write_bytes(
-        gzip.compress(b"No effusion. " * 100)[:-20]
-    )
+    cut_off = gzip.compress(b"No effusion. " * 100)[:-20]
+    (tmp_path / "s50000002.txt.gz").write_bytes(cut_off)
     (tmp_path / "s50000003.txt.gz").write_bytes(b"no package")
     assert outcome(files(tmp_path)) == (1, ["unreadable-file"] * 2, [])
     folder = tmp_path / "zip"
@@ -168,9 +164,8 @@ def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("files/p10/p10000032/s50000001.txt", "No effusion.")
         package.writestr("files/p10/p10000032/s50000002.txt", "A large effusion.")
-    path.write_bytes(
-        path.read_bytes().replace(b"A large effusion.", b"A large confusion")
-    )
+    content = path.read_bytes().replace(b"A large effusion.", b"A large confusion")
+    path.write_bytes(content)
     assert outcome(received(folder)) == (1, ["unreadable-file"], [])
 
 
@@ -211,9 +206,8 @@ def test_every_record_of_a_table_ends_somewhere(
     lines = [b"study_id,report"]
     for study, content in records:
         cells = (study.encode("utf-8", "surrogatepass"), content)
-        lines.append(
-            b",".join(b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells)
-        )
+        escaped = [cell.replace(b'"', b'""') for cell in cells]
+        lines.append(b'"%b","%b"' % tuple(escaped))
     (tmp_path / "reports.csv").write_bytes(b"\n".join(lines))
     receipt = received(tmp_path)
     repeated = int((receipt.intake_notes["reason"] == "same-report-again").sum())

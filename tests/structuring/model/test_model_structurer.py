@@ -165,9 +165,8 @@ def test_a_report_without_a_readable_answer_is_unreadable(
 
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
     with asking(ledger, data_class="credentialed") as (server, structurer):
-        with pytest.raises(
-            PolicyRefused, match="allowed_data does not list 'credentialed'"
-        ):
+        message = "allowed_data does not list 'credentialed'"
+        with pytest.raises(PolicyRefused, match=message):
             structurer.structure(reports(1))
         assert server.calls == []
 
