@@ -105,9 +105,8 @@ def test_error_prone_pairs_are_flagged_with_the_reason(
 def test_definite_and_history_rows_are_not_asked_about() -> None:
     judge = saying("likely")
     tentative = finding(2, status="tn", section="impr")
-    frame = extracted(
-        judge, finding(0, status="dp"), finding(1, section="hist"), tentative
-    )
+    rows = [finding(0, status="dp"), finding(1, section="hist"), tentative]
+    frame = extracted(judge, *rows)
     assert len(frame) == len(judge.extracted) == 1
 
 
@@ -122,10 +121,9 @@ def test_a_correction_overrides_needs_no_review_and_may_be_empty(
 ) -> None:
     rows = [finding(0, severity="mild"), finding(1)]
     ids = [row["finding_id"] for row in rows]
-    text = (
-        f"finding_id,phrases,remark\n{ids[0]},May Represent; mild,by me\n{ids[1]},,\n"
-    )
-    corrections = load_corrections(corrections_file(tmp_path, f"{text}s1:9,or,\n"))
+    text = f"{ids[0]},May Represent; mild,by me\n{ids[1]},,\ns1:9,or,\n"
+    file = corrections_file(tmp_path, f"finding_id,phrases,remark\n{text}")
+    corrections = load_corrections(file)
     frame = extracted(saying("likely", "or"), *rows, corrections=corrections)
     assert frame["phrases"].tolist() == [["may represent", "mild"], []]
     assert frame["corrected"].tolist() == [True, True]
@@ -231,10 +229,9 @@ def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_rule
 
 
 def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
-    result = vocabulary(
-        hedges({"likely": 10, "possible": 10, "presumably": 11}),
-        ExplicitSettings(reference_scale="published", reference_scale_minimum=2),
-    )
+    published = OWN.model_copy(update={"reference_scale": "published"})
+    counts = {"likely": 10, "possible": 10, "presumably": 11}
+    result = vocabulary(hedges(counts), published)
     assert result["retained"].sum() == 42
     assert result.loc["presumably", "reason"] == PUBLISHED_SCALE
     assert not result.loc["presumably", "retained"]

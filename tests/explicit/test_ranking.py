@@ -82,9 +82,8 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
 
 def test_the_ranking_does_not_depend_on_row_order() -> None:
     matches = played(("one", noisy(0.8)), ("two", CuesJudge("two")))
-    shuffled = {
-        key: frame.sample(frac=1.0, random_state=3) for key, frame in matches.items()
-    }
+    mix = {"frac": 1.0, "random_state": 3}
+    shuffled = {key: frame.sample(**mix) for key, frame in matches.items()}
     pd.testing.assert_frame_equal(ranked(matches), ranked(shuffled), check_exact=True)
 
 
@@ -148,12 +147,10 @@ def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> No
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
     matches = {"one": COMPARISON_MATCHES.frame()}
     frame = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 1"])
-    own_ranking = ranked(
-        played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0)
-    )
-    instead = published_instead(
-        own_ranking, "the anchors are inverted", ["rules, version 1"]
-    )
+    two_judges = played(("one", noisy(0.9)), ("two", noisy(0.9)))
+    own_ranking = ranked(two_judges, ExplicitSettings(bootstrap=0))
+    reason = "the anchors are inverted"
+    instead = published_instead(own_ranking, reason, ["rules, version 1"])
     for ranking, judges in ((frame, ["one"]), (instead, ["one", "two"])):
         REFERENCE_RANKING.to_arrow(ranking)
         assert len(ranking) == 42
@@ -161,12 +158,11 @@ def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> No
         assert ranking["mu_sd"].eq(0.0).all()
         assert ranking["ruler"].eq("published").all()
         assert ranking["judges"].tolist() == [judges] * 42
-    assert set(instead["ruler_reason"]) == {"the anchors are inverted"}
+    assert set(instead["ruler_reason"]) == {reason}
     assert set(instead["vocabulary_version"]) == set(own_ranking["vocabulary_version"])
     other_panel = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 2"])
-    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
-        "no panel passes for another"
-    )
+    # No panel passes for another.
+    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"])
 
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:

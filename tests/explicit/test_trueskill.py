@@ -54,9 +54,8 @@ def test_many_orders_side_by_side_are_exactly_sequential_play(
 ) -> None:
     played = random_matches(players, matches, seed)
     rng = np.random.default_rng(seed + 1)
-    orders = rng.integers(
-        -1, matches, size=(n_orders, matches + 5)
-    )  # repeats, and padding anywhere
+    # Repeats, and padding anywhere.
+    orders = rng.integers(-1, matches, size=(n_orders, matches + 5))
     mu, sigma = play(played, players, orders)
     for row, order in enumerate(orders.tolist()):
         m = np.full(players, MU)

@@ -241,12 +241,10 @@ def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
 
 
 def test_every_rule_about_probabilities_has_a_case() -> None:
-    rows, fitted = (
-        TABLES_PER_BATCH[name].frame()
-        for name in ("lunguage_plus_plus", "fitted_probabilities")
-    )
+    rows = TABLES_PER_BATCH["lunguage_plus_plus"].frame()
+    fits = TABLES_PER_BATCH["fitted_probabilities"].frame()
     assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
-    assert set(PLACED) == {rule for rule, _ in fit_rules(fitted)}
+    assert set(PLACED) == {rule for rule, _ in fit_rules(fits)}
 
 
 @pytest.fixture(scope="module")
@@ -294,8 +292,6 @@ def test_what_does_not_belong_together_seals_nothing(
     older: Path,
     tmp_path: Path,
 ) -> None:
-    changed_frames = frames_with(change, sound, frames)
-    release = opened(
-        invented.ranking, stored(tmp_path / "stored", {"first": changed_frames})
-    )
+    batches = {"first": frames_with(change, sound, frames)}
+    release = opened(invented.ranking, stored(tmp_path / "stored", batches))
     assert words in refused(release, invented, older)

@@ -141,9 +141,8 @@ def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) 
     )
     assert first & second
     for table in ("reports", "lunguage_plus_plus"):
-        for study, batch in studies.query(
-            f"SELECT study_id, report_batch FROM {table}"
-        ):
+        rows = studies.query(f"SELECT study_id, report_batch FROM {table}")
+        for study, batch in rows:
             assert batch == ("second" if study in second else "first")
     (reports,) = (part["reports"] for part in studies.parts(["reports"]))
     assert len(reports) == len(first | second)
@@ -155,17 +154,14 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
 ) -> None:
     tables = invented.batches["first"]
     rows_with_formula = tables["lunguage_plus_plus"].assign(ent="=1+1")
-    changed_tables = tables | {
+    batch = tables | {
         "rejected": REJECTED.frame([plain_row(REJECTED, found="-1", content="=1+1")]),
         "lunguage_plus_plus": rows_with_formula,
     }
-    release = opened(
-        invented.ranking, stored(tmp_path / "tables", {"first": changed_tables})
-    )
+    batches = stored(tmp_path / "tables", {"first": batch})
+    release = opened(invented.ranking, batches)
     bundle = invented.write(tmp_path / "release", release).folder
-    rejected = pd.read_csv(
-        bundle / "restricted" / "rejected.csv", dtype=str, keep_default_na=False
-    )
+    rejected = pd.read_csv(bundle / "restricted" / "rejected.csv", dtype=str)
     assert rejected["found"].tolist() == ["'-1"]
     assert rejected["content"].tolist() == ["'=1+1"]
     published = pd.read_csv(bundle / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
@@ -176,10 +172,9 @@ def test_a_release_of_no_batch_has_every_file_with_its_header(
     invented: Made, tmp_path: Path
 ) -> None:
     bundle = invented.write(tmp_path, opened(invented.ranking, {}))
-    assert pd.read_csv(
-        bundle.folder / "restricted" / "Lunguage_plus_plus.csv"
-    ).shape == (0, 30)
-    assert pd.read_csv(bundle.folder / "restricted" / "labels.csv").empty
+    restricted = bundle.folder / "restricted"
+    assert pd.read_csv(restricted / "Lunguage_plus_plus.csv").shape == (0, 30)
+    assert pd.read_csv(restricted / "labels.csv").empty
     assert bundle.summary["rows_out"] == 0
 
 

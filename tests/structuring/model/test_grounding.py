@@ -37,9 +37,8 @@ def read(
     sentences: list[Any] | None = None,
     report: SectionedReport = REPORT,
 ) -> StructuredReport:
-    answer = parse_answer(
-        answer_text(findings, DUMB if sentences is None else sentences)
-    )
+    accounts = DUMB if sentences is None else sentences
+    answer = parse_answer(answer_text(findings, accounts))
     assert answer is not None
     return ground_answer(report, answer)
 
@@ -71,12 +70,10 @@ def assert_sound(answer: StructuredReport) -> None:
         assert (mention.cat in CATEGORIES, mention.status in STATUSES) == (True, True)
         assert set(mention.attributes) <= set(ATTRIBUTES)
         assert number not in (*mention.evidence, *mention.associate)
-        assert all(
-            number in answer.mentions[goal].associate for goal in mention.evidence
-        )
-    for position, (sentence, reading) in enumerate(
-        zip(REPORT.sentences, answer.readings, strict=True)
-    ):
+        for goal in mention.evidence:
+            assert number in answer.mentions[goal].associate
+    accounts = zip(REPORT.sentences, answer.readings, strict=True)
+    for position, (sentence, reading) in enumerate(accounts):
         assert reading.account in TABLE_ACCOUNTS
         assert (reading.account == "findings") == (position in positions)
         assert sentence.section != "other" or reading.account == "nothing stated"

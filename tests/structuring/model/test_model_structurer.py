@@ -78,9 +78,8 @@ def test_only_mode_enum_gives_the_schema_in_the_way_of_the_provider(
     answers = {}
     for mode in ("enum", "text"):
         with LoopbackServer(answer=model_like) as server:
-            configuration = configured(
-                provider, server.url, mode=mode, api_version="2024-10-21"
-            )
+            fields = {"mode": mode, "api_version": "2024-10-21"}
+            configuration = configured(provider, server.url, **fields)
             with opened(configuration, tmp_path / f"{mode}.sqlite") as structurer:
                 answers[mode] = structurer.structure(reports(1))
         (call,) = server.calls
@@ -180,9 +179,8 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
     configurations = (plain_, enum, other_model)
     identities = [structurer_identity("one", it) for it in configurations]
     assert len({*identities, judge_identity("one", plain_)}) == 4
-    elsewhere = configured(
-        "openai", "http://127.0.0.1:3", limits={"in_flight": 2}, price=None
-    )
+    changes = {"limits": {"in_flight": 2}, "price": None}
+    elsewhere = configured("openai", "http://127.0.0.1:3", **changes)
     assert structurer_identity("one", elsewhere) == identities[0]
     with opened(plain_, tmp_path / "ledger.sqlite") as structurer:
         assert structurer.identity == identities[0]
