@@ -36,7 +36,7 @@ def take_parts(
         # "Mediastinal and hilar lymph nodes".
         locations = [*clause.topic, *locations]
     parts: list[MentionDraft] = []
-    if _lacks_joint(locations, heads):
+    if _lacks_joint(heads):
         boundary = locations.index(heads[-1])
         first = MentionDraft.of_part(heads[0], locations[:boundary], modifiers)
         _take_part(clause, first, is_joined=is_joined)
@@ -50,7 +50,7 @@ def take_parts(
     return parts
 
 
-def _lacks_joint(locations: list[TaggedToken], heads: list[TaggedToken]) -> bool:
+def _lacks_joint(heads: list[TaggedToken]) -> bool:
     """Whether an "and" was left out between two parts.
 
     "The cardiac silhouette mediastinal contours are normal".

@@ -30,10 +30,10 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     clause.pending = []
     drafts = drafts_of_findings(phrase.tokens, pending)
     first = drafts[0]
-    twin = _same_finding_before(clause, phrase, first, pending)
+    twin = _same_finding_before(clause, first, pending)
     if twin is not None:
         drafts.insert(0, twin)
-    elif _lies_at_topic(clause, phrase, first):
+    elif _lies_at_topic(clause, phrase):
         _locate_at_topic(clause, drafts)
     signs = _signs_of(clause, phrase)
     for draft in drafts:
@@ -82,13 +82,12 @@ def drafts_of_findings(
 
 
 def _same_finding_before(
-    clause: Clause, phrase: Phrase, first: MentionDraft, pending: list[TaggedToken]
+    clause: Clause, first: MentionDraft, pending: list[TaggedToken]
 ) -> MentionDraft | None:
     """Draft the finding that is named once for two locations, at the first of them.
 
     Args:
         clause: so far.
-        phrase: that names the finding.
         first: the finding, at the second location; gets the side of the first.
         pending: words before the first location.
 
@@ -111,8 +110,8 @@ def _same_finding_before(
 # --- the topic as location
 
 
-def _lies_at_topic(clause: Clause, phrase: Phrase, finding: MentionDraft) -> bool:
-    """Whether a finding without a location may lie where the clause is about."""
+def _lies_at_topic(clause: Clause, phrase: Phrase) -> bool:
+    """Whether findings without a location may lie where the clause is about."""
     # "In the left lung a nodule and a fracture": the topic is that of the first alone.
     goes_on_list = bool(clause.findings and phrase.lead_kinds & JOINTS)
     return not (clause.described_parts or goes_on_list)

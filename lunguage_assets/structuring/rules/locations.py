@@ -20,7 +20,7 @@ from lunguage_assets.structuring.rules.drafts import (
 from lunguage_assets.structuring.rules.phrases import Phrase
 
 
-def is_location(clause: Clause, phrase: Phrase) -> bool:
+def is_location(phrase: Phrase) -> bool:
     """Whether a phrase with a location is one, and no predicate.
 
     A predicate is "(the lungs) are clear bilaterally".
