@@ -28,7 +28,7 @@ from lunguage_assets.release.code_words import (
 )
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
-from lunguage_assets.workspace.parquet_rows import read_rows
+from lunguage_assets.workspace.parquet_rows import read_study
 from lunguage_assets.workspace.store import is_stored, partition_path
 
 TABLES_OF_A_STUDY = [name for name, table in TABLES.items() if table.explained]
@@ -137,7 +137,7 @@ def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
             f"table {name}, file {path}: of another schema. Materialise it again."
         )
     with path.open("rb") as stream:
-        return TABLES[name].from_arrow(read_rows(stream, "study_id", {study}))
+        return TABLES[name].from_arrow(read_study(stream, study))
 
 
 def explanation_of(

@@ -16,7 +16,7 @@ from lunguage_assets.explicit.hedges import CORRECTION_COLUMNS
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.tables.columns import A_STATED_ROW
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.parquet_rows import read_rows
+from lunguage_assets.workspace.parquet_rows import read_study
 from lunguage_assets.workspace.store import partition_path
 
 
@@ -64,7 +64,7 @@ def _is_stored(home: Home, study: str, finding_id: str) -> bool:
         if not path.exists():
             continue
         with path.open("rb") as stream:
-            rows = read_rows(stream, "study_id", {study})
+            rows = read_study(stream, study)
         if finding_id in rows.column("finding_id").to_pylist():
             return True
     return False

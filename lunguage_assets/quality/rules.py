@@ -290,9 +290,8 @@ def require_few(
     most = max(1, MAX_QUARANTINED_SHARE * of)
     if not strict and len(studies_of(invalid)) <= most:
         return
-    reason = f"more than {MAX_QUARANTINED_SHARE:.0%}"
-    if strict:
-        reason = "and the option strict is set"
+    too_many = f"more than {MAX_QUARANTINED_SHARE:.0%}"
+    reason = "and the option strict is set" if strict else too_many
     first = of_step[0]
     raise InvalidTable(
         f"{first.table}: {len(studies_of(of_step))} of {of} studies break a rule, "

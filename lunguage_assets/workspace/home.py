@@ -43,7 +43,6 @@ from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_usable
-from lunguage_assets.workspace.store import partition_path, stored_partitions
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
@@ -457,9 +456,11 @@ class Home:
         with self._register_lock():
             batch = self.batch(key)
             for name, table in TABLES.items():
-                for keys in stored_partitions(self.tables, name):
-                    if table.partitioned_by[-1] == "report_batch" and keys[-1] == key:
-                        partition_path(self.tables, name, *keys).unlink()
+                if table.partitioned_by[-1] == "report_batch":
+                    folders = "*/" * (len(table.partitioned_by) - 1)
+                    files = UPath(self.tables, name).glob(f"{folders}{key}.parquet")
+                    for file in list(files):
+                        file.unlink()
             for queue in sorted(self.root.glob(f"review/*/{key}.csv")):
                 queue.unlink()
             when = datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Reads rows of Parquet files: whole files, or chosen rows.
+"""Reads rows of Parquet files: whole files, or the rows of a study.
 
 Not `pyarrow.parquet.read_table`: the threads of its scanner may abort a process that
 ends (exit status -6). So nothing here uses Arrow's threads.
@@ -6,7 +6,6 @@ ends (exit status -6). So nothing here uses Arrow's threads.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,25 +20,15 @@ def read_whole(source: Path | BinaryIO) -> pa.Table:
         return file.read(use_threads=False)
 
 
-def read_rows(
-    source: Path | BinaryIO,
-    key: str,
-    values: Collection[str],
-) -> pa.Table:
-    """Read the rows whose key is one of some values.
+def read_study(source: Path | BinaryIO, study: str) -> pa.Table:
+    """Read the rows of a study.
 
-    Of a file without such a row only the column of the key is read: whoever looks for a
-    study in an archive opens many files that do not have it.
-
-    Args:
-        source: path or open file.
-        key: column that is compared.
-        values: that are looked for.
+    Of a file without such a row only the column of the studies is read: whoever looks
+    for a study in an archive opens many files that do not have it.
     """
-    value_set = pa.array(sorted(values), type=pa.string())
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        keys = file.read([key], use_threads=False).column(key)
-        is_match = pc.is_in(keys, value_set=value_set)
-        if not pc.any(is_match).as_py():
+        studies = file.read(["study_id"], use_threads=False).column("study_id")
+        is_of_study = pc.equal(studies, study)
+        if not pc.any(is_of_study).as_py():
             return file.schema_arrow.empty_table()
-        return file.read(use_threads=False).filter(is_match)
+        return file.read(use_threads=False).filter(is_of_study)

@@ -26,7 +26,6 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable, LunguageError
-from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.parquet_rows import read_whole
 from lunguage_assets.workspace.tables_location import is_local, publish
@@ -57,9 +56,7 @@ class EncodedTable:
 
 def fingerprint(value: object) -> str:
     """Hash a JSON value into 16 hexadecimal digits."""
-    canonical = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True
-    )
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_VERSION_DIGITS]
 
 
@@ -67,21 +64,6 @@ def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
     """Name the file of a partition; `keys` follow `Table.partitioned_by`."""
     *folders, last = keys
     return UPath(root).joinpath(table, *folders, f"{last}.parquet")
-
-
-def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
-    """List the keys of all stored partitions of a table, sorted."""
-    folder = UPath(root) / table
-    if not folder.exists():
-        return []
-    depth = len(TABLES[table].partitioned_by)
-    pattern = "*/" * (depth - 1) + "*.parquet"
-    partitions = []
-    for path in folder.glob(pattern):
-        if path.name != EMPTY_FILE:
-            *folders, file = path.parts[-depth:]
-            partitions.append((*folders, file.removesuffix(".parquet")))
-    return sorted(partitions)
 
 
 def encode(
