@@ -55,7 +55,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     def identity(**options: Any) -> str:
         return made(ledger, **options).identity
 
-    assert identity(limits=Limits()) == identity()
+    assert identity(limits=Limits(in_flight=3)) == identity()
     changes = {"model": "x", "provider": "x", "params": {}, "mode": "enum"}
     changed = {identity(**{name: value}) for name, value in changes.items()}
     assert len({identity(), *changed}) == 5
