@@ -160,14 +160,13 @@ def _status_as_read(draft: MentionDraft) -> str:
     is_present = not head.negation
     judgements = judgements_of(draft)
     # "Interstitial markings are normal": every lung has them, as a part of it.
-    is_structure = head.name in WORDS["structures"] and is_present
+    is_structure = head.name in WORDS["structures"]
     if not draft.is_finding or (is_structure and judgements):
         # What is abnormal wins over what is normal: "normal but tortuous aorta".
         wrong = list(filter(is_wrong, judgements))
         decisive = wrong or judgements
         # "The heart has worsened" judges by its course alone.
-        is_worse = not judgements and draft.has_modifier_of("worsened")
-        is_present = bool(wrong) or is_worse
+        is_present = bool(wrong) or draft.has_modifier_of("worsened")
     certainty = "t" if any(map(_is_doubted, decisive)) else "d"
     return certainty + ("p" if is_present else "n")
 

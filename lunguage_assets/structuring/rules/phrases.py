@@ -74,8 +74,8 @@ def phrases_of(tokens: list[TaggedToken]) -> Iterator[Phrase]:
             words.append(token)
             continue
         # "Basilar xyz opacity": an unknown word before the finding ends no phrase.
-        is_unknown = token.kind in ("other", "past")
-        if is_unknown and not any(word.kind == "finding" for word in words):
+        names_finding = any(word.kind == "finding" for word in words)
+        if token.kind == "other" and not names_finding:
             continue
         if words:
             yield _phrase(lead_in, words)
