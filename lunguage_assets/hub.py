@@ -52,9 +52,7 @@ def named_path(name: str) -> Path | None:
     module, _, path_in_package = name.removeprefix(PACKAGED).partition("/")
     # Looked up and not imported: a package of weights may depend on libraries that
     # are not installed, and none of its code need run.
-    spec = None
-    if module.isidentifier():
-        spec = find_spec(module)
+    spec = find_spec(module) if module.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError(
             f"model {name!r}: found no installed package {module!r}; expected "

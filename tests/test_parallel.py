@@ -23,17 +23,13 @@ from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.expansion.expand import Expansion, expand
+from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
-from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.rows import (
-    StructuredTables,
-    read_reports,
-    structured_reports,
-)
+from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.workspace.home import Home
@@ -62,10 +58,10 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
         )
     )
     expanded = parallel.map_studies(expand, (merged,), study_tools, None, terms)
-    both = Expansion(*map(parallel.joined, zip(*expanded, strict=True)))
+    both = parallel.joined_tables(expanded)
     frames = (merged, *both)
     resolved = parallel.map_studies(resolve, frames, study_tools, None, terms)
-    result = Resolution(*map(parallel.joined, zip(*resolved, strict=True)))
+    result = parallel.joined_tables(resolved)
     return stored(
         {
             "deduplicated_findings": merged,
@@ -94,9 +90,7 @@ def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     structured_frames = parallel.map_studies(
         structured_reports, report_tables, rule_structurer, None, processes=processes
     )
-    structured = StructuredTables(
-        *(parallel.joined(frames) for frames in zip(*structured_frames, strict=True))
-    )
+    structured = parallel.joined_tables(structured_frames)
     texts = Received(
         reports.report_texts,
         reports.rejected_reports,

@@ -39,8 +39,6 @@ _PASSED_OVER = re.compile(
 beside deliveries, for all of them.
 """
 _RECORD = "landed.json"
-_SIGNATURE_SHOWN = 8
-"""Digits of a signature that tell two deliveries of one name apart."""
 
 State = Literal["registered", "skipped", "quarantined", "waiting", "landed before"]
 
@@ -196,8 +194,9 @@ def _take(
     try:
         registrations = _register(home, path)
     except InputError as error:
-        ending = delivery.signature[:_SIGNATURE_SHOWN]
-        target = folder / QUARANTINE / f"{usable_key(path.name)}-{ending}"
+        # Two deliveries of one name are told apart.
+        name = f"{usable_key(path.name)}-{delivery.signature[:8]}"
+        target = folder / QUARANTINE / name
         replace_text(
             target / "REASON.txt",
             f"This delivery was not used.\n\n{error}\n\nFix it and put it into the "

@@ -48,10 +48,6 @@ class Written:
     def version(self) -> str:
         return self.folder.name
 
-    @property
-    def report(self) -> Path:
-        return report_of(self.folder)
-
 
 def publish(
     folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int = 0

@@ -43,7 +43,7 @@ from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
 from lunguage_assets.workspace.store import partition_path
-from lunguage_assets.workspace.versions import Written
+from lunguage_assets.workspace.versions import Written, report_of
 
 GROUP = "release"
 
@@ -129,7 +129,7 @@ def release_assets(
         metadata = {
             "dagster/row_count": summary["rows_out"],
             "version": version.version,
-            "report": dg.MetadataValue.path(str(version.report)),
+            "report": dg.MetadataValue.path(str(report_of(version.folder))),
             "batches_not_included": left_out or "none",
             "summary": dg.MetadataValue.json(summary),
         }
