@@ -99,7 +99,7 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
 
 def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
     rows = [stated("pneumonia", "tp", p=0.6), stated("opacity", "dp")]
-    rows += [stated("mass", "dp"), stated("mass", "dn")]
+    rows += [stated("mass", "dp"), stated("mass", "dn"), stated("fever", "dn")]
     rows += [
         stated("nodule", "tp", p=0.4, measurement="5 mm"),
         stated("nodule", "tp", p=0.6, measurement="8 mm"),

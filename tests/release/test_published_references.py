@@ -19,7 +19,8 @@ from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.release.restricted_files import published_query
 from lunguage_assets.settings import CorpusSettings
 
-NAMES = ["edema", "Edema", "effusion", "fluid, left base", "left base", "opacities"]
+NAMES = ["edema", "Edema", "effusion", "pleural effusion", "left base", "opacities"]
+NAMES += ["fluid, left base", "chf"]
 fragments = st.one_of(
     st.sampled_from([*NAMES, "haze", "nan"]),
     st.integers(0, 12).map(lambda number: f"idx{number}"),
