@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Form = TypeVar("Form", bound=BaseModel)
 
 _PACKAGE = Path(__file__).resolve().parent
+_MOST_LEVELS = 50
+"""Of lists and mappings in each other in a YAML file that a person wrote."""
 
 
 def _data(name: str) -> Path:
@@ -67,7 +69,7 @@ def read_as(
         if path.suffix == ".toml":
             content = tomllib.loads(text)
         else:
-            content = yaml.load(text, Loader=_Loader)
+            content = _parse_yaml(text)
     # ValueError: also a number of thousands of digits, or a day that no calendar has.
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         language = path.suffix[1:].upper()
@@ -106,7 +108,7 @@ def _reason(error: Exception) -> str:
     """Say in a few words why a file cannot be parsed, and never what stands in it."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"line {error.problem_mark.line + 1}: {error.problem}"
-    if isinstance(error, tomllib.TOMLDecodeError):
+    if isinstance(error, tomllib.TOMLDecodeError | yaml.YAMLError):
         return str(error)
     return type(error).__name__
 
@@ -143,6 +145,21 @@ class _Loader(yaml.CSafeLoader):
                 )
             keys.append(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _parse_yaml(text: str) -> Any:
+    """Read a YAML text, and refuse one that only stops when memory ends."""
+    anchors_of_open: list[str | None] = []
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            anchors_of_open.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchors_of_open.pop()
+        elif isinstance(event, yaml.AliasEvent) and any(anchors_of_open):
+            raise yaml.YAMLError("an alias in what another alias repeats")
+        if len(anchors_of_open) > _MOST_LEVELS:
+            raise yaml.YAMLError(f"more than {_MOST_LEVELS} levels")
+    return yaml.load(text, Loader=_Loader)
 
 
 @cache

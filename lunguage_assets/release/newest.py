@@ -44,8 +44,10 @@ TABLES_PER_BATCH = {
 STUDIES_AT_ONCE = 2_000
 ROWS_AT_ONCE = 20_000
 """Rows of a table that are taken from its stream at once."""
-STUDIES_JOINED_AT_ONCE = 20_000
-"""Studies whose rows are joined to the text of their report and sorted at once."""
+STUDIES_JOINED_AT_ONCE = 5_000
+"""Studies whose rows are joined to the text of their report and sorted at once: DuckDB
+holds them in half of a gigabyte. Of 20,000 it does not always let go in time.
+"""
 
 # A study that came again has the rows of its last batch. A delivered row without a
 # readable study cannot be of a newer delivery: it is kept from every batch.

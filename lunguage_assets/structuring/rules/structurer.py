@@ -47,6 +47,8 @@ from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_s
 
 LONGEST_SENTENCE = 4000
 """Characters; what is longer is no sentence, and the rules would take long over it."""
+MIN_WORDS_TO_TELL_LANGUAGE = 8
+"""From so many words on, a sentence with hardly a known word is in another language."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
@@ -105,9 +107,10 @@ class RuleStructurer:
         """Read a sentence alone; never raises, whatever the text."""
         if len(text) > LONGEST_SENTENCE:
             return StandaloneReading("unreadable", "length")
-        if not _WORD.search(_REMOVED.sub(" ", text)):
-            return StandaloneReading("unreadable", "no words")
         tokens = tag(text, self._lexicon, section)
+        reason = _why_unreadable(tokens, text)
+        if reason:
+            return StandaloneReading("unreadable", reason)
         # A request has no sentence before it that it could speak of.
         if section != "hist":
             mark_pointer(tokens)
@@ -167,6 +170,19 @@ def _rows_explaining(
         for number, row in enumerate(rows_of(drafts))
         if pointer in row.draft.signs
     )
+
+
+def _why_unreadable(tokens: list[TaggedToken], text: str) -> str:
+    """Say why a sentence cannot be read by its words; empty: it can."""
+    word_count = len(_WORD.findall(_REMOVED.sub(" ", text)))
+    if not word_count:
+        return "no words"
+    if word_count < MIN_WORDS_TO_TELL_LANGUAGE:
+        return ""
+    # Without characters are words that the tagger adds: "5 cm above [at] the carina".
+    english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
+    is_foreign = len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
+    return "language" if is_foreign else ""
 
 
 def _only_restricts(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:

@@ -116,10 +116,14 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
     assert wider.identity != STRUCTURER.identity == bare
 
 
+GERMAN = "Der Herzschatten ist schmal und die Lunge frei von Infiltraten."
+
+
 @pytest.mark.parametrize(("sentence", "account", "reason"), [
     ("", "unreadable", "no words"),
     ("XXXX ___ .", "unreadable", "no words"),
     ("effusion or " * 400, "unreadable", "length"),
+    (GERMAN, "unreadable", "language"),
     ("Thank you for this referral.", "nothing stated", "no finding named"),
     ("Recommend CT to exclude malignancy.", "not about the patient now", "recommendation"),
     ("If clinically indicated.", "not about the patient now", "condition"),
