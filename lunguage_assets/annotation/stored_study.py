@@ -102,22 +102,32 @@ def explain_study(
             f"no batch delivered study {study_id!r}. Batches of ranker {ranker!r}: "
             f"{', '.join(processed)}. Without a result yet: {unprocessed or 'none'}."
         )
-    *older, newest = delivering
+    newest = delivering[-1]
     remarks = [f"batch {newest}, ranker {ranker}"]
-    if older:
-        remarks.append(
-            f"amended: also delivered in {', '.join(older)}; the newest version counts"
-        )
-    if unprocessed:
-        remarks.append(
-            f"batches without a result for this ranker: {unprocessed}; they may hold a "
-            "newer version"
-        )
+    remarks += _remarks(delivering[:-1], unprocessed)
     tables = {
         name: _rows_of_study(name, path, study)
         for name, path in _paths(root, ranker, newest).items()
     }
     return explanation_of(tables, remarks, finding)
+
+
+def _remarks(older: Sequence[str], unprocessed: str) -> Iterator[str]:
+    """Say which other batches delivered the study, or may have.
+
+    Args:
+        older: batches that delivered it before.
+        unprocessed: batches without a result; empty without one.
+    """
+    if older:
+        yield (
+            f"amended: also delivered in {', '.join(older)}; the newest version counts"
+        )
+    if unprocessed:
+        yield (
+            f"batches without a result for this ranker: {unprocessed}; they may hold a "
+            "newer version"
+        )
 
 
 def _paths(root: UPath | Path, ranker: str, batch: str) -> dict[str, UPath]:

@@ -71,11 +71,9 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         names_by_file = {
             file: set(map(folded_name, fields_of(file))) for file in _files_in(path)
         }
-        for file, names in names_by_file.items():
-            if _is_named(file, *_FINDINGS) or names.issuperset(columns.REQUIRED):
-                findings = file
-                del names_by_file[file]
-                break
+        findings = _findings_among(names_by_file)
+        if findings is not None:
+            del names_by_file[findings]
         sources = _sources(path, names_by_file, findings is not None)
     forms = [source.title for source in sources]
     if findings is not None:
@@ -86,20 +84,31 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         expected = "findings, or raw reports in one form"
         raise InputError(str(path), " and ".join(forms), expected, remedy)
-    metadata = _file_named(folder, METADATA)
-    # Of a part of MIMIC-CXR's tree they lie above it.
-    above = folder
-    while metadata is None and _TREES.fullmatch(above.name):
-        above = above.parent
-        metadata = _file_named(above, METADATA)
     return Delivery(
         folder=folder,
         findings=findings,
         vocabulary=_file_named(folder, VOCABULARY),
-        metadata=metadata,
+        metadata=_metadata_of(folder),
         declared=read_declaration(folder / DECLARATION),
         texts=next(iter(sources), None),
     )
+
+
+def _findings_among(names_by_file: Mapping[Path, set[str]]) -> Path | None:
+    """Find the file of findings, by its name or by the names of its columns."""
+    for file, names in names_by_file.items():
+        if _is_named(file, *_FINDINGS) or names.issuperset(columns.REQUIRED):
+            return file
+    return None
+
+
+def _metadata_of(folder: Path) -> Path | None:
+    """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
+    metadata = _file_named(folder, METADATA)
+    while metadata is None and _TREES.fullmatch(folder.name):
+        folder = folder.parent
+        metadata = _file_named(folder, METADATA)
+    return metadata
 
 
 def _accepted() -> str:
