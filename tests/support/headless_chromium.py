@@ -7,6 +7,7 @@ byte) needs no driver and no package.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -126,6 +127,22 @@ class Page:
                 f"{problem}; it shows: {self.evaluate('document.body.innerText')}"
             )
             time.sleep(0.2)
+
+    def wait_for_picture(self) -> None:
+        """Wait until the page shows a PNG that came with its text, decoded and of a
+        size to read: docs/screenshots/make.py.
+        """
+        is_shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
+        self.wait_until(
+            f"[...document.images].some(picture => {is_shown})",
+            "the page shows no picture",
+        )
+
+    def screenshot(self) -> bytes:
+        """The visible part of the page as PNG: docs/screenshots/make.py."""
+        return base64.b64decode(
+            self._tell("Page.captureScreenshot", format="png")["data"]
+        )
 
     def _holds(self, condition: str) -> bool:
         # A question that meets the change from one page to the next has no answer yet.
