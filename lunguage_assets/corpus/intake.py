@@ -120,6 +120,8 @@ def take_in_structured(
         )
     log = IntakeLog(received.rejected, received.intake_notes)
     rows = _delivered_rows(structured_findings)
+    delivered = _count(received.rejected, studies) + _count(rows, studies)
+    studies = studies.assign(rows_delivered=delivered)
     return _intake(studies, rows, received.terms, settings, log)
 
 
@@ -142,7 +144,7 @@ def _intake(
     """Make the tables of a batch, in which every row of a study is accounted for.
 
     Args:
-        studies: all of them, also those without rows.
+        studies: all of them, also those without rows, with their `rows_delivered`.
         rows: that can be used.
         terms: the delivered vocabulary.
         settings: as of `take_in`.
@@ -155,12 +157,10 @@ def _intake(
     studies.loc[is_unknown, ["view_information", "view_source"]] = [default, source]
     findings = findings_table(rows, studies, Vocabulary.from_terms(terms), log)
     rejected = log.rejected_frame()
-    rows_rejected = _count(rejected, studies)
-    # What was delivered is a finding or was rejected: the accounts balance.
-    reports = studies.assign(
-        rows_rejected=rows_rejected,
-        rows_delivered=rows_rejected + _count(findings, studies),
-    ).sort_values("study_id")
+    # What was delivered was counted where it was read: that it is a finding or was
+    # rejected is for the accounts to say.
+    reports = studies.assign(rows_rejected=_count(rejected, studies))
+    reports = reports.sort_values("study_id")
     return Intake(REPORTS.frame(reports), findings, rejected, log.notes_frame(), terms)
 
 

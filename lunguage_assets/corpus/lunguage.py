@@ -55,7 +55,8 @@ class DeliveredFindings(NamedTuple):
     """Rows of findings that can be used, as they were delivered, and their studies.
 
     `studies` are by first appearance: `study_id`, `subject_id`, `source_id`, `sequence`
-    (0: unsaid), `report`. Those whose rows are all rejected are among them.
+    (0: unsaid), `report`, `rows_delivered`. Those whose rows are all rejected are among
+    them.
     """
 
     rows: pd.DataFrame
@@ -199,7 +200,8 @@ def _studies(
         cells.index,
     ).groupby(coded["study_id"], sort=False)
     unsaid = {"subject_id": "", "sequence": 0, "report": ""}
-    return of_studies.first().fillna(unsaid).reset_index()
+    studies = of_studies.first().fillna(unsaid)
+    return studies.assign(rows_delivered=of_studies.size()).reset_index()
 
 
 def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pytest
 from delivered_rows import Deliver, as_csv, row
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.discovery import find_delivery
+from lunguage_assets.corpus.findings import findings_table
 from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.settings import CorpusSettings
 
@@ -88,3 +91,16 @@ def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
     pd.testing.assert_frame_equal(
         kept_findings.drop(columns=affected), before.drop(columns=affected)
     )
+
+
+def test_a_row_that_vanishes_on_the_way_leaves_the_counts_unequal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_one_less(*arguments: Any) -> pd.DataFrame:
+        return findings_table(*arguments).iloc[1:]
+
+    monkeypatch.setattr("lunguage_assets.corpus.intake.findings_table", with_one_less)
+    intake = intake_of(tmp_path, as_csv(corpus(10)))
+    counted = intake.reports[["rows_delivered", "rows_rejected"]].sum()
+    assert counted["rows_delivered"] == 10
+    assert len(intake.findings) + counted["rows_rejected"] == 9
