@@ -133,6 +133,7 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
         scaled_out.launch(instance, FIRST_JOB, batch)
     services.start_service("daemon")
     victim = scaled_out.freeze_a_run(instance, FIRST_JOB)
+    scaled_out.wait_for_retries(instance)
     services.kill(victim.worker)
     instance.add_run_tags(victim.run_id, {MAX_RUNTIME: "1"})  # not a day
     services.start_worker(WORKERS[2])  # as an engine restarts a container

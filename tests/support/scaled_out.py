@@ -223,6 +223,16 @@ def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
     )
 
 
+def wait_for_retries(instance: dg.DagsterInstance) -> None:
+    """Of runs that failed before it first looked, a daemon tries none again."""
+    cursor = {"EVENT_LOG_CONSUMER_CURSOR-PIPELINE_FAILURE"}
+    wait_for(
+        lambda: instance.daemon_cursor_storage.get_cursor_values(cursor),
+        DEADLINE_S,
+        "the daemon does not look for failed runs",
+    )
+
+
 def launch(instance: dg.DagsterInstance, job: str, partition: str) -> None:
     """`dagster job launch`: one run of its own, as a person starts it for one
     partition. Dagster tries it again whatever became of its neighbours; of a run of a
