@@ -64,14 +64,17 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     # "Not enlarged", "possibly enlarged"; of the past, or gone, are findings alone.
     reached = JUDGED if cue.denies or cue.makes == "hedged" else _FINDING
     members: list[TaggedToken] = []
+    has_member = False
     for position in range(at + 1, len(units)):
         unit = units[position]
-        if _ends_behind(unit, cue, has_member=bool(members)):
+        if _ends_behind(unit, cue, has_member=has_member):
             break
         if unit.kind in reached:
             members.append(unit)
+            # "No displaced, healing rib fractures" goes on to its noun.
+            has_member |= unit.kind == "finding"
         elif unit.kind in ("comma", "and", "with") and not _goes_on(
-            units, position, cue, has_member=bool(members)
+            units, position, cue, has_member=has_member
         ):
             break
     return members
@@ -114,17 +117,24 @@ def _goes_on(units: list[TaggedToken], at: int, cue: Cue, *, has_member: bool) -
     if cue.reach == "next" and (is_hedge or joint.kind != "comma"):
         # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
         return False
-    return not _begins_statement(units, at)
+    return not _begins_statement(units, at, is_hedge=is_hedge)
 
 
-def _begins_statement(units: list[TaggedToken], at: int) -> bool:
-    """Whether something else is stated behind a joint."""
+def _begins_statement(units: list[TaggedToken], at: int, *, is_hedge: bool) -> bool:
+    """Whether something else is stated behind a joint.
+
+    Args:
+        units: of the sentence.
+        at: position of the joint.
+        is_hedge: whether the list is one of a hedge.
+    """
     joints = ("and", "comma", "with")
     behind = units[at + 1 : at + _AHEAD]
     statement = list(dropwhile(lambda unit: unit.kind in joints, behind))
-    if not statement:
+    if not statement or statement[0].kind == "hedged":
+        # "No effusion and possible pneumonia"
         return True
-    if units[at].kind == "and":
+    if is_hedge and units[at].kind == "and":
         # "May represent edema and small effusion": the size is on the list.
         return False
     # "No effusion is seen (blunting may be scar)": its verb has closed the list.

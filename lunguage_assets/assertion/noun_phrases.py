@@ -75,7 +75,10 @@ def _share_noun(
     """
     before = units[at - 1]
     named = first_beyond(units[at + 1 : at + NEAR], {*JOINTS, "place"})
-    if before.kind not in ("place", "anatomy") or named is None:
+    # A break may have no words.
+    if named is None or named.kind == "break":
+        return
+    if before.kind not in ("place", "anatomy"):
         return
     noun = text[named.begin : named.end].split()[-1]
     tokens = vocabulary.tokens(f"{text[before.begin : before.end]} {noun}")

@@ -18,6 +18,8 @@ from lunguage_assets.assertion.word_files import WORDS
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
 _BEFORE_FINDING: frozenset[Kind] = frozenset({"word", "abnormal", "place", "anatomy"})
+_BEFORE_JOINT: frozenset[Kind] = frozenset({"word", "place", "anatomy", "preposition"})
+_JOINTS: frozenset[Kind] = frozenset({"comma", "and"})
 _BREAK = LexiconEntry("break")
 
 
@@ -34,9 +36,10 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
         if before.kind in ("negated", "break"):
             is_denied = before.kind == "negated"
         # A part of the body that is judged begins anew always, a finding only behind a
-        # denial, which would deny it.
+        # denial, which would deny it. What is joined to a denial says `lists.py`.
+        may_begin_finding = is_denied and before.kind not in _JOINTS
         begins_anew = _begins_judgement(units, at) or (
-            is_denied and _begins_finding(units, at)
+            may_begin_finding and _begins_finding(units, at)
         )
         if begins_anew and _ends_statement(units, at - 1):
             begin = units[at].begin
@@ -47,6 +50,10 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
 def _ends_statement(units: list[TaggedToken], at: int) -> bool:
     """Whether a statement may end here: a finding is named, a predicate is said."""
     unit = units[at]
+    if unit.kind in _JOINTS:
+        # "No effusion on the left, lungs clear", but not "heart, lungs clear".
+        named = kind_beyond(reversed(units[:at]), _BEFORE_JOINT)
+        return named == "finding" or _ends_statement(units, at - 1)
     if unit.kind in _PREDICATES or is_adjective(unit):
         # "Normal heart size is ..." and "flattened diaphragms are ..." go on.
         subject = kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
@@ -66,8 +73,14 @@ def _begins_judgement(units: list[TaggedToken], at: int) -> bool:
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
-    """Whether a finding with its size follows: "no pneumothorax | small effusion"."""
+    """Whether a finding with its size or its verb follows.
+
+    "No pneumothorax | small effusion", "no pneumothorax seen | the effusion is large".
+    """
     first = units[at]
     # "No pneumothorax large effusion" lacks an "or".
     is_size = first.code in STATEMENT_BEGINS and first.form not in WORDS["denied_sizes"]
-    return is_size and kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
+    if is_size and kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding":
+        return True
+    predicate = kind_beyond(units[at:], ("word", "place", "finding"))
+    return units[at - 1].kind == "seen" and predicate == "copula"

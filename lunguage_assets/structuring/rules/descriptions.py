@@ -11,6 +11,8 @@ from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import COURSES, MentionDraft, says_state
 from lunguage_assets.structuring.rules.phrases import Phrase
 
+_ADJECTIVES = ("word", "abnormal")
+
 
 def take_description(
     clause: Clause, phrase: Phrase, following: Phrase
@@ -25,8 +27,9 @@ def take_description(
     Returns:
         The drafts that it begins: a second finding, or a location as a subject.
     """
-    if phrase.lead_kinds & JOINTS and following.is_joined:
-        # "Small, calcified granuloma": the noun of the adjective follows.
+    is_adjective = any(token.kind in _ADJECTIVES for token in following.tokens[:1])
+    if phrase.lead_kinds & JOINTS and following.is_joined and is_adjective:
+        # "Small, calcified granuloma": the noun of both adjectives follows.
         clause.pending = clause.pending + phrase.tokens
         return []
     begun: list[MentionDraft] = []

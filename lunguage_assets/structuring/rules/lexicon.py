@@ -18,7 +18,7 @@ from lunguage_assets.assertion.vocabulary import (
 from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
 
-VERSION = "29"
+VERSION = "30"
 """Of the rules; raise it with every change that changes an answer.
 
 It is a part of the structurer's identity.

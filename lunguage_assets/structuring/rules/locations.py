@@ -30,12 +30,15 @@ def is_location(phrase: Phrase) -> bool:
     return phrase.tokens[0].kind == "place" or "copula" not in phrase.lead_kinds
 
 
-def take_location(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
+def take_location(
+    clause: Clause, phrase: Phrase, following: Phrase
+) -> list[MentionDraft]:
     """Say a location of the findings before it, or let it wait for what follows.
 
     Args:
         clause: so far; changed in place.
         phrase: names a location or a part of the body, and no finding.
+        following: the phrase behind it.
 
     Returns:
         The drafts that it begins: parts of the body, or a finding at a second side.
@@ -51,8 +54,10 @@ def take_location(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
         return []
-    # "... in the right base and the lingula", but not "... and the enlarged heart".
-    if clause.role == "place" and phrase.is_joined and not says_state(words):
+    # "... in the right base and the lingula", but not "... and the enlarged heart" nor
+    # "..., the heart is large".
+    is_of_part = says_state(words) or "copula" in following.lead_kinds
+    if clause.role == "place" and phrase.is_joined and not is_of_part:
         _add_row_at(clause.findings[-1], locations)
         return []
     return _take_topic(clause, phrase, locations, words)

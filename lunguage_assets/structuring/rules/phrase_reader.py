@@ -67,7 +67,7 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     if phrase.names("finding"):
         return take_findings(clause, phrase)
     if phrase.names("anatomy") or is_location(phrase):
-        return take_location(clause, phrase)
+        return take_location(clause, phrase, following)
     return take_description(clause, phrase, following)
 
 
