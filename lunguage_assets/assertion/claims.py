@@ -156,7 +156,11 @@ def _is_answer(units: list[TaggedToken], at: int) -> bool:
     following = units[at + 1 : at + 2]
     # "Effusion (no), edema (mild)"
     is_last = all(unit.kind == "break" or unit.form == ")" for unit in following)
-    return units[at].cue.direction == "both" and is_last
+    # "Effusion: no, edema: mild": a colon is read as a verb, a dash as a comma.
+    is_behind_dash = units[max(at - 1, 0)].form in ("-", "–", "—")
+    is_told = is_behind_dash or kind_at(units, at - 1) in ("finding", "copula")
+    is_whole = is_last or (is_told and kind_at(units, at + 1) == "comma")
+    return units[at].cue.direction == "both" and is_whole
 
 
 def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:

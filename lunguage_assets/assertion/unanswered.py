@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -21,6 +22,7 @@ from lunguage_assets.assertion.units import (
     OWN_WORDS,
     TaggedToken,
     first_beyond,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -43,6 +45,8 @@ _ASKED: frozenset[Category] = frozenset(
     }
 )
 """Categories of cues that have to reach something."""
+_IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
+"""What stands between the members of a list that nothing but commas join."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REMOVED = re.compile("x{3,}")
 
@@ -115,6 +119,7 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
         units: of the sentence, with what their cues have said; changed in place.
         text: of the sentence.
     """
+    _mark_rest_of_lists(units)
     parts = _parts_of(units, text)
     for number, part in enumerate(parts):
         unread = list(_unread(part.units, text))
@@ -126,13 +131,31 @@ def mark_unanswered(units: list[TaggedToken], text: str) -> None:
             mention.unanswered = (*mention.unanswered, *words)
 
 
+def _mark_rest_of_lists(units: list[TaggedToken]) -> None:
+    """Note a denial that reached the last of a bare list only.
+
+    "Edema, pneumonia, hemorrhage: none" may be of all three.
+    """
+    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
+    for at, following in reversed(list(pairwise(findings))):
+        between = {unit.kind for unit in units[at + 1 : following]}
+        if units[at].edges or not {"comma"} <= between <= _IN_LISTS:
+            continue
+        last = units[following]
+        units[at].unanswered = last.unanswered
+        for edge in last.edges:
+            if edge.begin > last.begin and last.negation:
+                cues = (unit for unit in units if unit.begin == edge.begin)
+                units[at].unanswered = tuple(cues)
+
+
 def _parts_of(units: list[TaggedToken], text: str) -> list[_Part]:
     parts = [_Part([], begins_clause=True)]
     for unit in units:
         # "Opacity that was thought to be pneumonia" is one part.
         if unit.kind in ("break", "comma") and unit.form not in ("that", "which"):
             parts.append(_Part([], begins_clause=unit.kind == "break"))
-        if unit.kind not in ("break", "comma"):
+        if unit.kind not in ("break", "comma") or speaks(text[unit.begin : unit.end]):
             parts[-1].units.append(unit)
     return parts
 
@@ -168,12 +191,16 @@ def _is_unread(units: list[TaggedToken], at: int, text: str) -> bool:
     unit = units[at]
     if unit.cue.id:
         return unit.cue.category in _ASKED
+    if unit.kind == "break":
+        # An exception that names no finding: "clear, except for the left base".
+        return not has_kind(units, *_MENTIONS)
     words = text[unit.begin : unit.end].lower()
     is_unknown = speaks(words) or _is_unknown(units, at, words)
-    # "Pneumothorax: -" answers nothing.
     is_behind_finding = kind_at(units, at - 1) == "finding"
-    is_bare_colon = unit.form == ":" and unit is units[-1] and is_behind_finding
-    return is_bare_colon or (unit.kind == "other" and is_unknown)
+    if unit.form == ":" and is_behind_finding:
+        # "Pneumothorax: -" and "effusion: per report" answer nothing.
+        return {answer.kind for answer in units[at + 1 :]} <= {"other", "preposition"}
+    return unit.kind == "other" and is_unknown
 
 
 def _is_unknown(units: list[TaggedToken], at: int, words: str) -> bool:

@@ -14,6 +14,7 @@ from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.report import cut_report
 
 STRUCTURER = RuleStructurer()
+FINDINGS = ("effusion", "pneumothorax", "consolidation", "nodule", "rib fracture")
 
 
 def read(text):
@@ -76,3 +77,33 @@ def test_a_denial_reaches_its_noun_and_no_statement_behind_it(text, rows):
 def test_a_description_behind_a_comma_waits_for_an_adjective_alone():
     *_, hila = read("Mediastinum midline, not widened, hila normal.")
     assert hila == ("hilum", "dn", "", {})
+
+
+@examples(60)
+@given(
+    st.lists(st.sampled_from(FINDINGS), min_size=1, max_size=5, unique=True),
+    st.sampled_from([": no", ": none", ": absent", " - no", " (no)", " unlikely"]),
+    st.data(),
+)
+def test_every_answer_of_a_template_is_of_its_own_finding(findings, denial, data):
+    answers = data.draw(st.lists(st.sampled_from([denial, ": mild"]), min_size=5))
+    answered = list(zip(findings, answers, strict=False))
+    text = ", ".join(map("".join, answered))
+    certainty = "t" if "unlikely" in denial else "d"
+    statuses = [f"{certainty}n" if answer == denial else "dp" for _, answer in answered]
+    assert [status for _, status, *_ in read(f"{text}.")] == statuses
+
+
+@pytest.mark.parametrize("answer", [": none", " - no", " absent", ": all gone"])
+def test_where_a_denial_reached_the_last_of_a_list_the_others_are_left_open(answer):
+    statuses = [status for _, status, *_ in read(f"Nodule, effusion, edema{answer}.")]
+    assert statuses == ["tp", "tp", "dn"]
+
+
+@pytest.mark.parametrize("text", [
+    "Pneumothorax: per report.", "Pneumothorax: -", "Pneumothorax: as described.",
+    "The lungs are clear, except for the left base.", "The lungs are clear apart from the right apex.",
+    "The line described is a skin fold.",
+])  # fmt: skip
+def test_what_an_answer_or_an_exception_leaves_open_is_not_certain(text):
+    assert read(text)[0][1].startswith("t")
