@@ -154,7 +154,9 @@ def _describe(mentions: list[Mention], referents: list[int], pointer: Mention) -
         referents: numbers of these findings.
         pointer: with what is said.
     """
-    attributes = pointer.attributes
+    attributes = dict(pointer.attributes)
+    # "It was present on the prior CT": the finding before it is there all the same.
+    attributes.pop("past_hx", None)
     # "It has resolved" denies the finding; "It is not a nodule" only a name for it.
     has_gone = pointer.status.endswith("n")
     if has_gone and "improved" not in attributes:

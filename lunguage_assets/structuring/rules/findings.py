@@ -88,7 +88,8 @@ def _same_finding_before(
 
     Args:
         clause: so far.
-        first: the finding, at the second location; gets the side of the first.
+        first: the finding, at the second location; gets the side of the first, and
+            loses what is said of it.
         pending: words before the first location.
 
     Returns:
@@ -104,6 +105,9 @@ def _same_finding_before(
         shared_noun = first.locations[1:]
     locations = with_noun_behind([*side, *shared_noun], first.locations)
     first.locations = with_side_before(first.locations, side)
+    # "Healed fifth and sixth rib fractures" says healed of both.
+    own_words = [word for word in first.modifiers if word not in pending]
+    first.modifiers = own_words or pending
     return MentionDraft(first.head, locations, pending)
 
 

@@ -52,7 +52,7 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
     wrong_axes = _axes(wrong, text)
     right_axes = _axes(right, text)
     # A word without an axis ("unremarkable") is said of all of them.
-    if not wrong_axes or not right_axes:
+    if not wrong_axes or not right_axes or wrong_axes & right_axes:
         return [draft]
     in_order = sorted((wrong, right), key=lambda words: words[0].begin)
     return [

@@ -166,7 +166,8 @@ def _status_as_read(draft: MentionDraft) -> str:
         wrong = list(filter(is_wrong, judgements))
         decisive = wrong or judgements
         # "The heart has worsened" judges by its course alone.
-        is_present = bool(wrong) or draft.has_modifier_of("worsened")
+        is_worse = not judgements and draft.has_modifier_of("worsened")
+        is_present = bool(wrong) or is_worse
     certainty = "t" if any(map(_is_doubted, decisive)) else "d"
     return certainty + ("p" if is_present else "n")
 
@@ -224,6 +225,9 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     """Whether a word is a value of its column, and not in the status alone."""
     if word.kind != "normal":
         return True
+    # No "normal" beside "enlarged": labels read both of one cell.
+    if not draft.is_finding and _status(draft).endswith("p"):
+        return False
     words = text[word.begin : word.end].lower()
     # "Midline" says along which axis a part is normal, "clear" does not.
     is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.replace("-", " ").split())

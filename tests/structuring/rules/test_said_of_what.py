@@ -107,3 +107,27 @@ def test_where_a_denial_reached_the_last_of_a_list_the_others_are_left_open(answ
 ])  # fmt: skip
 def test_what_an_answer_or_an_exception_leaves_open_is_not_certain(text):
     assert read(text)[0][1].startswith("t")
+
+
+def test_words_are_said_of_the_side_and_of_the_axis_beside_which_they_stand():
+    right, left = read("Moderate right and small left effusions.")
+    assert (right[2:], left[2:]) == (
+        ("right", {"severity": "Moderate"}),
+        ("left", {"measurement": "small"}),
+    )
+    # Labels read the size from this cell: "large, normal" is neither.
+    (heart,) = read("The heart is large; its contour is normal.")
+    assert heart[3] == {"measurement": "large"}
+    assert [row[:2] for row in read("Heart normal, slightly larger.")] == [
+        ("heart", "dn")
+    ]
+    (heart,) = read("The heart is normal in size to slightly enlarged.")
+    assert heart[:2] == ("heart", "dp")
+    *_, hila = read("Mediastinum midline, not widened, hila normal.")
+    assert hila == ("hilum", "dn", "", {})
+
+
+def test_what_was_there_before_is_there_now():
+    (nodule,) = read("Nodule at the right apex. It was present on the prior CT.")
+    assert nodule[:3] == ("nodule", "dp", "right apex")
+    assert "past_hx" not in nodule[3]
