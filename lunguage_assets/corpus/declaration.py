@@ -13,6 +13,8 @@ from lunguage_assets.settings import DataClass
 
 DECLARATION = "corpus.toml"
 _KEYS = ("name", "data_class")
+_LARGEST = 1 << 12
+"""Bytes; the parser takes the square of the depth of tables in tables (`a.a.a = 1`)."""
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
@@ -43,10 +45,11 @@ def read_declaration(path: Path) -> Corpus:
     """
     if not path.is_file():
         return Corpus()
-    problem = "no TOML in UTF-8"
+    problem = "no TOML in UTF-8 of at most 4 KiB"
     key = ""
     try:
-        return _CORPUS.validate_python(tomllib.loads(path.read_text("utf-8")))
+        if path.stat().st_size <= _LARGEST:
+            return _CORPUS.validate_python(tomllib.loads(path.read_text("utf-8")))
     except ValidationError as error:
         problem = "an unknown key or value"
         key = str(error.errors()[0]["loc"][0])

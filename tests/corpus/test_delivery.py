@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -62,6 +63,7 @@ WRONG = {
     "zebrafish = 1\n": "an unknown key or value",
     "x = " + "[" * 60_000: "found no TOML",
     "x = " + "9" * 5_000: "found no TOML",
+    "a." * 30_000 + "a = 1": "4 KiB",
 }
 
 
@@ -93,3 +95,8 @@ def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> No
         delivered("e", Lunguage="one", **{metadata: "two"}),
     ]
     assert len({first, *other_hashes}) == 4
+
+
+def test_a_declaration_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "corpus.toml")  # whoever opens it waits for ever
+    assert read_declaration(tmp_path / "corpus.toml").data_class == "credentialed"
