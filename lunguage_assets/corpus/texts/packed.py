@@ -27,6 +27,9 @@ def read_packed(path: Path) -> pd.DataFrame:
     try:
         # Not `pd.read_parquet`: its threads may abort a process that was forked.
         table = pq.ParquetFile(path).read([*COLUMNS], use_threads=False)
+        # Columns that are not there are left out without a word.
+        if table.column_names != [*COLUMNS]:
+            raise pa.ArrowInvalid("other columns")
     except (pa.ArrowException, OSError) as error:
         raise damaged(
             path.name,

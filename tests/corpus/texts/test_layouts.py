@@ -241,6 +241,11 @@ def test_what_a_home_stores_is_what_was_delivered(tmp_path: Path) -> None:
     delivered, packed = delivery.raw_reports(), stored.raw_reports()
     assert packed.to_numpy().tolist() == delivered.to_numpy().tolist()
     assert content_hash(stored) == content_hash(delivery)
+    # Another table of that name is not what a home stores.
+    other = delivery.raw_reports().drop(columns="patient")
+    write_packed(other, tmp_path / "stored" / "raw_reports.parquet")
+    with pytest.raises(InputError, match="raw reports as a home stores them"):
+        stored.raw_reports()
 
 
 def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
