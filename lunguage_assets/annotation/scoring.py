@@ -129,16 +129,23 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
 
 
 def score_reports(
-    references: Sequence[GivenReport], generated: Sequence[GivenReport]
+    references: Sequence[GivenReport],
+    generated: Sequence[GivenReport],
+    source: str = "score",
 ) -> Scores:
     """Score generated reports against their references, when their texts are checked.
+
+    Args:
+        references: of people.
+        generated: as many, in the same order.
+        source: the file that they are of, for messages.
 
     Raises:
         InputError: not as many of the one as of the other, or none.
     """
     if len(references) != len(generated) or not generated:
         raise InputError(
-            "score",
+            source,
             f"{len(references)} references and {len(generated)} generated reports",
             "as many of both, at least one",
             "Give each its reference.",

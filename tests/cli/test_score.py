@@ -22,6 +22,7 @@ REFERENCE = (
         ("id,reference,generated\na,Mass.,Mass.,\n", "row 1: found an unreadable row"),
         ("reference,reference,generated\nMass.,No mass.,Mass.\n", "repeated columns"),
         ('reference,generated\nMass.,"Mass.\n', "row 1: found an unreadable row"),
+        ("reference,generated\n", "pairs.csv: found 0 references"),
     ],
 )
 def test_a_table_whose_cells_have_moved_is_refused(
