@@ -97,7 +97,7 @@ def simulated_panel_scores(home: Path, batch: str, judges: int) -> pd.DataFrame:
     ranking = reference_ranking(vocabulary, matches, settings)
     anchors = published_anchors()
     fits = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
-    return panel_scores(findings, fits.probabilities, fits.log, ranking, vocabulary)
+    return panel_scores(findings, fits.probabilities, fits.log, ranking)
 
 
 def phrase_mean_error(panel: pd.DataFrame) -> float:

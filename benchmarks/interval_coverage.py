@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit import Fits, ReferenceScale
+from lunguage_assets.explicit.fit import Fits, phrase_examples
 from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.probability import calibrate, probability
 from lunguage_assets.explicit.ranking import comparison_matches, reference_ranking
@@ -61,10 +61,10 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
         for judge in panel
     }
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
-    reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
-    fits = Fits(corpus.targets, reference, panel, settings)
+    examples = phrase_examples(ranking, corpus.vocabulary)
+    fits = Fits(corpus.targets, ranking, examples, panel, settings)
     fits.run()
-    centre, mu_sd = panel_posterior(fits.answers, reference.mu, reference.variance)
+    centre, mu_sd = panel_posterior(fits.answers, ranking)
     p, low, high = probability(
         fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre
     )

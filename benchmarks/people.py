@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit, ndtri
 
-from lunguage_assets.corpus.whole_tables import edited_rows
+from lunguage_assets.corpus.whole_tables import edited_table
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
 from lunguage_assets.explicit.probability import (
@@ -100,7 +100,7 @@ def read_comparisons(path: Path) -> pd.DataFrame:
             comparisons.
     """
     rows = []
-    for row_number, cells in edited_rows(path, COMPARISON_COLUMNS):
+    for row_number, cells in edited_table(path, COMPARISON_COLUMNS).iterrows():
         counts = cells["comparisons"], cells["first_chosen"]
         if not all(count.isdecimal() for count in counts):
             remedy = "Fix the row."

@@ -6,7 +6,7 @@ broken record, here the file is refused by that row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,8 @@ def read_table(
     return records.values.rename(columns=names).reset_index(drop=True)
 
 
-def edited_rows(
-    path: Path, columns: Sequence[str]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read rows that a person edited in a spreadsheet, with their 1-based number.
+def edited_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read rows that a person edited in a spreadsheet, by their 1-based number.
 
     Cells are as they were before `sheet_cell`; further columns are allowed.
 
@@ -66,5 +64,27 @@ def edited_rows(
     Raises:
         InputError: as of `read_table`.
     """
-    rows = read_table(path, columns)
-    yield from enumerate(rows.map(cell_of_sheet).to_dict("records"), 1)
+    rows = read_table(path, columns).map(cell_of_sheet)
+    rows.index += 1
+    return rows
+
+
+def refuse_rows(
+    path: Path, is_wrong: pd.Series, column: str, found: str, expected: str, remedy: str
+) -> None:
+    """Refuse an edited table by the first row that is wrong, if any.
+
+    Args:
+        path: of the file.
+        is_wrong: by row number.
+        column: where the wrong entry stands.
+        found: what is there.
+        expected: what should be.
+        remedy: what to do.
+
+    Raises:
+        InputError: a row is wrong.
+    """
+    if is_wrong.any():
+        row: Any = is_wrong.idxmax()
+        raise InputError(path.name, found, expected, remedy, row=row, column=column)

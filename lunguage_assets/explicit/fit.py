@@ -7,9 +7,9 @@ sentence, and asks each judge once. From tables to tables: `fitted_findings.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.probability import ranked_phrases
+from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.ranking import Examples, is_published_scale
 from lunguage_assets.judges.progress import announce
-from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
+from lunguage_assets.judges.protocol import Comparer, ComparisonQuestion, ask_panel
 from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import (
@@ -69,61 +69,24 @@ class Outcome(IntEnum):
 Outcomes = NDArray[np.int8]
 
 
-@dataclass(frozen=True)
-class ReferenceScale:
-    """Ranked phrases, the most certain first, with what a fit needs of each.
+def phrase_examples(ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Examples:
+    """Take the sentences that show each phrase of a ranking.
 
-    Attributes:
-        mu: score of each phrase, shape (phrases,).
-        variance: square of each phrase's sigma, shape (phrases,).
-        examples: masked sentences of each phrase.
-        phrases: wording of each phrase.
+    Args:
+        ranking: `REFERENCE_RANKING` frame.
+        vocabulary: `HEDGE_VOCABULARY` frame that was ranked.
     """
-
-    mu: Floats
-    variance: Floats
-    examples: Examples
-    phrases: tuple[str, ...] = ()
-
-    @classmethod
-    def from_tables(
-        cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame
-    ) -> ReferenceScale:
-        """Combine the scores of a ranking with the examples of a vocabulary.
-
-        Args:
-            ranking: `REFERENCE_RANKING` frame.
-            vocabulary: `HEDGE_VOCABULARY` frame that was ranked.
-        """
-        ordered = ranked_phrases(ranking).sort_values("rank", kind="stable")
-        phrases = ordered["phrase"].tolist()
-        examples = _examples_by_phrase(ordered, vocabulary)
-        return cls(
-            mu=ordered["mu"].to_numpy(dtype=np.float64),
-            variance=ordered["sigma"].to_numpy(dtype=np.float64) ** 2,
-            examples=Examples([_stable_subset(examples[phrase]) for phrase in phrases]),
-            phrases=tuple(phrases),
-        )
-
-
-def _examples_by_phrase(
-    ranking: pd.DataFrame, vocabulary: pd.DataFrame
-) -> Mapping[str, Sequence[str]]:
-    retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-    # The phrases of the corpus were compared, but their ranking gave no probabilities:
-    # the published scale stands in for it and brings its own sentences (section 1).
-    if is_published_scale(ranking) and not is_published_scale(retained):
-        return reference_sentences()
-    return dict(zip(retained["phrase"], retained["example_sentences"], strict=True))
-
-
-def _stable_subset(examples: Sequence[str]) -> list[str]:
-    """Take the distinct examples with the smallest hashes.
-
-    An example that is added later displaces one of them at most.
-    """
-    hashed = [(text_hash("drawn from", example), example) for example in set(examples)]
-    return [example for _, example in sorted(hashed)[:EXAMPLES_DRAWN_FROM]]
+    sentences: Any = vocabulary.set_index("phrase")["example_sentences"]
+    # Where the published scale stands in for phrases of the corpus, it brings its own
+    # sentences (section 1).
+    if is_published_scale(ranking):
+        sentences = reference_sentences()
+    examples = []
+    for phrase in ranking["phrase"]:
+        # One that is added later displaces one of them at most.
+        by_hash = sorted(set(sentences[phrase]), key=partial(text_hash, "drawn from"))
+        examples.append(by_hash[:EXAMPLES_DRAWN_FROM])
+    return Examples(examples)
 
 
 class Fits:
@@ -135,7 +98,8 @@ class Fits:
 
     Args:
         sentences: masked sentences, distinct.
-        reference: the phrases that they play.
+        ranking: `REFERENCE_RANKING` frame of the phrases that they play.
+        examples: of these phrases.
         panel: judges, in the order in which their answers are used.
         settings: N, K, patience, limit of steps, seed, position, whether there is a
             log.
@@ -144,10 +108,9 @@ class Fits:
         mu: score of each sentence.
         variance: square of its sigma.
         counts: steps with a valid answer against each phrase, (sentences, phrases).
-        answers: valid answers that it lost and won, (sentences, judges, phrases, 2).
+        answers: how often each `Outcome` came, (sentences, judges, phrases, outcomes).
         steps: steps with a valid answer.
         tried: steps with and without one.
-        invalid: invalid answers.
         rank: number of phrases with a higher mu; -1 before the first step.
         stable: consecutive steps with this rank.
         stop: why it ended; `RUNNING` before.
@@ -157,188 +120,211 @@ class Fits:
     def __init__(
         self,
         sentences: Sequence[str],
-        reference: ReferenceScale,
-        panel: Sequence[Judge],
+        ranking: pd.DataFrame,
+        examples: Examples,
+        panel: Sequence[Comparer],
         settings: ExplicitSettings,
     ) -> None:
         self._sentences = np.array(sentences, dtype=object)
-        self._reference = reference
+        self._ranking = ranking
+        self._phrase_mu = ranking["mu"].to_numpy()
+        self._phrase_variance = ranking["sigma"].to_numpy() ** 2
+        self._examples = examples
         self._panel = panel
         self._settings = settings
-        self._is_scorer = np.array([isinstance(judge, Scorer) for judge in panel])
         self._judge_hashes = text_hashes(judge.key for judge in panel)
+        is_scorer = np.array([isinstance(judge, Scorer) for judge in panel])
+        self._is_order_drawn = is_scorer | (settings.position == "coin")
         seed = text_hash(settings.seed, "fit")
         of_sentences = mix(seed, text_hashes(sentences))[:, None]
-        self._seeds = np.where(self._is_scorer, np.uint64(seed), of_sentences)
-        shape = (len(sentences), len(reference.mu))
-        self.mu = np.full(len(sentences), trueskill.MU)
-        self.variance = np.full(len(sentences), trueskill.SIGMA**2)
-        self.counts = np.zeros(shape, dtype=np.int16)
-        self.answers = np.zeros((shape[0], len(panel), shape[1], 2), dtype=np.int16)
-        self.steps = np.zeros(len(sentences), dtype=np.int64)
+        self._seeds = np.where(is_scorer, np.uint64(seed), of_sentences)
+        count = len(sentences)
+        self.mu = np.full(count, trueskill.MU)
+        self.variance = np.full(count, trueskill.SIGMA**2)
+        self.counts = np.zeros((count, len(ranking)), dtype=np.int16)
+        shape = (count, len(panel), len(ranking), len(Outcome))
+        self.answers = np.zeros(shape, dtype=np.int16)
+        self.steps = np.zeros(count, dtype=np.int64)
         self.tried = np.zeros_like(self.steps)
-        self.invalid = np.zeros_like(self.steps)
         self.stable = np.zeros_like(self.steps)
-        self.rank = np.full(len(sentences), -1)
-        self.stop = np.full(len(sentences), RUNNING, dtype=object)
+        self.rank = np.full(count, -1)
+        self.stop = np.full(count, RUNNING)
         self.log: list[pd.DataFrame] = []
+
+    @property
+    def is_running(self) -> NDArray[np.bool_]:
+        """Which fits have not ended; the others are asked no more, and stay."""
+        is_running: NDArray[np.bool_] = self.stop == RUNNING
+        return is_running
 
     def run(self) -> None:
         """Play rounds until every fit has ended."""
-        while len(active := np.flatnonzero(self.stop == RUNNING)):
-            opponent, draw = self.opponents(active)
-            outcomes = self.ask(active, opponent)
-            self.play(active, opponent, outcomes)
-            self.end(active)
+        while self.is_running.any():
+            opponent, draw = self.opponents()
+            outcomes = self.ask(opponent)
+            self.play(opponent, outcomes)
+            self.end()
             if self._settings.fit_log:
-                self.note(active, opponent, outcomes, draw)
-            rounds = int(self.tried[active].max())
-            running = int((self.stop == RUNNING).sum())
+                self.note(opponent, outcomes, draw)
             announce(
-                f"{running:,} of {len(self.stop):,} sentences are still being fitted, "
-                f"after {rounds} comparisons each"
+                f"{self.is_running.sum():,} of {len(self.stop):,} sentences are still "
+                f"being fitted, after {self.tried.max()} comparisons each"
             )
 
-    def opponents(self, active: Integers) -> tuple[Integers, Floats]:
+    def opponents(self) -> tuple[Integers, Floats]:
         """Step 1: choose the most even opponent that was played less than N times.
 
-        Args:
-            active: numbers of the sentences that play; each has such an opponent.
-
         Returns:
-            The phrase of each, the first in ranking order where several are as even,
-            and how even it is.
+            The phrase that each sentence plays, the first in ranking order where
+            several are as even, and how even it is.
         """
-        evenness = self.evenness(active)
+        evenness = self.evenness()
         # Below every probability, so that what was played often enough is not chosen.
-        evenness[self.counts[active] >= self._settings.opponent_limit] = -1.0
+        evenness[self.counts >= self._settings.opponent_limit] = -1.0
         return evenness.argmax(axis=1), evenness.max(axis=1)
 
-    def evenness(self, active: Integers) -> Floats:
-        """Compute the probability of a draw with each phrase, (plays, phrases)."""
+    def evenness(self) -> Floats:
+        """Compute the probability of a draw with each phrase, (sentences, phrases)."""
         noise = 2.0 * DRAW_BETA**2
-        c2 = noise + self.variance[active, None] + self._reference.variance
-        squares = (self.mu[active, None] - self._reference.mu) ** 2
+        c2 = noise + self.variance[:, None] + self._phrase_variance
+        squares = (self.mu[:, None] - self._phrase_mu) ** 2
         draw: Floats = np.sqrt(noise / c2) * np.exp(-squares / (2.0 * c2))
         return draw
 
-    def ask(self, active: Integers, opponent: Integers) -> Outcomes:
+    def ask(self, opponent: Integers) -> Outcomes:
         """Step 2: ask every judge about its plays, all judges at the same time.
 
         Args:
-            active: numbers of the sentences that play, shape (plays,).
-            opponent: number of the phrase that each plays, shape (plays,).
+            opponent: number of the phrase that each sentence plays.
 
         Returns:
-            An `Outcome` for each play and judge, shape (plays, judges).
+            An `Outcome` for each sentence and judge, shape (sentences, judges).
         """
-        step = self.tried[active]
-        draws = mix(self._seeds[active], step[:, None], self._judge_hashes)
+        draws = mix(self._seeds, self.tried[:, None], self._judge_hashes)
         lone_judge = mix(draws, _LONE_JUDGE).argmin(axis=1)
-        is_lone_judge = np.arange(len(self._panel)) == lone_judge[:, None]
+        judges = np.arange(len(self._panel))
         # Steps without a valid answer do not use up the whole panel's share of K steps.
-        is_panels = self.steps[active] < self._settings.panel_steps
-        is_asked = is_panels[:, None] | is_lone_judge
-        # Who is shown second; of a scorer it decides between equal scores.
-        is_coin = self._is_scorer | (self._settings.position == "coin")
-        is_second = random_bits(mix(draws, _COIN)) & is_coin
+        is_panels = self.steps < self._settings.panel_steps
+        is_asked = is_panels[:, None] | (judges == lone_judge[:, None])
+        is_asked &= self.is_running[:, None]
+        # From here on in one row for each question.
+        sentence, judge = np.nonzero(is_asked)
+        draws = draws[is_asked]
+        sentences = self._sentences[sentence]
+        examples = self._examples.draw(opponent[sentence], mix(draws, _EXAMPLE))
+        is_drawn = self._is_order_drawn[judge]
+        is_second = random_bits(mix(draws, _COIN)) & is_drawn
+        pairs = np.where(is_second, [examples, sentences], [sentences, examples])
+        details = (self.tried[sentence].tolist(), is_drawn.tolist())
+        questions = np.array(
+            list(map(ComparisonQuestion, *pairs.tolist(), *details)), dtype=object
+        )
+        choice = np.empty_like(questions)
+        of_judges = [questions[judge == number].tolist() for number in judges]
+        for number, choices in enumerate(ask_panel(self._panel, of_judges)):
+            choice[judge == number] = choices
+        has_won = (choice == "sentence_1") != is_second
         outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
-        questions: list[list[ComparisonQuestion]] = [[] for _ in self._panel]
-        for number, judge in enumerate(self._panel):
-            rows = np.flatnonzero(is_asked[:, number])
-            sentences = self._sentences[active[rows]]
-            example_draws = mix(draws[rows, number], _EXAMPLE)
-            examples = self._reference.examples.draw(opponent[rows], example_draws)
-            turned = is_second[rows, number]
-            if isinstance(judge, Scorer):
-                mu = judge.scores(sentences.tolist())
-                opponent_mu = judge.scores(examples.tolist())
-                has_won = np.where(mu == opponent_mu, turned, mu > opponent_mu)
-                # Without a score of both the answer is invalid.
-                is_valid = ~np.isnan(mu + opponent_mu)
-                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
-                continue
-            pairs = np.where(turned, [examples, sentences], [sentences, examples])
-            questions[number] = list(
-                map(ComparisonQuestion, *pairs.tolist(), step[rows].tolist())
-            )
-        for number, choices in enumerate(ask_panel(self._panel, questions)):
-            if choices:
-                rows = np.flatnonzero(is_asked[:, number])
-                choice = np.array(choices)
-                has_won = (choice == "sentence_1") != is_second[rows, number]
-                is_valid = choice != "invalid"
-                outcomes[rows, number] = np.where(is_valid, has_won, Outcome.INVALID)
+        outcomes[is_asked] = np.where(choice == "invalid", Outcome.INVALID, has_won)
         return outcomes
 
-    def play(self, active: Integers, opponent: Integers, outcomes: Outcomes) -> None:
+    def play(self, opponent: Integers, outcomes: Outcomes) -> None:
         """Step 3: move the scores of sentences by the answers of one step.
 
         Args:
-            active: numbers of the sentences that play, each once, shape (plays,).
-            opponent: number of the phrase that each plays, shape (plays,).
-            outcomes: an `Outcome` of every judge in panel order, (plays, judges).
+            opponent: number of the phrase that each sentence plays.
+            outcomes: an `Outcome` of every judge in panel order, (sentences, judges).
         """
-        is_valid = outcomes >= Outcome.LOST
-        for judge, has_answered in enumerate(is_valid.T):
-            sentences = active[has_answered]
-            phrases = opponent[has_answered]
-            outcome = outcomes[has_answered, judge]
-            self.answers[sentences, judge, phrases, outcome] += 1
-            # The scale is fixed: only the sentence moves, answer by answer.
-            self.mu[sentences], self.variance[sentences] = trueskill.update(
-                mu=self.mu[sentences],
-                variance=self.variance[sentences],
-                opponent_mu=self._reference.mu[phrases],
-                opponent_variance=self._reference.variance[phrases],
-                won=outcome == Outcome.WON,
-            )
+        phrase_mu = self._phrase_mu[opponent]
+        phrase_variance = self._phrase_variance[opponent]
+        # The scale is fixed: only the sentence moves, answer by answer.
+        for outcome in outcomes.T:
+            before = (self.mu, self.variance)
+            has_won = outcome == Outcome.WON
+            after = trueskill.update(*before, phrase_mu, phrase_variance, has_won)
+            self.mu, self.variance = np.where(outcome >= Outcome.LOST, after, before)
+        sentence = np.arange(len(opponent))
+        judges = np.arange(len(self._panel))
+        self.answers[sentence[:, None], judges, opponent[:, None], outcomes] += 1
         # A step in which every answer was invalid has taught nothing: neither patience
         # nor counts advance by it.
-        is_answered = is_valid.any(axis=1)
-        self.invalid[active] += (outcomes == Outcome.INVALID).sum(axis=1)
-        self.tried[active] += 1
-        self.steps[active] += is_answered
-        self.counts[active, opponent] += is_answered
-        rank = (self._reference.mu > self.mu[active, None]).sum(axis=1)
-        stable = np.where(rank == self.rank[active], self.stable[active] + 1, 1)
-        self.stable[active] = np.where(is_answered, stable, self.stable[active])
-        self.rank[active] = rank
+        is_answered = (outcomes >= Outcome.LOST).any(axis=1)
+        self.tried += (outcomes > Outcome.NOT_ASKED).any(axis=1)
+        self.steps += is_answered
+        self.counts[sentence, opponent] += is_answered
+        rank = (self._phrase_mu > self.mu[:, None]).sum(axis=1)
+        self.stable = self.stable * (rank == self.rank) + is_answered
+        self.rank = rank
 
-    def end(self, active: Integers) -> None:
-        """Step 4: end the fits that have just played, and have a reason to end."""
+    def end(self) -> None:
+        """Step 4: end the fits that have a reason to end."""
         rules = self._settings
-        steps = self.steps[active]
         # The strongest reason first: a fit that is stable says so, even where it has
         # run out of opponents in the same step.
         applies_by_reason = {
-            STABLE_RANK: self.stable[active] >= rules.patience,
-            STEP_LIMIT: steps >= rules.step_limit,
-            NO_OPPONENT: (self.counts[active] >= rules.opponent_limit).all(axis=1),
-            NO_ANSWERS: self.tried[active] - steps >= MAX_STEPS_WITHOUT_ANSWER,
+            STABLE_RANK: self.stable >= rules.patience,
+            STEP_LIMIT: self.steps >= rules.step_limit,
+            NO_OPPONENT: (self.counts >= rules.opponent_limit).all(axis=1),
+            NO_ANSWERS: self.tried - self.steps >= MAX_STEPS_WITHOUT_ANSWER,
         }
-        self.stop[active] = np.select(
-            list(applies_by_reason.values()), list(applies_by_reason), RUNNING
-        )
+        reasons = list(applies_by_reason)
+        self.stop = np.select(list(applies_by_reason.values()), reasons, RUNNING)
 
-    def note(
-        self, active: Integers, opponent: Integers, outcomes: Outcomes, draw: Floats
-    ) -> None:
+    def note(self, opponent: Integers, outcomes: Outcomes, draw: Floats) -> None:
         """Add the plays of a round to the log.
 
         Args:
-            active: numbers of the sentences that have just played.
-            opponent: number of the phrase that each played.
+            opponent: number of the phrase that each sentence played.
             outcomes: an `Outcome` of every judge, in the column of its number.
             draw: how probable a draw was.
         """
-        plays: dict[Any, Any] = {
-            "sentence": active,
-            "step": self.tried[active] - 1,
-            "opponent": opponent,
-            "draw_probability": draw,
-            "mu": self.mu[active],
-            "sigma": np.sqrt(self.variance[active]),
-            "rank": self.rank[active],
-        }
-        self.log.append(pd.DataFrame({**plays, **dict(enumerate(outcomes.T))}))
+        plays = pd.DataFrame(outcomes).assign(
+            sentence=range(len(opponent)),
+            step=self.tried - 1,
+            opponent=opponent,
+            draw_probability=draw,
+            mu=self.mu,
+            sigma=np.sqrt(self.variance),
+            rank=self.rank,
+        )
+        has_played: Any = (outcomes > Outcome.NOT_ASKED).any(axis=1)
+        self.log.append(plays.loc[has_played])
+
+    def plays(self) -> pd.DataFrame:
+        """List what was noted, with `answers` in the words of the table `FIT_LOG`."""
+        plays = pd.concat(self.log)
+        # 'judge=won' for every judge that was asked, in panel order.
+        words = {Outcome.INVALID: "invalid", Outcome.LOST: "lost", Outcome.WON: "won"}
+        plays["answers"] = ""
+        for number, judge in enumerate(self._panel):
+            answered = f" {judge.key}=" + plays[number].map(words)
+            plays["answers"] += answered.fillna("")
+        plays["answers"] = plays["answers"].str.strip()
+        opponents = self._ranking["phrase"].to_numpy()[plays["opponent"]]
+        return plays.assign(opponent=opponents)
+
+    def scores(self) -> pd.DataFrame:
+        """Make a row per fit; no score where it was given up.
+
+        `mu`, `sigma` and `rank` are the filter's, from which p follows. `mu_centre` and
+        `mu_sd` are of the score given all answers, from which the interval follows
+        (docs/trust.md). `steps` has those without a valid answer, too.
+        """
+        posterior = panel_posterior(self.answers, self._ranking)
+        scores = pd.DataFrame(
+            {
+                "mu": self.mu,
+                "sigma": np.sqrt(self.variance),
+                "mu_centre": posterior.mean,
+                "mu_sd": posterior.sd,
+                "rank": pd.array(self.rank, dtype="Int64"),
+            }
+        )
+        scores.loc[self.stop == NO_ANSWERS] = None
+        times = self.answers.sum(axis=(1, 2))
+        return scores.assign(
+            steps=self.tried,
+            answers=times[:, Outcome.LOST] + times[:, Outcome.WON],
+            invalid_answers=times[:, Outcome.INVALID],
+            stop=self.stop,
+        )

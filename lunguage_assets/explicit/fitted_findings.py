@@ -14,13 +14,10 @@ import pandas as pd
 
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.fit import (
-    NO_ANSWERS,
     Fits,
-    Outcome,
-    ReferenceScale,
+    phrase_examples,
 )
-from lunguage_assets.explicit.intervals import panel_posterior
-from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
+from lunguage_assets.explicit.pairs import tentative_rows
 from lunguage_assets.explicit.probability import (
     Anchor,
     Calibration,
@@ -37,9 +34,16 @@ from lunguage_assets.tables.explicit import FIT_LOG
 _SENTENCES_READ_AT_ONCE = 1_000
 """By one judge after the other: what was read of a sentence is still remembered."""
 
-_P_COLUMNS = ("p", "p_low", "p_high")
-_UNKNOWN = (0.5, 0.0, 1.0)
-"""p of a pair of which neither its sentence nor its phrases say anything."""
+_UNKNOWN = {
+    "p": 0.5,
+    "p_low": 0.0,
+    "p_high": 1.0,
+    "steps": 0,
+    "answers": 0,
+    "invalid_answers": 0,
+    "stop": "not located",
+}
+"""What stands of a pair where neither its sentence nor its phrases say anything."""
 
 
 class FitTables(NamedTuple):
@@ -85,24 +89,23 @@ def fit_pairs(
     ranking = ranked_phrases(ranking)
     # Before any judge is asked: unusable anchors must not cost answers.
     calibration = calibrate(ranking, anchors)
-    reference = ReferenceScale.from_tables(ranking, vocabulary)
+    examples = phrase_examples(ranking, vocabulary)
 
-    masked = rows["masked_sentence"].where(rows["mask_state"] == "masked")
-    keys = masked.map(sentence_key, na_action="ignore")
-    sentences = masked.set_axis(keys).dropna()
-    sentences = sentences[~sentences.index.duplicated()].sort_index()
+    located = rows[rows["sentence_key"] != ""].drop_duplicates("sentence_key")
+    sentences = located.set_index("sentence_key")["masked_sentence"]
     fit_of_sentence = _distinct_fits(sentences, panel)
     distinct = sentences.groupby(fit_of_sentence).first().tolist()
-    fits = Fits(distinct, reference, panel, settings)
+    fits = Fits(distinct, ranking, examples, panel, settings)
     fits.run()
     # Sentences of one fit have one score, which all their pairs share.
-    scores = _scores(fits, reference).loc[fit_of_sentence].set_axis(sentences.index)
-    pairs = rows[["finding_id", "study_id", "same_name_in_sentence"]].assign(
-        phrases=rows["finding_id"].map(hedges.set_index("finding_id")["phrases"]),
-        sentence_key=keys.fillna(""),
-    )
-    pairs = pairs.join(scores, on="sentence_key")
-    log = fit_log(fits, fit_of_sentence, panel, reference)
+    scores = fits.scores().loc[fit_of_sentence].set_axis(sentences.index)
+    phrases = hedges[["finding_id", "phrases"]]
+    pairs = rows.merge(phrases, how="left").join(scores, on="sentence_key")
+    log = FIT_LOG.frame()
+    if fits.log:
+        fitted = fit_of_sentence.rename("sentence").reset_index()
+        plays = fitted.merge(fits.plays(), on="sentence")
+        log = FIT_LOG.frame(plays.sort_values(["sentence_key", "step"]))
     return FitTables(_with_probabilities(pairs, ranking, calibration), log)
 
 
@@ -117,93 +120,40 @@ def _distinct_fits(sentences: pd.Series, panel: Sequence[Judge]) -> pd.Series:
         panel: that fits them.
     """
     scorers = [judge for judge in panel if isinstance(judge, Scorer)]
-    if len(scorers) < len(panel) or sentences.empty:
+    if len(scorers) < len(panel):
         return pd.Series(range(len(sentences)), sentences.index)
-    blocks = []
+    scores = pd.DataFrame(0.0, sentences.index, range(len(scorers)))
     for start in range(0, len(sentences), _SENTENCES_READ_AT_ONCE):
-        block = sentences.iloc[start : start + _SENTENCES_READ_AT_ONCE].tolist()
-        blocks.append(pd.DataFrame([scorer.scores(block) for scorer in scorers]).T)
-    scores = pd.concat(blocks).set_axis(sentences.index)
-    return scores.groupby(list(scores), dropna=False, sort=False).ngroup()
-
-
-def fit_log(
-    fits: Fits,
-    fit_of_sentence: pd.Series,
-    panel: Sequence[Judge],
-    reference: ReferenceScale,
-) -> pd.DataFrame:
-    """Make the `FIT_LOG` frame of fits.
-
-    Args:
-        fits: that have ended.
-        fit_of_sentence: number of the fit of each sentence, by its key.
-        panel: the judges.
-        reference: the phrases.
-    """
-    if not fits.log:
-        return FIT_LOG.frame()
-    plays = pd.concat(fits.log)
-    plays["opponent"] = np.array(reference.phrases)[plays["opponent"]]
-    # 'judge=won' for every judge that was asked, in panel order.
-    words = {Outcome.INVALID: "invalid", Outcome.LOST: "lost", Outcome.WON: "won"}
-    plays["answers"] = ""
-    for number, judge in enumerate(panel):
-        answered = f" {judge.key}=" + plays[number].map(words)
-        plays["answers"] += answered.fillna("")
-    plays["answers"] = plays["answers"].str.strip()
-    sentences = fit_of_sentence.rename("sentence").rename_axis("sentence_key")
-    log = sentences.reset_index().merge(plays, on="sentence")
-    return FIT_LOG.frame(log.sort_values(["sentence_key", "step"]))
-
-
-def _scores(fits: Fits, reference: ReferenceScale) -> pd.DataFrame:
-    """Make a row per fit; no score where it was given up.
-
-    `mu`, `sigma` and `rank` are the filter's, from which p follows. `mu_centre` and
-    `mu_sd` are of the score given all answers, from which the interval follows
-    (docs/trust.md). `steps` has those without a valid answer, too.
-    """
-    posterior = panel_posterior(fits.answers, reference.mu, reference.variance)
-    scores = pd.DataFrame(
-        {
-            "mu": fits.mu,
-            "sigma": np.sqrt(fits.variance),
-            "mu_centre": posterior.mean,
-            "mu_sd": posterior.sd,
-            "rank": pd.array(fits.rank, dtype="Int64"),
-        }
-    )
-    scores.loc[fits.stop == NO_ANSWERS] = None
-    return scores.assign(
-        steps=fits.tried,
-        answers=fits.answers.sum(axis=(1, 2, 3), dtype=np.int64),
-        invalid_answers=fits.invalid,
-        stop=fits.stop,
-    )
+        block = slice(start, start + _SENTENCES_READ_AT_ONCE)
+        for number, scorer in enumerate(scorers):
+            read = scorer.scores(sentences.iloc[block].tolist())
+            scores.iloc[block, number] = read
+    return scores.groupby(list(scores), dropna=False).ngroup()
 
 
 def _with_probabilities(
     pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration
 ) -> pd.DataFrame:
     """Make the `FITTED_PROBABILITIES` frame of pairs with their scores."""
-    pairs = pairs.reset_index(drop=True)
     # Without a score, p is that of the phrases' mean mu, with TrueSkill's beta as its
     # error; without a ranked phrase it is unknown (section 5).
     mu_by_phrase = ranking.set_index("phrase")["mu"]
-    mean_mu = pairs["phrases"].explode().map(mu_by_phrase).groupby(level=0).mean()
-    applies = [pairs["mu"].notna(), mean_mu.notna()]
-    by_fit = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])
-    by_phrases = probability(mean_mu, trueskill.BETA, calibration)
-    columns = zip(_P_COLUMNS, by_fit, by_phrases, _UNKNOWN, strict=True)
-    for name, fitted, of_phrases, unknown in columns:
-        pairs[name] = np.select(applies, [fitted, of_phrases], unknown)
-    counts = ["steps", "answers", "invalid_answers"]
-    pairs[counts] = pairs[counts].fillna(0)
-    pairs = pairs.assign(
-        stop=pairs["stop"].fillna("not located"),
-        p_source=np.select(applies, ["fitted", "phrase"], "none"),
+    mu_of_phrases = pairs["phrases"].explode().map(mu_by_phrase)
+    mean_mu = mu_of_phrases.groupby(level=0).mean()
+    mu = pairs["mu"].fillna(mean_mu)
+    p, p_low, p_high = probability(
+        mu,
+        pairs["mu_sd"].fillna(trueskill.BETA),
+        calibration,
+        centre=pairs["mu_centre"].fillna(mean_mu),
+    )
+    sources = np.select([pairs["mu"].notna(), mu.notna()], ["fitted", "phrase"], "none")
+    fitted = pairs.assign(
+        p=p,
+        p_low=p_low,
+        p_high=p_high,
+        p_source=sources,
         ruler=ranking["ruler"].iloc[0],
         ranking_version=ranking["ranking_version"].iloc[0],
     )
-    return FITTED_PROBABILITIES.frame(pairs)
+    return FITTED_PROBABILITIES.frame(fitted.fillna(_UNKNOWN))

@@ -7,15 +7,14 @@ Section 1 of docs/method/explicit.md. How a judge finds phrases is its own matte
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.whole_tables import edited_rows
-from lunguage_assets.errors import InputError
+from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
 from lunguage_assets.explicit.pairs import tentative_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
 from lunguage_assets.tables import HEDGE_PHRASES
@@ -54,21 +53,15 @@ def hedge_phrases(
     rows = tentative_rows(findings)
     # A finding that was not located is not masked: its sentence is never shown as an
     # example, and a person looks at it (section 0).
-    masked = rows["masked_sentence"].where(rows["mask_state"] == "masked")
-    masked = masked.astype(object).where(masked.notna(), None)
+    is_located = rows["sentence_key"] != ""
+    masked = rows["masked_sentence"].astype(object).where(is_located, None)
     pairs = rows.assign(masked_sentence=masked).to_dict("records")
-    answers = judge.extract(
-        [
-            ExtractionQuestion(pair["ent"], pair["sent"], pair["masked_sentence"])
-            for pair in pairs
-        ]
-    )
+    questions = list(map(ExtractionQuestion, rows["ent"], rows["sent"], masked))
+    answers = judge.extract(questions)
     reviewed = corrections or {}
     return HEDGE_PHRASES.frame(
-        [
-            {**pair, **_phrases_of(pair, answer, reviewed.get(pair["finding_id"]))}
-            for pair, answer in zip(pairs, answers, strict=True)
-        ]
+        {**pair, **_phrases_of(pair, answer, reviewed.get(pair["finding_id"]))}
+        for pair, answer in zip(pairs, answers, strict=True)
     )
 
 
@@ -79,17 +72,24 @@ def _phrases_of(
 
     Each phrase stands once, in the order of the sentence.
     """
-    is_corrected = correction is not None
-    answered = answer.phrases if answer.valid else ()
-    distinct = filter(None, dict.fromkeys(map(normal_phrase, answered)))
-    phrases = sorted(distinct, key=lambda phrase: _position(phrase, pair["sent"]))
+    phrases = _distinct(answer.phrases)
+    phrases.sort(key=lambda phrase: _position(phrase, pair["sent"]))
     kept = [phrase for phrase in phrases if _is_hedge(phrase, pair)]
     dropped = [phrase for phrase in phrases if phrase not in kept]
+    is_corrected = correction is not None
     # A person has read the sentence: what a person says is not filtered.
     if correction is not None:
         kept = correction
         dropped = []
-    reasons = _review_reasons(pair, kept, is_readable=answer.valid or is_corrected)
+    is_readable = answer.valid or is_corrected
+    applies_by_reason = {
+        INVALID: not is_readable,
+        SEVERAL: len(kept) > 1,
+        NONE_FOUND: not kept and is_readable,
+        SAME_NAME: pair["same_name_in_sentence"],
+        NOT_LOCATED: pair["masked_sentence"] is None,
+    }
+    reasons = [reason for reason, applies in applies_by_reason.items() if applies]
     return {
         "phrases": kept,
         "dropped": dropped,
@@ -100,17 +100,9 @@ def _phrases_of(
     }
 
 
-def _review_reasons(
-    pair: Mapping[Any, Any], phrases: list[str], *, is_readable: bool
-) -> list[str]:
-    applies_by_reason = {
-        INVALID: not is_readable,
-        SEVERAL: len(phrases) > 1,
-        NONE_FOUND: not phrases and is_readable,
-        SAME_NAME: pair["same_name_in_sentence"],
-        NOT_LOCATED: pair["masked_sentence"] is None,
-    }
-    return [reason for reason, applies in applies_by_reason.items() if applies]
+def _distinct(phrases: Iterable[str]) -> list[str]:
+    """Write phrases in normal form, each once."""
+    return list(filter(None, dict.fromkeys(map(normal_phrase, phrases))))
 
 
 def _is_hedge(phrase: str, pair: Mapping[Any, Any]) -> bool:
@@ -160,25 +152,19 @@ def load_corrections(path: Path) -> dict[str, list[str]]:
         InputError: a missing column, a row with too few or too many values, an empty or
             repeated finding id.
     """
-    corrections: dict[str, list[str]] = {}
     if not path.exists():
-        return corrections
-    for row_number, cells in edited_rows(path, CORRECTION_COLUMNS):
-        finding_id = cells["finding_id"].strip()
-        if not finding_id or finding_id in corrections:
-            problem = "the finding id of an earlier row" if finding_id else "nothing"
-            raise InputError(
-                path.name,
-                problem,
-                "every finding id once",
-                "Fix or delete the row.",
-                row=row_number,
-                column="finding_id",
-            )
-        # An empty cell is a correction, too: nothing hedges the finding.
-        phrases = dict.fromkeys(map(normal_phrase, cells["phrases"].split(";")))
-        corrections[finding_id] = [phrase for phrase in phrases if phrase]
-    return corrections
+        return {}
+    rows = edited_table(path, CORRECTION_COLUMNS)
+    ids = rows["finding_id"].str.strip()
+    column = "finding_id"
+    expected = "every finding id once"
+    remedy = "Fix or delete the row."
+    refuse_rows(path, ids == "", column, "nothing", expected, remedy)
+    earlier = "the finding id of an earlier row"
+    refuse_rows(path, ids.duplicated(), column, earlier, expected, remedy)
+    # An empty cell is a correction, too: nothing hedges the finding.
+    phrases = rows["phrases"].str.split(";").map(_distinct)
+    return dict(zip(ids, phrases, strict=True))
 
 
 def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
@@ -187,7 +173,7 @@ def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
     Copy finding_id and the right phrases (separated by ';', empty for none) into the
     corrections file.
     """
-    rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
+    rows = hedges[hedges["needs_review"]]
     queue = rows[["finding_id", "study_id", "ent", "sent", "phrases", "review_reason"]]
     queue = queue.rename(columns={"ent": "finding", "sent": "sentence"})
     queue = queue.assign(phrases=rows["phrases"].map(";".join))

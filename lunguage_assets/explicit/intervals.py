@@ -8,17 +8,17 @@ reads it as more certain than the panel does so in every answer about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, softmax
 
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.randomness import Floats, Integers, mix, random_below, text_hash
+from lunguage_assets.randomness import Floats, mix, random_below, text_hash
 from lunguage_assets.settings import ExplicitSettings
 
 # The ranking
@@ -36,13 +36,12 @@ MIN_RESAMPLES = 50
 _MATCHES_AT_ONCE = 10_000_000
 """Matches of resamples that are played side by side, for memory."""
 _LEVELS = (0.025, 0.975)
-_PADDING = -1
 
 
 def bootstrap_intervals(
     answers: pd.DataFrame, mu: Floats, settings: ExplicitSettings
 ) -> dict[str, Floats]:
-    """Compute the deviation of mu, and 95% percentile intervals of mu and rank.
+    """Compute the deviation of mu, and its 95% percentile intervals.
 
     Args:
         answers: as `ranking.collect_answers` returns them.
@@ -53,59 +52,54 @@ def bootstrap_intervals(
     Returns:
         By the name of their column, each of shape (phrases,).
     """
-    resampled_mu = mu[None, :]
+    resampled = mu[None, :]
     mu_sd = np.zeros(len(mu))
     if settings.bootstrap > 1:
-        affordable = MAX_MATCHES // (ORDERS_PER_RESAMPLE * len(answers))
-        count = min(settings.bootstrap, max(affordable, MIN_RESAMPLES))
-        played = [
-            trueskill.play(answers, len(mu), orders).mu
-            for orders in _resampled_orders(answers["cluster"], count, settings.seed)
-        ]
-        by_resample = np.concatenate(played).reshape(count, -1, len(mu))
-        resampled_mu = by_resample.mean(axis=1)
-        mu_sd = resampled_mu.std(axis=0, ddof=1)
-    columns = {"mu_sd": mu_sd}
-    estimates = {"mu": (mu, resampled_mu), "rank": (ranks(mu), ranks(resampled_mu))}
-    for name, (estimate, resampled) in estimates.items():
-        low, high = np.quantile(resampled, _LEVELS, axis=0)
-        columns[f"{name}_low"] = np.minimum(low, estimate)
-        columns[f"{name}_high"] = np.maximum(high, estimate)
-    return columns
+        resampled = _resampled_mu(answers, len(mu), settings)
+        mu_sd = resampled.std(axis=0, ddof=1)
+    low, high = np.quantile(resampled, _LEVELS, axis=0)
+    return {
+        "mu_sd": mu_sd,
+        "mu_low": np.minimum(low, mu),
+        "mu_high": np.maximum(high, mu),
+    }
 
 
-def ranks(mu: Floats) -> Floats:
-    """Rank the phrases of every row (0 = highest mu); shape as `mu`."""
-    order = np.argsort(-mu, axis=-1, kind="stable")
-    return np.argsort(order, axis=-1, kind="stable").astype(np.float64)
+def _resampled_mu(
+    answers: pd.DataFrame, phrases: int, settings: ExplicitSettings
+) -> Floats:
+    """Rank the phrases by resamples of the sentence pairs, (resamples, phrases).
 
-
-def _resampled_orders(cluster: pd.Series, count: int, seed: int) -> Iterator[Integers]:
-    """Draw orders of play for a few resamples at a time.
-
-    Yields:
-        Answer numbers, shape (resamples x orders, longest), padded with -1.
+    Args:
+        answers: as of `bootstrap_intervals`.
+        phrases: how many there are.
+        settings: seed and number of resamples.
     """
-    sizes = np.bincount(cluster)
-    by_cluster = np.argsort(cluster.to_numpy(), kind="stable")
-    answers_of_clusters = np.split(by_cluster, np.cumsum(sizes)[:-1])
-    seed = text_hash(seed, "bootstrap")
-    draws = np.arange(len(sizes), dtype=np.uint64)
-    at_once = max(1, _MATCHES_AT_ONCE // (ORDERS_PER_RESAMPLE * len(cluster)))
-    for first in range(0, count, at_once):
+    of_pairs = answers.groupby("cluster").indices
+    pairs = np.arange(len(of_pairs), dtype=np.uint64)
+    seed = text_hash(settings.seed, "bootstrap")
+    matches = ORDERS_PER_RESAMPLE * len(answers)
+    count = min(settings.bootstrap, max(MAX_MATCHES // matches, MIN_RESAMPLES))
+    at_once = max(1, _MATCHES_AT_ONCE // matches)
+    blocks = []
+    for numbers in np.array_split(np.arange(count), math.ceil(count / at_once)):
         orders = []
-        for resample in range(first, min(first + at_once, count)):
-            clusters = random_below(mix(seed, resample, draws), len(sizes))
-            answers = np.concatenate([answers_of_clusters[c] for c in clusters])
-            positions = np.arange(len(answers), dtype=np.uint64)
+        for number in numbers.tolist():
+            drawn = random_below(mix(seed, number, pairs), len(pairs))
+            resample = np.concatenate([of_pairs[pair] for pair in drawn.tolist()])
+            positions = np.arange(len(resample), dtype=np.uint64)
             # Every resample is played in orders of its own, as the ranking is.
-            for order in range(1, ORDERS_PER_RESAMPLE + 1):
-                hashes = mix(seed, resample, order, positions)
-                orders.append(answers[np.argsort(hashes)])
-        padded = np.full((len(orders), max(map(len, orders))), _PADDING)
-        for row, answers in zip(padded, orders, strict=True):
-            row[: len(answers)] = answers
-        yield padded
+            for repeat in range(1, ORDERS_PER_RESAMPLE + 1):
+                hashes = mix(seed, number, repeat, positions)
+                orders.append(resample[np.argsort(hashes)])
+        # The shorter ones end with what is no match.
+        padded = np.full((len(orders), max(map(len, orders))), -1)
+        for row, order in zip(padded, orders, strict=True):
+            row[: len(order)] = order
+        played = trueskill.play(answers, phrases, padded)
+        of_resamples = played.mu.reshape(-1, ORDERS_PER_RESAMPLE, phrases)
+        blocks.append(of_resamples.mean(axis=1))
+    return np.concatenate(blocks)
 
 
 # A sentence
@@ -140,11 +134,7 @@ class Posterior(NamedTuple):
     sd: Floats
 
 
-def panel_posterior(
-    answers: NDArray[np.int16],
-    mu: Floats,
-    variance: Floats,
-) -> Posterior:
+def panel_posterior(answers: NDArray[np.int16], ranking: pd.DataFrame) -> Posterior:
     """Estimate each sentence's score given all its answers at once.
 
     TrueSkill's filter, from which p is read, depends on the order of answers and slowly
@@ -155,29 +145,27 @@ def panel_posterior(
     sentences (`_SPREADS`), and is summed out for each sentence alone.
 
     Args:
-        answers: valid answers that the sentence lost and won, shape (sentences, judges,
-            phrases, 2).
-        mu: scores of the phrases, which are fixed.
-        variance: squares of their sigma.
+        answers: how often the sentence lost and won, shape (sentences, judges, phrases,
+            2); what else was said is left out.
+        ranking: `mu` and `sigma` of the phrases, which are fixed.
 
     Returns:
         The posterior; without an answer it is the prior.
     """
     # Given how a judge reads the sentence, its answers stray less: the deviation of
     # readings is a part of TrueSkill's noise, and is taken out of it.
-    noise = np.sqrt(2.0 * trueskill.BETA**2 - READING_SD**2 + variance)[:, None]
-    margin = (_GRID - mu[:, None]) / noise
-    mean = np.empty(len(answers))
-    sd = np.empty(len(answers))
-    for start in range(0, len(answers), _SENTENCES_AT_ONCE):
-        block = slice(start, start + _SENTENCES_AT_ONCE)
-        lost, won = np.moveaxis(answers[block].astype(np.float64), -1, 0)
-        log_likelihood = won @ log_ndtr(margin) + lost @ log_ndtr(-margin)
-        density = _density(log_likelihood)
-        mean[block] = (density * _GRID).sum(axis=-1)
-        squares = (_GRID - mean[block, None]) ** 2
-        sd[block] = np.sqrt((density * squares).sum(axis=-1))
-    return Posterior(mean, sd)
+    variance = ranking["sigma"].to_numpy() ** 2
+    noise = np.sqrt(2.0 * trueskill.BETA**2 - READING_SD**2 + variance)
+    margin = (_GRID - ranking["mu"].to_numpy()[:, None]) / noise[:, None]
+    blocks = []
+    for start in range(0, max(len(answers), 1), _SENTENCES_AT_ONCE):
+        times = answers[start : start + _SENTENCES_AT_ONCE].astype(np.float64)
+        lost, won, *_ = np.moveaxis(times, -1, 0)
+        density = _density(won @ log_ndtr(margin) + lost @ log_ndtr(-margin))
+        mean = (density * _GRID).sum(axis=-1)
+        squares = (_GRID - mean[:, None]) ** 2
+        blocks.append([mean, np.sqrt((density * squares).sum(axis=-1))])
+    return Posterior(*np.concatenate(blocks, axis=1))
 
 
 def _density(log_likelihood: Floats) -> Floats:
@@ -195,9 +183,7 @@ def _density(log_likelihood: Floats) -> Floats:
     by_spread = np.log(np.maximum(by_judge, _SMALLEST_LIKELIHOOD)).sum(axis=2)
     by_spread += _LOG_PRIOR
     by_spread += np.log(_SPREAD_WEIGHTS)[:, None]
-    log_density = np.logaddexp.reduce(by_spread, axis=1)
-    density: Floats = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
-    density /= density.sum(axis=-1, keepdims=True)
+    density: Floats = softmax(np.logaddexp.reduce(by_spread, axis=1), axis=-1)
     return density
 
 
@@ -205,6 +191,6 @@ def _density(log_likelihood: Floats) -> Floats:
 def _reading_weights() -> Floats:
     """Compute normal weights of readings around scores, (spreads, readings, scores)."""
     deviations = _SPREADS[:, None, None] * READING_SD
-    weights: Floats = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviations) ** 2)
-    weights /= weights.sum(axis=1, keepdims=True)
+    distances = (_GRID[:, None] - _GRID) / deviations
+    weights: Floats = softmax(-0.5 * distances**2, axis=1)
     return weights

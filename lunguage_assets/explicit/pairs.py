@@ -15,14 +15,19 @@ EXPLICIT_SECTIONS = ("find", "impr")
 
 
 def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows of tentative pairs, sorted by study and row."""
+    """Select the rows of tentative pairs, sorted by study and row.
+
+    Identical masked sentences have one `sentence_key`, by which they are fitted once
+    and logged; it is empty where the finding was not located.
+    """
     # "tp" leans to present ("likely edema"), "tn" to absent ("edema is unlikely").
     is_tentative = findings["status"].isin(["tp", "tn"])
-    is_explicit = findings["section"].isin(EXPLICIT_SECTIONS)
-    pairs = findings[(is_tentative & is_explicit).to_numpy(dtype=bool)]
-    return pairs.sort_values(["study_id", "row", "finding_id"], kind="stable")
+    pairs = findings[is_tentative & findings["section"].isin(EXPLICIT_SECTIONS)]
+    pairs = pairs.sort_values(["study_id", "row", "finding_id"], kind="stable")
+    keys = pairs["masked_sentence"].map(sentence_key, na_action="ignore")
+    return pairs.assign(sentence_key=keys.fillna(""))
 
 
 def sentence_key(masked_sentence: str) -> str:
-    """Hash a masked sentence; identical ones are fitted once and logged by this key."""
+    """Hash a masked sentence."""
     return digest(masked_sentence)[:24]

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri
 
-from lunguage_assets.corpus.whole_tables import edited_rows
+from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import Floats
@@ -33,6 +33,8 @@ RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 _SAME_SCORE = 1e-12
 """Squares below which the anchors have one and the same score."""
 _DEFAULT_SET = "published"
+RATED = "ratings"
+"""Name of the set that the home's ratings make."""
 _ERROR_OF_ONE_RATING = 0.5
 """Standard error of a phrase with a single rating: that of the widest binomial."""
 
@@ -75,21 +77,13 @@ class Anchor:
     high: float
     optional: bool = False
 
-    @property
-    def logit(self) -> float:
-        return float(logit(self.probability))
-
-    @property
-    def logit_variance(self) -> float:
-        return float((logit(self.high) - logit(self.low)) / (2.0 * Z95)) ** 2
-
 
 @dataclass(frozen=True)
 class AnchorSet:
     """The anchors in use.
 
     Attributes:
-        name: of the set; "ratings" for ratings of one's own.
+        name: of the set; `RATED` for ratings of one's own.
         source: where their numbers come from.
         anchors: phrases of known probability.
         file: from which they were read.
@@ -99,11 +93,6 @@ class AnchorSet:
     source: str
     anchors: tuple[Anchor, ...]
     file: Path
-
-    @property
-    def is_own(self) -> bool:
-        """Whether they are the home's, not the package's."""
-        return self.file != resource("anchors.toml")
 
     def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
         """Take the anchors that count for a ranking of these phrases.
@@ -160,29 +149,16 @@ def _rated_anchors(file: Path) -> AnchorSet:
         InputError: missing columns, a row with too few or too many values, no rating,
             one that is no number from 0 to 100, or a phrase always rated 0 or 100.
     """
-    shares_by_phrase: dict[str, list[float]] = {}
-    for row_number, cells in edited_rows(file, RATING_COLUMNS):
-        rating = cells["rating"].strip().removesuffix("%")
-        if not rating:
-            continue
-        share = pd.to_numeric(rating, errors="coerce") / 100.0
-        if not 0.0 <= share <= 1.0:
-            raise InputError(
-                file.name,
-                "no number",
-                "a number from 0 to 100",
-                "Fix the rating.",
-                row=row_number,
-                column="rating",
-            )
-        phrase = " ".join(cells["phrase"].lower().split())
-        shares_by_phrase.setdefault(phrase, []).append(share)
-    if not shares_by_phrase:
-        remedy = "Add ratings or remove the file."
-        raise InputError(file.name, "no ratings", "two phrases rated", remedy)
+    rows = edited_table(file, RATING_COLUMNS)
+    ratings = rows["rating"].str.strip().str.removesuffix("%")
+    shares = pd.to_numeric(ratings, errors="coerce") / 100.0
+    is_no_rating = (ratings != "") & ~shares.between(0.0, 1.0)
+    expected = "a number from 0 to 100"
+    refuse_rows(file, is_no_rating, "rating", "no number", expected, "Fix the rating.")
+    phrases = rows["phrase"].str.lower().str.split().str.join(" ")
     anchors = []
-    for phrase, shares in sorted(shares_by_phrase.items()):
-        mean = float(np.mean(shares))
+    for phrase, rated in shares.dropna().groupby(phrases):
+        mean = float(rated.mean())
         if not 0.0 < mean < 1.0:
             # The logit of 0 or 1 is infinite: no line goes through it.
             raise InputError(
@@ -192,14 +168,17 @@ def _rated_anchors(file: Path) -> AnchorSet:
                 "Leave that phrase out.",
                 column="rating",
             )
-        error = _ERROR_OF_ONE_RATING
-        if len(shares) > 1:
-            error = float(np.std(shares, ddof=1)) / math.sqrt(len(shares))
+        error: Any = _ERROR_OF_ONE_RATING
+        if len(rated) > 1:
+            error = rated.sem()
         # Few ratings near an end have an interval beyond it, whose logit there is not.
-        low = max(mean - Z95 * error, mean * 0.01)
-        high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
-        anchors.append(Anchor(phrase, mean, low, high))
-    return AnchorSet("ratings", f"ratings in {file.name}", tuple(anchors), file)
+        ends = [mean - Z95 * error, mean + Z95 * error]
+        low, high = np.clip(ends, mean * 0.01, 1.0 - (1.0 - mean) * 0.01)
+        anchors.append(Anchor(str(phrase), mean, low, high))
+    if not anchors:
+        remedy = "Add ratings or remove the file."
+        raise InputError(file.name, "no ratings", "two phrases rated", remedy)
+    return AnchorSet(RATED, f"ratings in {file.name}", tuple(anchors), file)
 
 
 # The line through the anchors
@@ -213,8 +192,9 @@ class Calibration:
         alpha: slope, in logits per unit of mu.
         mu_half: score at which p is one half.
         anchors: of each anchor its score `mu`, with the deviation `mu_sd` by the
-            bootstrap of the ranking, and the `logit` of its probability, with
-            `logit_variance` by the ratings.
+            bootstrap of the ranking; the `logit` of its probability, with
+            `logit_variance` by the ratings; how far it lies from the anchors' mean mu
+            (`distance`), and its logit from the line (`residual`).
         phrases: `mu` and `mu_sd` of every ranked phrase, by ascending mu.
     """
 
@@ -251,9 +231,7 @@ def ranked_phrases(ranking: pd.DataFrame) -> pd.DataFrame:
     Any other phrase of a `REFERENCE_RANKING` frame is still at the prior, which says
     nothing about it.
     """
-    is_known = (ranking["ruler"] == "published") | (ranking["n_matches"] > 0)
-    ranked: pd.DataFrame = ranking[is_known.to_numpy(dtype=bool)]
-    return ranked
+    return ranking.query("ruler == 'published' or n_matches > 0")
 
 
 def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
@@ -263,15 +241,13 @@ def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str
     except CalibrationError as error:
         return error.reason
     # Whether the lowest and the highest anchor lie apart by more than chance.
-    by_mu = line.anchors.sort_values("mu", kind="stable")
-    outer = by_mu.iloc[[0, -1]]
-    distance = float(np.ptp(outer["mu"]))
-    uncertainty = Z95 * math.sqrt((outer["mu_sd"] ** 2).sum())
+    by_mu: Any = line.anchors.sort_values("mu", kind="stable").itertuples()
+    low, *_, high = by_mu
+    distance = high.mu - low.mu
+    uncertainty = Z95 * math.hypot(low.mu_sd, high.mu_sd)
     if distance > uncertainty:
         return ""
-    places = ", ".join(
-        f"{shown_phrase(str(phrase))!r} {mu:.2f}" for phrase, mu in outer["mu"].items()
-    )
+    places = f"{_names([low.Index])} {low.mu:.2f}, {_names([high.Index])} {high.mu:.2f}"
     return (
         f"the anchors lie closer than their uncertainty ({places}: "
         f"{distance:.2f} apart, expected more than {uncertainty:.2f})"
@@ -292,31 +268,38 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
             anchors of the same score, or a line that falls.
     """
     require_anchors(set(ranking["phrase"]), anchors)
-    phrases = [anchor.phrase for anchor in anchors]
-    scores = ranking.set_index("phrase")[["mu", "mu_sd"]].astype("float64")
-    of_anchors = scores.loc[phrases].assign(
-        logit=[anchor.logit for anchor in anchors],
-        logit_variance=[anchor.logit_variance for anchor in anchors],
+    phrases = ranking.set_index("phrase")[["mu", "mu_sd"]].sort_values(
+        "mu", kind="stable"
     )
+    of_anchors = pd.DataFrame(list(anchors)).set_index("phrase").join(phrases)
+    mu = of_anchors["mu"]
+    logit_p = logit(of_anchors["probability"])
     # Least squares, which for two anchors is the line through both.
-    deviation = of_anchors["mu"] - of_anchors["mu"].mean()
-    squares = (deviation**2).sum()
+    distance = mu - mu.mean()
+    squares = (distance**2).sum()
     if squares < _SAME_SCORE:
         raise CalibrationError(
-            f"the anchors {_names(phrases)} have the same place in the ranking"
+            f"the anchors {_names(mu.index)} have the same place in the ranking"
         )
-    alpha = (deviation * of_anchors["logit"]).sum() / squares
+    alpha = (distance * logit_p).sum() / squares
     if alpha <= 0.0:
         raise CalibrationError(
-            f"the anchors {_names(phrases)} are inverted: the more probable one is not "
-            "ranked as more certain"
+            f"the anchors {_names(mu.index)} are inverted: the more probable one is "
+            "not ranked as more certain"
         )
-    return Calibration(
-        alpha=float(alpha),
-        mu_half=float(of_anchors["mu"].mean() - of_anchors["logit"].mean() / alpha),
-        anchors=of_anchors,
-        phrases=scores.sort_values("mu", kind="stable"),
+    of_anchors = of_anchors.assign(
+        logit=logit_p,
+        logit_variance=_variance_of_interval(of_anchors["low"], of_anchors["high"]),
+        distance=distance,
+        residual=logit_p - logit_p.mean() - alpha * distance,
     )
+    mu_half = mu.mean() - logit_p.mean() / alpha
+    return Calibration(float(alpha), float(mu_half), of_anchors, phrases)
+
+
+def _variance_of_interval(low: Any, high: Any) -> Any:
+    """Compute the variance that a 95% interval of p states, on the logit scale."""
+    return ((logit(high) - logit(low)) / (2.0 * Z95)) ** 2
 
 
 def probability(
@@ -337,41 +320,36 @@ def probability(
         calibration: the line through the anchors.
         centre: scores around which the intervals are made, when they are not `mu`.
     """
-    scores = np.asarray(mu, dtype=np.float64)
     # This decides a probability: p = 1 / (1 + exp(-alpha (mu - mu_half))).
-    logit_p = calibration.alpha * (scores - calibration.mu_half)
-    p = expit(logit_p)
-
-    centres = scores if centre is None else np.asarray(centre, dtype=np.float64)
-    errors = np.asarray(mu_sd, dtype=np.float64)
+    logit_p = calibration.alpha * (np.asarray(mu) - calibration.mu_half)
+    centres = np.asarray(mu if centre is None else centre)
     middle = calibration.alpha * (centres - calibration.mu_half)
-    margin = Z95 * np.sqrt(_logit_variance(centres, errors, calibration))
+    margin = Z95 * np.sqrt(_logit_variance(centres, mu_sd, calibration))
     return Probabilities(
-        p=p,
+        p=expit(logit_p),
         low=expit(np.minimum(middle - margin, logit_p)),
         high=expit(np.maximum(middle + margin, logit_p)),
     )
 
 
-def _logit_variance(scores: Floats, errors: Floats, line: Calibration) -> Floats:
+def _logit_variance(scores: Floats, errors: ArrayLike, line: Calibration) -> Floats:
     """Variance of logit p by the delta method: of score, ranking and anchors."""
     # How well the ranking is known there: interpolated between neighbouring phrases.
     ranking_sd = np.interp(scores, line.phrases["mu"], line.phrases["mu_sd"])
-    variance: Floats = line.alpha**2 * (errors**2 + ranking_sd**2)
-    middle = line.anchors[["mu", "logit"]].mean()
-    deviations = line.anchors["mu"] - middle["mu"]
-    distance = (scores - middle["mu"]) / (deviations**2).sum()
-    for anchor, deviation in zip(line.anchors.itertuples(), deviations, strict=True):
-        residual = anchor.logit - middle["logit"] - line.alpha * deviation
+    variance: Floats = line.alpha**2 * (np.square(errors) + ranking_sd**2)
+    squares = (line.anchors["distance"] ** 2).sum()
+    share = (scores - line.anchors["mu"].mean()) / squares
+    anchor: Any
+    for anchor in line.anchors.itertuples():
         # d logit p / d anchor.logit, then d logit p / d anchor.mu.
-        by_logit = 1.0 / len(deviations) + deviation * distance
-        by_mu = residual * distance - line.alpha * by_logit
+        by_logit = 1.0 / len(line.anchors) + anchor.distance * share
+        by_mu = anchor.residual * share - line.alpha * by_logit
         variance = variance + by_logit**2 * anchor.logit_variance
         variance = variance + (by_mu * anchor.mu_sd) ** 2
     return variance
 
 
-def _names(phrases: Sequence[str]) -> str:
+def _names(phrases: Iterable[str]) -> str:
     return ", ".join(repr(shown_phrase(phrase)) for phrase in phrases)
 
 
@@ -415,10 +393,8 @@ def reader_range(
     """
     by_position = reader_spread() if spread is None else spread
     positions = by_position["logit_p"]
-    centre = logit(np.asarray(p, dtype=np.float64))
-    width = logit(np.asarray(p_high, np.float64)) - logit(np.asarray(p_low, np.float64))
-    # An interval of 95% is 2 * 1.96 deviations wide.
-    own_variance = (width / (2.0 * Z95)) ** 2
+    centre = logit(p)
+    own_variance = _variance_of_interval(p_low, p_high)
     below = np.interp(centre, positions, by_position["below"])
     above = np.interp(centre, positions, by_position["above"])
     reach = float(ndtri(0.5 + share / 2.0))

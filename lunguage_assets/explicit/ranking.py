@@ -9,7 +9,6 @@ averaged; or the published scale is taken. The arithmetic of one match is in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,6 +35,9 @@ from lunguage_assets.randomness import (
 )
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
+
+Matches = Mapping[str, pd.DataFrame]
+"""`COMPARISON_MATCHES` frame by judge, in panel order."""
 
 # Mixed into the hash of a pair and repetition, so that its draws are independent.
 _SENTENCE_A = 0
@@ -97,17 +99,11 @@ def comparison_matches(
         A `COMPARISON_MATCHES` frame, sorted by phrases and repetition.
     """
     matches = schedule(vocabulary, settings)
-    is_swapped = matches["swapped"]
-    shown_first = matches["sentence_a"].mask(is_swapped, matches["sentence_b"])
-    shown_second = matches["sentence_b"].mask(is_swapped, matches["sentence_a"])
-    questions = list(
-        map(
-            ComparisonQuestion,
-            shown_first.tolist(),
-            shown_second.tolist(),
-            matches["repetition"].tolist(),
-        )
-    )
+    is_swapped = matches["swapped"].to_numpy()
+    pair = matches[["sentence_a", "sentence_b"]].to_numpy()
+    shown = np.where(is_swapped[:, None], pair[:, ::-1], pair)
+    repetitions = matches["repetition"].tolist()
+    questions = list(map(ComparisonQuestion, *shown.T.tolist(), repetitions))
     matches["answer"] = pd.Series(judge.compare(questions), dtype="str")
     # The phrase whose sentence was chosen, on whichever side it was shown.
     has_a_won = (matches["answer"] == "sentence_1") != is_swapped
@@ -131,9 +127,8 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFra
     Returns:
         `COMPARISON_MATCHES` without the columns of an answer.
     """
-    is_own = vocabulary["retained"] & (vocabulary["ruler"] == "own")
     # Alphabetical, so that no order of the vocabulary decides what is phrase a.
-    retained = vocabulary[is_own.to_numpy(dtype=bool)].sort_values("phrase")
+    retained = vocabulary.query("retained and ruler == 'own'").sort_values("phrase")
     phrases = retained["phrase"].to_numpy(dtype=object)
     examples = Examples([sorted(set(texts)) for texts in retained["example_sentences"]])
     a, b = np.repeat(np.triu_indices(len(phrases), 1), settings.repetitions, axis=1)
@@ -161,7 +156,7 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFra
 
 def reference_ranking(
     vocabulary: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     settings: ExplicitSettings,
     identities: Sequence[str] = (),
 ) -> pd.DataFrame:
@@ -187,11 +182,10 @@ def reference_ranking(
     Raises:
         MethodError: no valid match at all.
     """
-    retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-    version = _version_of(retained)
+    retained = vocabulary.query("retained")
     if len(retained) and is_published_scale(retained):
         reason = str(retained["ruler_reason"].iloc[0])
-        return _published(version, list(matches), identities, reason)
+        return on_published_scale(retained, list(matches), reason, identities)
     phrases = sorted(retained["phrase"].tolist())
     # All judges are pooled: an answer counts the same, whoever gave it (section 3).
     answers = collect_answers(phrases, matches)
@@ -201,10 +195,11 @@ def reference_ranking(
             f"the ranking has no valid match: every answer of {judges} is invalid or "
             "there are fewer than two phrases. Use another judge."
         )
+    version = _version_of(retained)
     ratings = trueskill.play(answers, len(phrases), random_orders(answers, settings))
     mu = ratings.mu.mean(axis=0)
-    played = times_played(answers, len(phrases))
     won = np.bincount(answers["winner"], minlength=len(phrases))
+    played = won + np.bincount(answers["loser"], minlength=len(phrases))
     ranked = pd.DataFrame(
         {
             "phrase": phrases,
@@ -213,6 +208,7 @@ def reference_ranking(
             **bootstrap_intervals(answers, mu, settings),
             "n_matches": played,
             "win_rate": won / pd.Series(played).replace(0, np.nan),
+            "judges": [list(matches)] * len(phrases),
             "ruler": "own",
             "ruler_reason": "",
             "vocabulary_version": version,
@@ -221,26 +217,43 @@ def reference_ranking(
     )
     # Stable, so that of equal phrases the first in the alphabet has the better rank.
     by_rank = ranked.sort_values("mu", ascending=False, kind="stable")
-    return _ranking_frame(by_rank, list(matches))
+    return REFERENCE_RANKING.frame(by_rank.assign(rank=range(len(by_rank))))
 
 
-def published_instead(
-    ranking: pd.DataFrame, reason: str, identities: Sequence[str] = ()
+def on_published_scale(
+    phrases: pd.DataFrame,
+    judges: Sequence[str],
+    reason: str,
+    identities: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Take the published scale where a ranking gives no probabilities.
+    """Take the published ranking, where that of a corpus gives no probabilities.
 
     Args:
-        ranking: `REFERENCE_RANKING` frame of the corpus's own phrases.
+        phrases: that are not ranked, or whose ranking it stands in for.
+        judges: of the ranker.
         reason: why, as `probability.calibration_problem` says it.
         identities: as for `reference_ranking`.
     """
-    judges = list(ranking["judges"].iloc[0])
-    return _published(_version_of(ranking), judges, identities, reason)
+    entries = published_ranking()
+    scores = [f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries]
+    ranked = pd.DataFrame(entries)
+    ranked["judges"] = [list(judges)] * len(ranked)
+    # Nothing was compared, so nothing is uncertain: every interval is a point.
+    ranked = ranked.assign(
+        mu_sd=0.0,
+        mu_low=ranked["mu"],
+        mu_high=ranked["mu"],
+        n_matches=0,
+        win_rate=np.nan,
+        ruler="published",
+        ruler_reason=reason,
+        vocabulary_version=_version_of(phrases),
+        ranking_version=digest("published", READING_SD, *scores, *judges, *identities),
+    )
+    return REFERENCE_RANKING.frame(ranked)
 
 
-def collect_answers(
-    phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def collect_answers(phrases: Sequence[str], matches: Matches) -> pd.DataFrame:
     """Collect the valid answers of all judges, whatever the order of the frames.
 
     Args:
@@ -248,12 +261,12 @@ def collect_answers(
         matches: `COMPARISON_MATCHES` frame per judge.
 
     Returns:
-        An answer a row: the numbers of the phrases `winner` and `loser`, and that of
-        the sentence pair, `cluster`; a hash of match and judge, `identity`.
+        An answer a row: its `match_id`; the numbers of the phrases `winner` and
+        `loser`, and that of the sentence pair, `cluster`; a hash of match and judge,
+        `identity`.
     """
-    frames = [COMPARISON_MATCHES.frame().assign(judge="")]
-    frames += [frame.assign(judge=judge) for judge, frame in matches.items()]
-    valid = pd.concat(frames, ignore_index=True).dropna(subset="winner")
+    of_all = pd.concat({"": COMPARISON_MATCHES.frame(), **matches}, names=["judge"])
+    valid = of_all.reset_index("judge").dropna(subset="winner")
     # Neither the order of judges nor that of rows may change a bit of the ratings.
     rows = valid.sort_values(["match_id", "judge"], kind="stable", ignore_index=True)
     has_a_won = rows["winner"] == rows["phrase_a"]
@@ -261,6 +274,7 @@ def collect_answers(
     numbers = pd.Index(list(phrases), dtype="str")
     return pd.DataFrame(
         {
+            "match_id": rows["match_id"],
             "winner": numbers.get_indexer(pd.Index(rows["winner"])),
             "loser": numbers.get_indexer(pd.Index(loser)),
             # All judges see the same two sentences: their answers go together.
@@ -268,12 +282,6 @@ def collect_answers(
             "identity": text_hashes(rows["match_id"] + " " + rows["judge"]),
         }
     )
-
-
-def times_played(answers: pd.DataFrame, phrases: int) -> Integers:
-    """Count the answers about each of so many phrases."""
-    sides = np.concatenate([answers["winner"], answers["loser"]])
-    return np.bincount(sides, minlength=phrases)
 
 
 def random_orders(
@@ -296,7 +304,7 @@ def random_orders(
 
 def ranking_version(
     vocabulary_version: str,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     settings: ExplicitSettings,
     identities: Sequence[str],
 ) -> str:
@@ -328,36 +336,5 @@ def ranking_version(
     return digest(*parts)
 
 
-def _published(
-    vocabulary_version: str, judges: list[str], identities: Sequence[str], reason: str
-) -> pd.DataFrame:
-    """Make a ranking of the published phrases, for these judges."""
-    entries = published_ranking()
-    scores = [f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries]
-    ranked = pd.DataFrame(entries)
-    # Nothing was compared, so nothing is uncertain: every interval is a point.
-    ranked = ranked.assign(
-        mu_sd=0.0,
-        mu_low=ranked["mu"],
-        mu_high=ranked["mu"],
-        rank_low=ranked["rank"],
-        rank_high=ranked["rank"],
-        n_matches=0,
-        win_rate=np.nan,
-        ruler="published",
-        ruler_reason=reason,
-        vocabulary_version=vocabulary_version,
-        ranking_version=digest("published", READING_SD, *scores, *judges, *identities),
-    )
-    return _ranking_frame(ranked, judges)
-
-
-def _ranking_frame(ranked: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
-    """Make the table of phrases that are in ranking order."""
-    judges_by_row: Any = [judges] * len(ranked)
-    in_order = ranked.assign(rank=range(len(ranked)), judges=judges_by_row)
-    return REFERENCE_RANKING.frame(in_order)
-
-
 def _version_of(phrases: pd.DataFrame) -> str:
-    return str(phrases["vocabulary_version"].iloc[0]) if len(phrases) else ""
+    return str(next(iter(phrases["vocabulary_version"]), ""))

@@ -23,9 +23,6 @@ TAU = 0.083
 by about 1e-3.
 """
 
-DIFFERENCE_SD = math.sqrt(2.0) * BETA
-"""Standard deviation of the difference of two players' performances."""
-
 _INV_SQRT2 = 1.0 / math.sqrt(2.0)
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
@@ -47,8 +44,7 @@ def truncated_normal_moments(t: Any) -> tuple[Any, Any]:
     Written with the scaled complementary error function, because cdf(t) is 0 in doubles
     below t = -38. W lies in [0, 1]; rounding beyond about t = -1e7 is clipped back.
     """
-    with np.errstate(over="ignore"):
-        v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
+    v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
     return v, np.minimum(np.maximum(v * (v + t), 0.0), 1.0)
 
 
@@ -96,18 +92,19 @@ def play(matches: pd.DataFrame, players: int, orders: Integers) -> Ratings:
     nobody = [[players], [players]]
     sides = np.append(matches[["winner", "loser"]].to_numpy().T, nobody, axis=1)
     mu = np.full((len(orders), players + 1), MU)
-    variance = np.full(mu.shape, SIGMA**2)
+    variance = np.full_like(mu, SIGMA**2)
+    # In one row, in which the places of a match are looked up fastest.
     flat_mu = mu.reshape(-1)
     flat_variance = variance.reshape(-1)
-    start = np.arange(len(orders)) * (players + 1)
+    start = np.arange(0, mu.size, players + 1)
     # Match by match, because each changes what the next one finds; in all orders at
     # once. Not by `update`, which would compute both moments twice: it is by far the
     # longest loop of the ranking.
-    for match in np.ascontiguousarray(orders.T):
+    for match in orders.T:
         both = start + sides.take(match, axis=1)
         mu_before = flat_mu.take(both)
         grown = flat_variance.take(both) + TAU**2
-        c2 = grown[0] + grown[1] + 2.0 * BETA**2
+        c2 = grown.sum(axis=0) + 2.0 * BETA**2
         c = np.sqrt(c2)
         v, w = truncated_normal_moments((mu_before[0] - mu_before[1]) / c)
         flat_mu[both] = mu_before + _SIGNS * grown * (v / c)

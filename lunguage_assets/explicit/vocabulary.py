@@ -8,6 +8,7 @@ enough, or the phrases of the published scale. How phrases are extracted is in
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,6 @@ def hedge_vocabulary(
     """
     extracted = hedges.rename(columns={"phrases": "phrase"}).explode("phrase")
     extracted = extracted.dropna(subset="phrase")
-    counts = extracted["phrase"].value_counts()
     # A sentence shows a phrase only where the finding is located, and alone of its
     # name. In "<finding> on the right, possible <finding> on the left" nobody could
     # tell which of the two is hedged.
@@ -66,47 +66,50 @@ def hedge_vocabulary(
     examples = extracted.loc[is_usable, _EXAMPLE]
     # A phrase that is rare has too few matches to be ranked. One that never stands
     # alone ("<finding>, <finding>") has nothing that a judge could be shown.
+    counts = extracted["phrase"].value_counts().rename("n_examples")
     is_rare = counts < settings.minimum_examples
     is_shown = counts.index.isin(examples["phrase"])
-    reasons = np.select([is_rare, ~is_shown], [TOO_FEW, NO_EXAMPLE], RETAINED)
-    reason_by_phrase = dict(zip(counts.index, reasons.tolist(), strict=True))
-    retained = counts.index[reasons == RETAINED].tolist()
-    why_published = _why_published(retained, settings, anchors)
+    choices = np.select([is_rare, ~is_shown], [TOO_FEW, NO_EXAMPLE], RETAINED)
+    reasons = pd.Series(choices, counts.index)
+    why_published = _why_published(
+        reasons[reasons == RETAINED].index, settings, anchors
+    )
     if why_published:
         examples = _published_examples()
-        reason_by_phrase = dict.fromkeys(counts.index, PUBLISHED_SCALE)
-        reason_by_phrase |= dict.fromkeys(examples["phrase"], RETAINED)
-    by_phrase = examples.sort_values(_EXAMPLE).groupby("phrase")
-    ids = by_phrase["finding_id"].agg(list).to_dict()
-    sentences = by_phrase["masked_sentence"].agg(list).to_dict()
-    rows = [
-        {
-            "phrase": phrase,
-            "n_examples": int(counts.get(phrase, 0)),
-            "retained": reason == RETAINED,
-            "reason": reason,
-            "example_ids": ids.get(phrase, []),
-            "example_sentences": sentences.get(phrase, []),
-        }
-        for phrase, reason in reason_by_phrase.items()
-    ]
-    rows.sort(key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
+        lacking = counts.index.difference(pd.Index(examples["phrase"]))
+        reasons = pd.Series(PUBLISHED_SCALE, lacking)
+    by_phrase = examples.sort_values(_EXAMPLE).groupby("phrase").agg(list)
+    phrases = by_phrase.join(counts, how="outer").assign(reason=reasons)
+    phrases = phrases.fillna({"n_examples": 0, "reason": RETAINED})
+    phrases["retained"] = phrases["reason"] == RETAINED
     scale = "published" if why_published else "own"
     parts: list[object] = [scale]
-    for phrase in sorted(row["phrase"] for row in rows if row["retained"]):
-        parts += [phrase, len(ids[phrase]), *ids[phrase], *sentences[phrase]]
-    of_all_rows = {
-        "ruler": scale,
-        "ruler_reason": why_published,
-        "vocabulary_version": digest(*parts),
-    }
-    return HEDGE_VOCABULARY.frame([{**row, **of_all_rows} for row in rows])
+    row: Any
+    for row in phrases[phrases["retained"]].itertuples():
+        ids = row.finding_id
+        parts += [row.Index, len(ids), *ids, *row.masked_sentence]
+    phrases = (
+        phrases.rename_axis("phrase")
+        .reset_index()
+        .sort_values(
+            ["retained", "n_examples", "phrase"], ascending=[False, False, True]
+        )
+    )
+    return HEDGE_VOCABULARY.frame(
+        phrases.assign(
+            # Without a usable example there is none.
+            example_ids=phrases["finding_id"].fillna("").map(list),
+            example_sentences=phrases["masked_sentence"].fillna("").map(list),
+            ruler=scale,
+            ruler_reason=why_published,
+            vocabulary_version=digest(*parts),
+        )
+    )
 
 
 def newest_only(batches: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Join the rows of batches, oldest first; of each study only the newest version."""
-    numbered = [frame.assign(batch=number) for number, frame in enumerate(batches)]
-    rows = pd.concat(numbered, ignore_index=True)
+    rows = pd.concat(dict(enumerate(batches)), names=["batch"]).reset_index("batch")
     newest_batch = rows.groupby("study_id")["batch"].transform("max")
     newest = rows[rows["batch"] == newest_batch].drop(columns="batch")
     return newest.reset_index(drop=True)

@@ -57,24 +57,39 @@ class ComparisonQuestion:
         sentence_2: the other one.
         replicate: numbers repeated draws of one question, which deserve independent
             answers of a judge that draws at random.
+        is_order_drawn: a coin of whoever asks decided which sentence is shown first, so
+            that a scorer needs none of its own between equal scores.
     """
 
     sentence_1: str
     sentence_2: str
     replicate: int = 0
+    is_order_drawn: bool = False
 
 
-class Judge(Protocol):
-    """Whoever answers, under a key of the judges file.
+class Comparer(Protocol):
+    """Whoever compares sentences.
 
     Attributes:
         key: its name in the judges file.
+    """
+
+    key: str
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+        """Choose a sentence for each question, in the questions' order."""
+        ...
+
+
+class Judge(Comparer, Protocol):
+    """Whoever answers, under a key of the judges file.
+
+    Attributes:
         identity: names everything that changes its answers, and nothing that does not.
             Method or model, version, parameters and word lists do; limits, retries and
             prices do not. Rankings and fits are bound to it.
     """
 
-    key: str
     identity: str
 
     def extract(
@@ -83,13 +98,9 @@ class Judge(Protocol):
         """Name the hedging phrases of each question, in the questions' order."""
         ...
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """Choose a sentence for each question, in the questions' order."""
-        ...
-
 
 def ask_panel(
-    panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]
+    panel: Sequence[Comparer], questions: Sequence[Sequence[ComparisonQuestion]]
 ) -> list[list[Choice]]:
     """Ask every judge of a panel its own questions, all judges at the same time.
 

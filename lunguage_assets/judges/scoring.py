@@ -88,8 +88,11 @@ class Scorer:
         """Toss a coin for the first sentence, hashed from both and the method.
 
         It is the same coin whichever is shown first. Between identical sentences it
-        falls anew for every replicate.
+        falls anew for every replicate. Where the order was drawn, the second is as good
+        as drawn.
         """
+        if question.is_order_drawn:
+            return False
         sentences = sorted({question.sentence_1, question.sentence_2})
         parts = [self._method, *sentences]
         if len(sentences) == 1:

@@ -23,7 +23,7 @@ from lunguage_assets.explicit.probability import (
     chosen_anchors,
     require_anchors,
 )
-from lunguage_assets.explicit.ranking import published_instead
+from lunguage_assets.explicit.ranking import on_published_scale
 
 
 def configuration_resource(configuration: Configuration) -> dg.ResourceDefinition:
@@ -86,7 +86,8 @@ def ranking_on_scale(
     except CalibrationError as error:
         if configuration.settings.explicit.reference_scale != "auto":
             raise
-        published = published_instead(ranking, error.reason, identities)
+        judges = ranking["judges"].iloc[0]
+        published = on_published_scale(ranking, judges, error.reason, identities)
         anchors_of(configuration, published)
         return published
     return ranking

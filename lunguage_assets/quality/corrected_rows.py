@@ -7,10 +7,11 @@ correction corrects nothing.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.whole_tables import edited_rows
+from lunguage_assets.corpus.whole_tables import edited_table
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges import CORRECTION_COLUMNS
 from lunguage_assets.tables import FINDINGS
@@ -35,8 +36,9 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
         return
     studies = set(findings["study_id"])
     known_ids = set(findings["finding_id"])
-    for number, row in edited_rows(home.corrections_file, CORRECTION_COLUMNS):
-        finding_id = row["finding_id"].strip()
+    corrections = edited_table(home.corrections_file, CORRECTION_COLUMNS)
+    number: Any
+    for number, finding_id in corrections["finding_id"].str.strip().items():
         study = finding_id.partition(":")[0]
         if study not in studies or finding_id in known_ids:
             continue

@@ -114,9 +114,9 @@ def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
     for counts in stored.records(_query("labels", file=quoted(str(file)))):
         prevalence = wilson(counts["likely"], counts["studies"])
         interval = {
-            "prevalence": prevalence.value,
-            "prevalence_low": prevalence.low,
-            "prevalence_high": prevalence.high,
+            "prevalence": prevalence["value"],
+            "prevalence_low": prevalence["low"],
+            "prevalence_high": prevalence["high"],
         }
         lines.append(counts | interval)
     return LABEL_TABLE.frame(lines)

@@ -21,7 +21,7 @@ from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.open_judges import judge_identity
-from lunguage_assets.explicit.probability import AnchorSet, chosen_anchors
+from lunguage_assets.explicit.probability import RATED, AnchorSet, chosen_anchors
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -102,7 +102,7 @@ def read_origin(
     anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
-    files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)
+    files["anchors"] = ("home" if anchors.name == RATED else "packaged", anchors.file)
     files_of_home = {
         "pathways": home.pathways_file,
         "blacklist": home.blacklist_file,

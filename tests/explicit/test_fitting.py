@@ -26,10 +26,11 @@ from tentative_findings import (
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import fitted_findings
-from lunguage_assets.explicit.fit import Fits, ReferenceScale
-from lunguage_assets.explicit.fitted_findings import FitTables, fit_log, fit_pairs
+from lunguage_assets.explicit.fit import Fits, Outcome, phrase_examples
+from lunguage_assets.explicit.fitted_findings import FitTables, fit_pairs
 from lunguage_assets.explicit.hedges import hedge_phrases
 from lunguage_assets.explicit.probability import Anchor, published_anchors
+from lunguage_assets.explicit.ranking import Examples
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -55,9 +56,23 @@ def stick() -> Stick:
     return published_scale()
 
 
+@dataclass
+class Scale:
+    """The phrases that a sentence plays, as arrays."""
+
+    ranking: pd.DataFrame
+    examples: Examples
+
+    def __post_init__(self) -> None:
+        self.phrases = self.ranking["phrase"].tolist()
+        self.mu = self.ranking["mu"].to_numpy()
+        self.variance = self.ranking["sigma"].to_numpy() ** 2
+
+
 @pytest.fixture(scope="module")
-def reference(stick: Stick) -> ReferenceScale:
-    return ReferenceScale.from_tables(stick[1], stick[0])
+def reference(stick: Stick) -> Scale:
+    vocabulary, ranking = stick
+    return Scale(ranking, phrase_examples(ranking, vocabulary))
 
 
 BETA = 4.167
@@ -77,7 +92,7 @@ class PlainFit:
     """
 
     sentence: str
-    reference: ReferenceScale
+    reference: Scale
     panel: Sequence[Judge]
     options: ExplicitSettings
     mu: float = 25.0
@@ -175,7 +190,7 @@ class PlainFit:
 
 def fit_one(
     sentence: str,
-    reference: ReferenceScale,
+    reference: Scale,
     panel: Sequence[Judge],
     options: ExplicitSettings,
 ) -> tuple[dict[str, object], list[LoggedStep]]:
@@ -215,29 +230,32 @@ LONG = ExplicitSettings(
     ("options", "rate"), [(PUBLISHED, 0.0), (SHORT, 0.2), (LONG, 0.2), (SHORT, 0.7)]
 )
 def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
-    reference: ReferenceScale, options: ExplicitSettings, rate: float
+    reference: Scale, options: ExplicitSettings, rate: float
 ) -> None:
     moods = ScriptedJudge(moody(rate), key="moody")
     panel: list[Judge] = [moods, *PANEL] if rate < 0.7 else [moods]
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[
         : max(6, scaled(25))
     ]
-    fits = Fits(sentences, reference, panel, options)
+    ranking = reference.ranking
+    fits = Fits(sentences, ranking, reference.examples, panel, options)
     fits.run()
-    fit_of_sentence = pd.Series(range(len(sentences)), sentences)
-    log = fit_log(fits, fit_of_sentence, panel, reference)
-    logged = log.groupby("sentence_key", sort=False)
+    logged = fits.plays().groupby("sentence")
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
-        numbers = {name: getattr(fits, name)[i] for name in expected}
+        numbers = {
+            name: getattr(fits, name)[i] for name in expected if name != "invalid"
+        }
+        numbers["invalid"] = fits.answers[i, ..., Outcome.INVALID].sum()
         assert numbers.pop("stop") == expected.pop("stop")
         assert numbers == pytest.approx(expected, abs=1e-9)
-        rows = logged.get_group(sentence)
+        rows = logged.get_group(i)
         assert rows["step"].tolist() == list(range(len(plays)))
         names = ["opponent", "draw_probability", "answers", "mu", "sigma", "rank"]
         played = pd.DataFrame(plays, index=rows.index, columns=names)
         nearly = {"check_dtype": False, "rtol": 0.0, "atol": 1e-9}
-        pd.testing.assert_frame_equal(rows[names], played, **nearly)
+        shown = rows[names].set_axis(names, axis=1)
+        pd.testing.assert_frame_equal(shown, played, **nearly)
 
 
 def fit(
@@ -340,11 +358,11 @@ def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) 
 
 
 def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
-    stick: Stick, reference: ReferenceScale
+    stick: Stick, reference: Scale
 ) -> None:
     own = own_vocabulary({"likely": ["likely <finding>."]})
-    scale = ReferenceScale.from_tables(stick[1], own)
-    shown = [texts.tolist() for texts in scale.examples.sentences]
+    examples_shown = phrase_examples(stick[1], own)
+    shown = [texts.tolist() for texts in examples_shown.sentences]
     assert shown == [texts.tolist() for texts in reference.examples.sentences]
 
 
@@ -357,12 +375,16 @@ def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> N
 
 
 def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
-    own_ranking = stick[1].assign(ruler="own", n_matches=100)
-    is_silent = own_ranking["rank"] == 20
-    own_ranking.loc[is_silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
-    scale = ReferenceScale.from_tables(own_ranking, stick[0])
-    assert own_ranking.loc[is_silent, "phrase"].item() not in scale.phrases
-    assert len(scale.phrases) == len(own_ranking) - 1
+    vocabulary, ranking = stick
+    own_ranking = ranking.assign(ruler="own", n_matches=100)
+    # Where every sentence begins, it would be the first opponent.
+    is_silent = own_ranking["phrase"] == "or"
+    own_ranking.loc[is_silent, ["n_matches", "mu"]] = [0, 25.0]
+    log = fit(invented_findings(8), (vocabulary, own_ranking)).log
+    assert len(log) > 0
+    assert "or" not in set(log["opponent"])
+    heard = own_ranking.assign(n_matches=100)
+    assert "or" in set(fit(invented_findings(8), (vocabulary, heard)).log["opponent"])
 
 
 def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(

@@ -91,7 +91,7 @@ def test_phrases_are_distinct_in_order_without_what_the_row_states_otherwise(
     (saying(), finding(0), "no phrase"),
     (saying("likely"), finding(0, same_name_in_sentence=True), "same name twice"),
     (saying("likely"), finding(0, masked_sentence=None, mask_state="not located"), "not located"),
-    (saying("likely", valid=False), finding(0), "invalid answer"),
+    (saying(valid=False), finding(0), "invalid answer"),
     (saying("likely", "or"), finding(0, same_name_in_sentence=True), "several phrases; same name twice"),
 ])  # fmt: skip
 def test_error_prone_pairs_are_flagged_with_the_reason(

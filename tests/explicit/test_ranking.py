@@ -16,7 +16,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.ranking import (
     collect_answers,
     comparison_matches,
-    published_instead,
+    on_published_scale,
     random_orders,
     reference_ranking,
 )
@@ -110,9 +110,7 @@ def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
     ranking = ranked(played(("one", noisy(0.8))))
-    for name in ("mu", "rank"):
-        low, high = ranking[f"{name}_low"], ranking[f"{name}_high"]
-        assert ranking[name].between(low, high).all()
+    assert ranking["mu"].between(ranking["mu_low"], ranking["mu_high"]).all()
     settings = SETTINGS.model_copy(update={"repetitions": 80})
     vocabulary = own_vocabulary(
         {phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER}
@@ -150,7 +148,8 @@ def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> No
     two_judges = played(("one", noisy(0.9)), ("two", noisy(0.9)))
     own_ranking = ranked(two_judges, ExplicitSettings(bootstrap=0))
     reason = "the anchors are inverted"
-    instead = published_instead(own_ranking, reason, ["rules, version 1"])
+    panel = ["rules, version 1"]
+    instead = on_published_scale(own_ranking, ["one", "two"], reason, panel)
     for ranking, judges in ((frame, ["one"]), (instead, ["one", "two"])):
         REFERENCE_RANKING.to_arrow(ranking)
         assert len(ranking) == 42

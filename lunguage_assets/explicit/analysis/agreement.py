@@ -7,19 +7,19 @@ phrase that was chosen (the published kappa), and `position`, whether it was sho
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.ranking import (
+    Matches,
     collect_answers,
     random_orders,
-    times_played,
 )
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
@@ -29,44 +29,30 @@ ALL_JUDGES = "all judges"
 COEFFICIENTS = ("fleiss kappa", "krippendorff alpha")
 
 MIN_PHRASES_TO_CORRELATE = 3
+Row = dict[str, Any]
+"""Of an agreement table; what is missing is filled in by `agreement_frame`."""
+Choices = Mapping[str, pd.Series] | pd.DataFrame
+"""What each rater chose, by name; null without an answer."""
+
 _QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
 
 
-class MeasuredValue(NamedTuple):
-    """A value with the cases behind it.
+def wilson(hits: int, n: int) -> Row:
+    """Compute a share with Wilson's 95% interval, which takes cases as independent.
 
-    Attributes:
-        value: None where it is not defined.
-        n: number of cases.
-        low: lower end of its 95% interval, where it has one.
-        high: upper end.
+    Returns:
+        `value`, `low` and `high`, null without a case, and `n`.
     """
-
-    value: float | None
-    n: int
-    low: float | None = None
-    high: float | None = None
-
-
-def wilson(hits: int, n: int) -> MeasuredValue:
-    """Compute a share with Wilson's 95% interval, which takes cases as independent."""
     # Slow to import, and Dagster's definitions load this module.
     from scipy.stats import binomtest
 
     if n == 0:
-        return MeasuredValue(None, 0)
+        return {"value": None, "low": None, "high": None, "n": 0}
     limits = binomtest(hits, n).proportion_ci(method="wilson")
-    return MeasuredValue(hits / n, n, float(limits.low), float(limits.high))
+    return {"value": hits / n, "low": limits.low, "high": limits.high, "n": n}
 
 
-def pairwise_agreement(first: pd.Series, second: pd.Series) -> MeasuredValue:
-    """Compute the share of equal ratings over the units that both raters rated."""
-    is_rated = first.notna() & second.notna()
-    is_equal = first[is_rated] == second[is_rated]
-    return wilson(int(is_equal.sum()), int(is_rated.sum()))
-
-
-def agreement_beyond_chance(measure: str, ratings: pd.DataFrame) -> MeasuredValue:
+def agreement_beyond_chance(measure: str, ratings: pd.DataFrame) -> Row:
     """Compare how often two ratings of a unit are equal with any two ratings.
 
     Fleiss' kappa (Fleiss 1971) takes the units that every rater rated, Krippendorff's
@@ -85,7 +71,7 @@ def agreement_beyond_chance(measure: str, ratings: pd.DataFrame) -> MeasuredValu
     answers = paired.reset_index(drop=True).stack().dropna()
     answers_of_category = answers.value_counts()
     if len(answers_of_category) < 2:
-        return MeasuredValue(None, len(paired))
+        return {"value": None, "n": len(paired)}
     unit = answers.index.get_level_values(0)
     alike = answers.groupby([unit, answers]).size()
     beside = alike.groupby(level=0).sum() - 1
@@ -95,51 +81,63 @@ def agreement_beyond_chance(measure: str, ratings: pd.DataFrame) -> MeasuredValu
     left_out = 0 if is_fleiss else 1
     pairs = answers_of_category * (answers_of_category - left_out)
     by_chance = pairs.sum() / (total * (total - left_out))
-    return MeasuredValue(float((observed - by_chance) / (1.0 - by_chance)), len(paired))
+    value = (observed - by_chance) / (1.0 - by_chance)
+    return {"value": value, "n": len(paired)}
 
 
-def agreement_row(
-    measure: str, measured: MeasuredValue, **columns: str
-) -> dict[str, Any]:
-    """Fill the columns that all agreement tables share; `columns` are others' values.
+def pair_rows(
+    measure: str, choices: Choices, others: Choices, pairs: Iterable[tuple[str, str]]
+) -> list[Row]:
+    """Compute the share of equal choices of two raters, pair by pair.
 
     Args:
         measure: what was measured.
-        measured: its value.
-        columns: `first` and `second` (who was compared), `coding`, and more.
+        choices: of each first rater, null without an answer.
+        others: of each second one.
+        pairs: names of the raters.
     """
-    names = {"measure": measure, "coding": "none", "first": "", "second": ""}
-    return {**names, **measured._asdict(), **columns}
+    rows = []
+    for first, second in pairs:
+        both = pd.DataFrame({"one": choices[first], "other": others[second]}).dropna()
+        share = wilson((both["one"] == both["other"]).sum(), len(both))
+        rows.append({"measure": measure, "first": first, "second": second, **share})
+    return rows
 
 
 def coefficient_rows(
-    phrases: pd.DataFrame, positions: pd.DataFrame, **columns: str
-) -> list[dict[str, Any]]:
+    phrases: pd.DataFrame, positions: pd.DataFrame, first: str = ""
+) -> list[Row]:
     """Compute both coefficients in both codings of the same answers.
 
     Args:
         phrases: the phrase that each rater chose: a row per question, a column per
             rater, null where there is no answer.
         positions: the position that each rater chose.
-        columns: of the rows.
+        first: name of all raters.
     """
     rows = []
     codings = {"phrase": phrases, "position": positions}
     for measure, (coding, ratings) in product(COEFFICIENTS, codings.items()):
-        measured = agreement_beyond_chance(measure, ratings)
-        rows.append(agreement_row(measure, measured, coding=coding, **columns))
+        names = {"measure": measure, "coding": coding, "first": first}
+        rows.append(names | agreement_beyond_chance(measure, ratings))
     return rows
 
 
-def agreement_frame(table: Table, rows: list[dict[Any, Any]]) -> pd.DataFrame:
-    """Order the rows by the table's measures, then by its key."""
-    frame = table.frame(rows)
+def agreement_frame(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """Order the rows by the table's measures, then by its key.
+
+    Args:
+        table: of agreements.
+        rows: of which names and ends of intervals may be missing.
+    """
+    names = {"coding": "none", "first": "", "second": ""}
+    frame = table.frame(rows.reindex(columns=table.names).fillna(names))
     measures = pd.Categorical(frame["measure"], table.column("measure").choices)
     order = frame.assign(measure=measures).sort_values(list(table.key)).index
     return frame.loc[order].reset_index(drop=True)
 
 
-def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def judge_agreement(matches: Matches) -> pd.DataFrame:
     """Measure how far judges agree, from a `COMPARISON_MATCHES` frame per judge.
 
     Only the same sentences in the same order are the same question. Kappa takes the
@@ -150,37 +148,32 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Returns:
         A `JUDGE_AGREEMENT` frame, every measure as one row.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for judge, frame in matches.items():
-        valid = frame[frame["answer"] != "invalid"]
-        is_first = valid["answer"] == "sentence_1"
-        of_first = wilson(int(is_first.sum()), len(valid))
-        of_invalid = wilson(len(frame) - len(valid), len(frame))
-        rows.append(agreement_row("sentence_1 chosen", of_first, first=judge))
-        rows.append(agreement_row("invalid answers", of_invalid, first=judge))
-    frames = [frame.assign(judge=judge) for judge, frame in matches.items()]
-    answers = pd.concat(frames).dropna(subset="winner").set_index([*_QUESTION, "judge"])
+        times = Counter(frame["answer"])
+        of_first = wilson(times["sentence_1"], len(frame) - times["invalid"])
+        of_invalid = wilson(times["invalid"], len(frame))
+        rows.append({"measure": "sentence_1 chosen", "first": judge, **of_first})
+        rows.append({"measure": "invalid answers", "first": judge, **of_invalid})
+    answers = pd.concat(matches, names=["judge"]).dropna(subset="winner")
+    answers = answers.set_index(_QUESTION, append=True).droplevel(1)
     phrases = answers["winner"].unstack("judge")
     positions = answers["answer"].unstack("judge")
-    shares_by_judge: dict[str, list[float | None]] = defaultdict(list)
-    for first, second in combinations(phrases.columns.tolist(), 2):
-        share = pairwise_agreement(phrases[first], phrases[second])
-        shares_by_judge[first].append(share.value)
-        shares_by_judge[second].append(share.value)
-        rows.append(
-            agreement_row("pairwise agreement", share, first=first, second=second)
-        )
-    for judge, shares in shares_by_judge.items():
+    of_two = combinations(phrases.columns, 2)
+    pairs = pair_rows("pairwise agreement", phrases, phrases, of_two)
+    for judge in phrases.columns:
         # Without an interval: shares of one judge rest on the same answers.
-        defined = pd.Series(shares, dtype="float64").dropna()
-        mean = MeasuredValue(defined.mean(), len(defined))
-        rows.append(agreement_row("mean pairwise agreement", mean, first=judge))
-    rows += coefficient_rows(phrases, positions, first=ALL_JUDGES)
-    return agreement_frame(JUDGE_AGREEMENT, rows)
+        of_judge = [row for row in pairs if judge in (row["first"], row["second"])]
+        shares = pd.DataFrame(of_judge, columns=["value"]).dropna()
+        mean = {"value": shares["value"].mean(), "n": len(shares)}
+        if of_judge:
+            rows.append({"measure": "mean pairwise agreement", "first": judge, **mean})
+    rows += [*pairs, *coefficient_rows(phrases, positions, first=ALL_JUDGES)]
+    return agreement_frame(JUDGE_AGREEMENT, pd.DataFrame(rows))
 
 
 def ranking_correlations(
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     ranker: str,
     ranking: pd.DataFrame,
     settings: ExplicitSettings,
@@ -199,26 +192,20 @@ def ranking_correlations(
         a judge with itself over every two orders. A phrase counts where both have a
         valid match of it; fewer than three such phrases have no correlation.
     """
-    compared = pd.concat(
-        [frame[["phrase_a", "phrase_b"]] for frame in matches.values()]
-    )
-    phrases = sorted(set(compared.to_numpy().ravel()))
-    # By the name of the ranking, and the number of its order of play.
-    mu_by_ranking: dict[tuple[str, int], Any] = {}
+    together = pd.concat(matches.values())
+    phrases = sorted({*together["phrase_a"], *together["phrase_b"]})
+    mu_by_judge = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
-        if len(answers):
-            orders = random_orders(answers, settings)
-            is_played = times_played(answers, len(phrases)) > 0
-            ratings = trueskill.play(answers, len(phrases), orders)
-            for order, mu in enumerate(ratings.mu):
-                mu_by_ranking[judge, order] = np.where(is_played, mu, np.nan)
-    if (ranking["ruler"] == "own").all():
-        played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
-        mu_by_ranking[ranker, 0] = played.reindex(phrases).to_numpy()
-    if not mu_by_ranking:
-        return RANKING_CORRELATIONS.frame()
-    rankings = pd.DataFrame(mu_by_ranking, phrases)
+        orders = random_orders(answers, settings)
+        ratings = trueskill.play(answers, len(phrases), orders)
+        is_played = np.isin(range(len(phrases)), answers[["winner", "loser"]])
+        mu_by_judge[judge] = pd.DataFrame(ratings.mu.T, phrases)[is_played]
+    # A column for every order of play.
+    rankings = pd.concat(mu_by_judge, axis=1)
+    own = ranking.query("ruler == 'own' and n_matches > 0")
+    if len(own):
+        rankings[ranker, 0] = own.set_index("phrase")["mu"]
     spearman = rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
     is_pair = np.triu(np.ones(spearman.shape, dtype=bool), 1)
     pairs = spearman.where(is_pair).stack([0, 1], future_stack=True).dropna()

@@ -7,25 +7,25 @@ never quoted: it may be a sentence of a report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.corpus.whole_tables import edited_rows
+from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import (
     agreement_frame,
-    agreement_row,
     coefficient_rows,
-    pairwise_agreement,
+    pair_rows,
 )
 from lunguage_assets.explicit.hedges import normal_phrase
+from lunguage_assets.explicit.ranking import Matches
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
+_REMEDY = "Fix the entry, or delete the row; nothing was imported."
 _MIN_EXPERTS_SHOWN_SINGLY = 3
 """Experts from which single ones are shown under numbers: of two, each would know the
 other's.
@@ -49,8 +49,7 @@ def load_responses(path: Path) -> pd.DataFrame:
     Raises:
         InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
-    rows = dict(edited_rows(path, PHRASE_COLUMNS))
-    entries = pd.DataFrame.from_dict(rows, "index", dtype="str").map(normal_phrase)
+    entries = edited_table(path, PHRASE_COLUMNS).map(normal_phrase)
     # Spreadsheets keep rows of which somebody has deleted every cell.
     entries = entries[(entries != "").any(axis=1)]
     experts = [
@@ -74,42 +73,24 @@ def load_responses(path: Path) -> pd.DataFrame:
         (phrases == "").any(axis=1) | (first == second) | questions.duplicated()
     )
     expected = "two different phrases, each pair once"
-    _require(path, is_no_pair, "another pair", expected, "phrase_1")
-    choices = {}
+    refuse_rows(path, is_no_pair, "phrase_1", "another pair", expected, _REMEDY)
+    answers = entries[experts]
+    # A spreadsheet may have made 1.0 of 1.
+    is_first = answers.isin(["1", "1.0"]) | answers.eq(first, axis=0)
+    is_second = answers.isin(["2", "2.0"]) | answers.eq(second, axis=0)
+    is_unknown = ~(is_first | is_second | (answers == ""))
+    expected = "one of the row's two phrases, 1, 2 or nothing"
     for name in experts:
-        # A spreadsheet may have made 1.0 of 1.
-        is_first = entries[name].isin(["1", "1.0"]) | (entries[name] == first)
-        is_second = entries[name].isin(["2", "2.0"]) | (entries[name] == second)
-        is_unknown = ~(is_first | is_second | (entries[name] == ""))
-        expected = "one of the row's two phrases, 1, 2 or nothing"
-        _require(path, is_unknown, "something else", expected, name)
-        choices[name] = np.select([is_first, is_second], [1.0, 2.0], np.nan)
-    return pd.DataFrame(choices, pd.MultiIndex.from_frame(phrases))
-
-
-def _require(
-    path: Path, is_wrong: pd.Series, entry: str, expected: str, column: str
-) -> None:
-    """Refuse the first row that is wrong.
-
-    Args:
-        path: of the file.
-        is_wrong: by row number.
-        entry: what is there.
-        expected: what should be.
-        column: where it stands.
-    """
-    if is_wrong.any():
-        remedy = "Fix the entry, or delete the row; nothing was imported."
-        row, *_ = is_wrong.index[is_wrong].tolist()
-        raise InputError(path.name, entry, expected, remedy, row=row, column=column)
+        refuse_rows(path, is_unknown[name], name, "something else", expected, _REMEDY)
+    choices = np.select([is_first, is_second], [1.0, 2.0], np.nan)
+    return pd.DataFrame(choices, pd.MultiIndex.from_frame(phrases), experts)
 
 
 def expert_agreement(
     responses: pd.DataFrame,
     ranker: str,
     ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
 ) -> pd.DataFrame:
     """Measure how far experts agree with the ranking, with judges and with each other.
 
@@ -130,58 +111,57 @@ def expert_agreement(
     answered = responses.dropna(axis="columns", how="all")
     if answered.empty:
         return EXPERT_AGREEMENT.frame()
-    # An answer 1 puts the first phrase ahead, 2 the second.
-    phrases = answered.rsub(1.5).apply(_leading_phrases)
     pairs = answered.index.to_frame()
     mu = ranking.set_index("phrase")["mu"]
     lead = pairs["phrase_1"].map(mu) - pairs["phrase_2"].map(mu)
-    references = {("with ranking", ranker): _leading_phrases(lead)}
-    for judge in sorted(matches):
-        wins = _lead_of_wins(matches[judge], pairs)
-        references["with judge", judge] = _leading_phrases(wins)
-    rows = []
+    by_ranking = {ranker: _choices(lead)}
+    by_judge = {
+        judge: _choices(_lead_of_wins(frame).reindex(answered.index))
+        for judge, frame in sorted(matches.items())
+    }
     experts: list[str] = answered.columns.tolist()
-    for expert, ((measure, name), choices) in product(experts, references.items()):
-        share = pairwise_agreement(phrases[expert], choices)
-        rows.append(agreement_row(measure, share, first=expert, second=name))
-    for first, second in combinations(sorted(experts), 2):
-        share = pairwise_agreement(phrases[first], phrases[second])
-        rows.append(agreement_row("with expert", share, first=first, second=second))
-    single = pd.DataFrame(rows, dtype=object).astype({"value": "float64"})
+    of_two = combinations(sorted(experts), 2)
+    rows = [
+        *pair_rows("with ranking", answered, by_ranking, product(experts, by_ranking)),
+        *pair_rows("with judge", answered, by_judge, product(experts, by_judge)),
+        *pair_rows("with expert", answered, answered, of_two),
+    ]
+    single = pd.DataFrame(rows).astype({"value": "float64"})
     # Every expert counts alike, however many pairs each has answered.
     is_of_two = single["measure"] == "with expert"
-    averages = (
-        single.assign(first="", second=single["second"].mask(is_of_two, ""))
-        .groupby(["measure", "coding", "first", "second"], as_index=False)
-        .agg(value=("value", "mean"), n=("n", "sum"))
-        .assign(low=None, high=None)
-    )
-    coefficients = pd.DataFrame(coefficient_rows(phrases, answered))
-    frames = pd.concat([single, averages, coefficients])
-    return agreement_frame(EXPERT_AGREEMENT, frames.to_dict("records"))
+    group = ["measure", single["second"].mask(is_of_two, "")]
+    averages = single.groupby(group, as_index=False).agg({"value": "mean", "n": "sum"})
+    coefficients = pd.DataFrame(coefficient_rows(answered.apply(_phrases), answered))
+    rows_of_all = pd.concat([single, averages, coefficients])
+    return agreement_frame(EXPERT_AGREEMENT, rows_of_all)
 
 
-def _leading_phrases(lead: pd.Series) -> pd.Series:
-    """Choose the more certain phrase of each pair; null where neither is.
+def _choices(lead: pd.Series) -> pd.Series:
+    """Choose as experts do, 1 or 2 of each pair; NaN where neither leads.
 
     Args:
         lead: of phrase_1 over phrase_2, by pair.
     """
-    pairs = lead.index.to_frame().astype(object)
-    second = pairs["phrase_2"].where(lead < 0, None)
-    return pairs["phrase_1"].where(lead > 0, second)
+    chosen = np.select([lead > 0, lead < 0], [1.0, 2.0], np.nan)
+    return pd.Series(chosen, lead.index)
 
 
-def _lead_of_wins(matches: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """Count how much more often a judge chose phrase_1 than phrase_2 of each pair.
+def _phrases(choices: pd.Series) -> pd.Series:
+    """Look up the phrases that an expert chose."""
+    pairs = choices.index.to_frame()
+    chosen = pairs["phrase_1"].where(choices == 1.0, pairs["phrase_2"])
+    return chosen.where(choices.notna())
+
+
+def _lead_of_wins(matches: pd.DataFrame) -> pd.Series:
+    """Count how much more often a judge chose one phrase than another, by both.
 
     Ten comparisons may end five to five: then the judge chooses neither.
     """
     valid = matches.dropna(subset="winner")
     signs = (valid["winner"] == valid["phrase_a"]) * 2 - 1
-    lead_of_first = signs.groupby([valid["phrase_a"], valid["phrase_b"]]).sum()
-    lead_of_either = pd.concat([lead_of_first, -lead_of_first.swaplevel()])
-    return lead_of_either.reindex(pairs.index, fill_value=0)
+    lead_of_a = signs.groupby([valid["phrase_a"], valid["phrase_b"]]).sum()
+    return pd.concat([lead_of_a, -lead_of_a.swaplevel()])
 
 
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -204,8 +184,5 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
         return single.head(0)
     # Padded, so that "expert 10" is not sorted before "expert 2".
     width = len(str(len(names)))
-    label_by_name = {
-        name: f"expert {number:0{width}d}" for number, name in enumerate(names, 1)
-    }
-    labels = {"first": label_by_name, "second": label_by_name}
-    return single.replace(labels).reset_index(drop=True)
+    labels = [f"expert {number + 1:0{width}d}" for number in range(len(names))]
+    return single.replace(names, labels).reset_index(drop=True)

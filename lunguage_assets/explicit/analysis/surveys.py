@@ -12,6 +12,8 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 
+EXPERTS = 6
+"""Empty columns of a template, as in the paper's survey."""
 EXAMPLES_OF_PAIR = 5
 """Sentences that show an expert how a phrase is used, at most."""
 
@@ -21,7 +23,6 @@ def pairs_template(
     ranking: pd.DataFrame,
     *,
     pairs: int = 50,
-    experts: int = 6,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Draw phrase pairs that are spread over the ranking, with example sentences.
@@ -30,7 +31,6 @@ def pairs_template(
         vocabulary: `HEDGE_VOCABULARY` frame.
         ranking: the `REFERENCE_RANKING` frame of it.
         pairs: how many are drawn, at most: evenly by their distance in rank.
-        experts: empty columns.
         seed: of all draws.
 
     Returns:
@@ -40,11 +40,8 @@ def pairs_template(
     Raises:
         MethodError: fewer than two ranked phrases.
     """
-    sentences = dict(
-        zip(vocabulary["phrase"], vocabulary["example_sentences"], strict=True)
-    )
-    by_rank = ranking.sort_values("rank")["phrase"]
-    ranked = by_rank[by_rank.isin(sentences)].tolist()
+    sentences = vocabulary.set_index("phrase")["example_sentences"]
+    ranked = [phrase for phrase in ranking["phrase"] if phrase in sentences.index]
     if len(ranked) < 2:
         raise MethodError(
             f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a "
@@ -64,7 +61,9 @@ def pairs_template(
         for phrase in phrases:
             drawn = random.permutation(sorted(set(sentences[phrase])))
             examples.append("\n".join(drawn[:EXAMPLES_OF_PAIR]))
-        rows.append([*phrases, *examples, *[""] * experts])
-    names = [f"expert_{number}" for number in range(1, experts + 1)]
-    columns = ["phrase_1", "phrase_2", "example_1", "example_2", *names]
-    return pd.DataFrame(rows, columns=columns)
+        rows.append([*phrases, *examples])
+    columns = ["phrase_1", "phrase_2", "example_1", "example_2"]
+    template = pd.DataFrame(rows, columns=columns)
+    for number in range(1, EXPERTS + 1):
+        template[f"expert_{number}"] = ""
+    return template

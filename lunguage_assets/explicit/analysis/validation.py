@@ -11,7 +11,7 @@ well the fit finds a known rank, not how well the ranking is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from random import Random
 from typing import NamedTuple
@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fit import Fits, ReferenceScale
+from lunguage_assets.explicit.fit import Fits
 from lunguage_assets.explicit.ranking import (
     Examples,
+    Matches,
     collect_answers,
     is_published_scale,
     random_orders,
@@ -30,18 +31,14 @@ from lunguage_assets.explicit.ranking import (
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
-    ExtractionAnswer,
-    ExtractionQuestion,
 )
-from lunguage_assets.randomness import Floats, Integers, text_hash
+from lunguage_assets.randomness import Floats, text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 REPEATS = 10
 """Of the ranking with half of the comparisons."""
 
-RANDOM = "random"
-STRATEGIES = ("draw probability", RANDOM)
 PANEL_STEPS = (0, 1, 5, 10, 20, 50, 100)
 OPPONENT_LIMITS = (2, 3, 5, 10, 20)
 SEEDS = 10
@@ -51,6 +48,7 @@ ALL_JUDGES = "all"
 _ENDLESS = 10**9
 """Patience of a fit that no stable rank ends."""
 _PAIR = ["phrase_a", "phrase_b"]
+_CHOICES: tuple[Choice, Choice] = ("sentence_1", "sentence_2")
 
 
 # The ranking
@@ -58,7 +56,7 @@ _PAIR = ["phrase_a", "phrase_b"]
 
 def ranking_robustness(
     ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     settings: ExplicitSettings,
     repeats: int = REPEATS,
 ) -> pd.DataFrame:
@@ -79,25 +77,22 @@ def ranking_robustness(
     """
     if is_published_scale(ranking):
         return RANKING_ROBUSTNESS.frame()
-    mu_by_phrase = ranking.set_index("phrase")["mu"].sort_index().astype("float64")
+    known_mu = ranking.set_index("phrase")["mu"].sort_index()
+    phrases = list(known_mu.index)
+    collected = collect_answers(phrases, matches)
     # All judges were asked about the same comparisons.
     comparisons, *_ = matches.values()
+    of_pairs = comparisons.groupby(_PAIR)["match_id"]
     half = max(1, settings.repetitions // 2)
     rows = []
     for number, repeat in product(sorted({half, settings.repetitions}), range(repeats)):
         seed = text_hash(settings.seed, "half", repeat) % 2**32
-        pairs = comparisons.groupby(_PAIR)["match_id"]
-        drawn = set(pairs.sample(number, random_state=seed))
-        kept = {
-            judge: frame[frame["match_id"].isin(drawn)]
-            for judge, frame in matches.items()
-        }
-        answers = collect_answers(mu_by_phrase.index.tolist(), kept)
+        drawn = of_pairs.sample(number, random_state=seed)
+        answers = collected[collected["match_id"].isin(drawn)]
         orders = random_orders(answers, settings, "order of play of a repeat", repeat)
-        ratings = trueskill.play(answers, len(mu_by_phrase), orders)
-        mu = pd.Series(ratings.mu.mean(axis=0), mu_by_phrase.index)
-        change = (mu - mu_by_phrase).abs()
-        change_of_rank = (mu.rank() - mu_by_phrase.rank()).abs()
+        ratings = trueskill.play(answers, len(phrases), orders)
+        mu = pd.Series(ratings.mu.mean(axis=0), phrases)
+        change = (mu - known_mu).abs()
         rows.append(
             {
                 "comparisons": number,
@@ -105,8 +100,8 @@ def ranking_robustness(
                 "answers": len(answers),
                 "mean_abs_mu": change.mean(),
                 "largest_abs_mu": change.max(),
-                "mean_abs_rank": change_of_rank.mean(),
-                "spearman": mu.corr(mu_by_phrase, "spearman"),
+                "mean_abs_rank": (mu.rank() - known_mu.rank()).abs().mean(),
+                "spearman": mu.corr(known_mu, "spearman"),
                 "ranking_version": ranking["ranking_version"].iloc[0],
             }
         )
@@ -120,7 +115,7 @@ class Configuration(NamedTuple):
     """One way to fit a phrase back.
 
     Attributes:
-        strategy: how opponents are chosen, one of `STRATEGIES`.
+        strategy: how opponents are chosen, as of `_KIND_BY_STRATEGY`.
         judges: `all`, or the key of the only judge that answers.
         opponent_limit: N, plays against one phrase.
         panel_steps: K, steps that all judges play.
@@ -134,7 +129,7 @@ class Configuration(NamedTuple):
 
 def fit_validation(
     ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     settings: ExplicitSettings,
     seeds: int = SEEDS,
 ) -> pd.DataFrame:
@@ -153,7 +148,7 @@ def fit_validation(
     if is_published_scale(ranking):
         return FIT_VALIDATION.frame()
     frames = []
-    for configuration in grid(list(ranking["judges"].iloc[0]), settings):
+    for configuration in grid(ranking["judges"].iloc[0], settings):
         distance = fit_back(ranking, matches, configuration, settings, seeds)
         measures = {
             "mean_distance": distance.mean(),
@@ -187,13 +182,13 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
     shapes = sorted({*varied_k, *varied_n, *alone})
     return [
         Configuration(strategy, *shape)
-        for strategy, shape in product(STRATEGIES, shapes)
+        for strategy, shape in product(_KIND_BY_STRATEGY, shapes)
     ]
 
 
 def fit_back(
     ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
+    matches: Matches,
     configuration: Configuration,
     settings: ExplicitSettings,
     seeds: int = SEEDS,
@@ -211,12 +206,16 @@ def fit_back(
         |rank - known rank|: a row per phrase and seed, a column per step. A fit that
         has ended keeps its last one; one without any answer has none.
     """
-    ordered = ranking.sort_values("rank", kind="stable")
-    phrases = ordered["phrase"].tolist()
-    mu = ordered["mu"].to_numpy(dtype=np.float64)
-    variance = ordered["sigma"].to_numpy(dtype=np.float64) ** 2
+    # The sentence of a phrase is the phrase, once for each seed.
+    phrases = ranking["phrase"].tolist()
+    left_out = np.repeat(np.arange(len(phrases)), seeds)
+    fitted = pd.MultiIndex.from_product([phrases, range(seeds)], names=["", "seed"])
+    sentences = [f"{phrase}\n{seed}" for phrase, seed in fitted]
     examples = Examples([[phrase] for phrase in phrases])
-    reference = ReferenceScale(mu, variance, examples, tuple(phrases))
+    judges = [configuration.judges]
+    if configuration.judges == ALL_JUDGES:
+        judges = ranking["judges"].iloc[0]
+    panel = [_RecordedJudge(judge, matches[judge], settings.seed) for judge in judges]
     options = {
         "opponent_limit": configuration.opponent_limit,
         "panel_steps": configuration.panel_steps,
@@ -224,38 +223,37 @@ def fit_back(
         "patience": _ENDLESS,
         "fit_log": True,
     }
-    judges = list(ranking["judges"].iloc[0])
-    if configuration.judges != ALL_JUDGES:
-        judges = [configuration.judges]
-    panel = [_RecordedJudge(judge, matches[judge], settings.seed) for judge in judges]
-    # The sentence of a phrase is the phrase, once for each seed.
-    left_out, seed = np.divmod(np.arange(len(mu) * seeds), seeds)
-    names = pd.MultiIndex.from_arrays([left_out, seed], names=["phrase", "seed"])
-    sentences = [f"{phrases[phrase]}\n{number}" for phrase, number in names]
     changed = settings.model_copy(update=options)
-    kind = _FitsAtRandom if configuration.strategy == RANDOM else Fits
-    fits = kind(sentences, reference, panel, changed)
+    kind = _KIND_BY_STRATEGY[configuration.strategy]
+    fits = kind(sentences, ranking, examples, panel, changed)
     # No phrase plays itself.
-    fits.counts[np.arange(len(sentences)), left_out] = configuration.opponent_limit
+    fits.counts[np.arange(len(fitted)), left_out] = configuration.opponent_limit
     fits.run()
     log = pd.concat(fits.log)
     known_rank = left_out[log["sentence"]]
     # The phrase itself counts neither above nor below its sentence.
-    rank = log["rank"] - (mu[known_rank] > log["mu"])
+    rank = log["rank"] - (ranking["mu"].to_numpy()[known_rank] > log["mu"])
     log["distance"] = (rank - known_rank).abs()
     distance = log.pivot(index="sentence", columns="step", values="distance")
     distance = distance.reindex(columns=range(STEPS)).ffill(axis=1)
     distance[fits.steps == 0] = np.nan
-    return distance.set_axis(range(1, STEPS + 1), axis=1).set_axis(names)
+    return distance.set_axis(range(1, STEPS + 1), axis=1).set_axis(fitted)
 
 
 class _FitsAtRandom(Fits):
     """Fits whose opponents are drawn at random, among those that may still play."""
 
-    def evenness(self, active: Integers) -> Floats:
+    def evenness(self) -> Floats:
         """Draw how even each phrase is."""
         random = np.random.default_rng(self.tried.sum())
-        return random.random(self.counts[active].shape)
+        evenness = np.zeros(self.counts.shape)
+        # Those that have ended draw nothing.
+        rows = np.flatnonzero(self.is_running)
+        evenness[rows] = random.random(self.counts[rows].shape)
+        return evenness
+
+
+_KIND_BY_STRATEGY = {"draw probability": Fits, "random": _FitsAtRandom}
 
 
 class _RecordedJudge:
@@ -269,25 +267,16 @@ class _RecordedJudge:
 
     def __init__(self, key: str, matches: pd.DataFrame, seed: int) -> None:
         self.key = key
-        self.identity = key
         self._random = Random(f"{seed} {key}")
         self._winners = matches.groupby(_PAIR)["winner"].agg(list).to_dict()
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion]
-    ) -> list[ExtractionAnswer]:
-        """Answer every question as invalid."""
-        return [ExtractionAnswer((), valid=False) for _ in questions]
-
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """Choose the sentence of the phrase that won a comparison, drawn at random."""
-        return [self._choose(question) for question in questions]
-
-    def _choose(self, question: ComparisonQuestion) -> Choice:
-        first = question.sentence_1.partition("\n")[0]
-        second = question.sentence_2.partition("\n")[0]
-        pair = (min(first, second), max(first, second))
-        winner = self._random.choice(self._winners[pair])
-        if winner not in pair:
-            return "invalid"
-        return "sentence_1" if winner == first else "sentence_2"
+        choices: list[Choice] = []
+        for question in questions:
+            shown = (question.sentence_1, question.sentence_2)
+            phrases = [sentence.partition("\n")[0] for sentence in shown]
+            winner = self._random.choice(self._winners[tuple(sorted(phrases))])
+            choice_by_phrase = dict(zip(phrases, _CHOICES, strict=True))
+            choices.append(choice_by_phrase.get(winner, "invalid"))
+        return choices

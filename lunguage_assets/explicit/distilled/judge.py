@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +56,20 @@ class DistilledJudge(Scorer):
             ConfigurationError: no model is there, its file is damaged, or the encoder
                 is another one.
         """
-        from safetensors.numpy import load_file
+        from safetensors import safe_open
         from sklearn.linear_model import BayesianRidge
 
         file = scorer_file(folder)
-        about = _about(file)
+        if hashlib.sha256(file.read_bytes()).hexdigest() != file.stem:
+            raise ConfigurationError(
+                f"{file}: its content is not the one that it is named by. Restore it "
+                "from a copy, or say `lunguage distill` again."
+            )
         self._head = BayesianRidge()
-        for name, values in load_file(file).items():
-            setattr(self._head, name, values)
+        with safe_open(file, framework="np") as stored:
+            about = json.loads(stored.metadata()[_ABOUT])
+            for name in _LEARNT:
+                setattr(self._head, name, stored.get_tensor(name))
         self._phrases = about["phrases"]
         self._largest_sd = about["largest_sd"]
         self.shortcomings: list[str] = about["shortcomings"]
@@ -103,36 +109,21 @@ def encode(encoder: SentenceEmbedder, masked_sentences: Sequence[str]) -> Vector
     return encoder.encode(texts)
 
 
-def write_scorer(
-    folder: Path,
-    head: Any,
-    encoder: SentenceEmbedder,
-    largest_sd: float,
-    phrases: Iterable[str],
-    shortcomings: Sequence[str],
-) -> str:
+def write_scorer(folder: Path, head: Any, about: Mapping[str, Any]) -> str:
     """Write a distilled model, in the place of the one that is there.
 
     Args:
         folder: which is made as private as the reports.
         head: the fitted `BayesianRidge`.
-        encoder: whose vectors it scores.
-        largest_sd: a sentence with a larger deviation is unlike all that it learnt.
-        phrases: hedging phrases of the sentences that it learnt from.
-        shortcomings: as of `DistilledJudge`.
+        about: `encoder` and `encoder_name`, whose vectors it scores; `largest_sd`: a
+            sentence with a larger deviation is unlike all that it learnt; hedging
+            `phrases` of these; `shortcomings`, as of `DistilledJudge`.
 
     Returns:
         The digest, by which the file is named.
     """
     from safetensors.numpy import save
 
-    about = {
-        "encoder": encoder.identity,
-        "encoder_name": encoder.name,
-        "largest_sd": largest_sd,
-        "phrases": sorted(phrases),
-        "shortcomings": list(shortcomings),
-    }
     arrays = {name: np.array(getattr(head, name)) for name in _LEARNT}
     content = save(arrays, {_ABOUT: json.dumps(about)})
     file = folder / f"{hashlib.sha256(content).hexdigest()}.safetensors"
@@ -141,19 +132,6 @@ def write_scorer(
     for other in set(folder.glob("*.safetensors")) - {file}:
         other.unlink()
     return file.stem
-
-
-def _about(file: Path) -> dict[str, Any]:
-    """Read what a model's file says of itself, if it is the file that was written."""
-    from safetensors import safe_open
-
-    if hashlib.sha256(file.read_bytes()).hexdigest() != file.stem:
-        raise ConfigurationError(
-            f"{file}: its content is not the one that it is named by. Restore it from "
-            "a copy, or say `lunguage distill` again."
-        )
-    with safe_open(file, framework="np") as stored:
-        return dict(json.loads(stored.metadata()[_ABOUT]))
 
 
 def scorer_file(folder: Path) -> Path:

@@ -16,10 +16,9 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.distilled.judge import Vectors, encode, write_scorer
-from lunguage_assets.explicit.fit import ReferenceScale
 from lunguage_assets.explicit.intervals import panel_posterior
-from lunguage_assets.explicit.pairs import sentence_key, tentative_rows
-from lunguage_assets.explicit.probability import Z95
+from lunguage_assets.explicit.pairs import tentative_rows
+from lunguage_assets.explicit.probability import Z95, ranked_phrases
 from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -36,6 +35,9 @@ the panel, on held-out phrases.
 MIN_COVERAGE = 0.93
 """Share of its intervals that must hold there."""
 
+_VALID_ANSWER = r"(?P<judge>\S+)=(?P<answer>won|lost)"
+"""In the column `answers` of the log; a judge's key may have an equals sign, too."""
+
 _USUAL = 0.99
 """Share of held-out sentences that count as like those that were learnt."""
 
@@ -45,7 +47,6 @@ def panel_scores(
     fitted: pd.DataFrame,
     log: pd.DataFrame,
     ranking: pd.DataFrame,
-    vocabulary: pd.DataFrame,
 ) -> pd.DataFrame:
     """Collect the sentences that a panel has fitted, and what it made of them.
 
@@ -54,7 +55,6 @@ def panel_scores(
         fitted: their `FITTED_PROBABILITIES`.
         log: their `FIT_LOG`.
         ranking: the `REFERENCE_RANKING` that the fits are of.
-        vocabulary: the `HEDGE_VOCABULARY` that was ranked.
 
     Returns:
         A row for each masked sentence: `sentence_key`, `masked_sentence`, the sentence
@@ -68,16 +68,10 @@ def panel_scores(
         raise MethodError(
             "fits belong to another ranking. `lunguage run` fits again; then distill."
         )
-    rows = tentative_rows(findings)
-    rows = rows[rows["mask_state"] == "masked"]
-    key = rows["masked_sentence"].map(sentence_key)
-    sentences = rows.assign(sentence_key=key)[
-        ["sentence_key", "masked_sentence", "sent"]
-    ]
+    columns = ["sentence_key", "masked_sentence", "sent"]
+    sentences = tentative_rows(findings)[columns].drop_duplicates("sentence_key")
     fits = fitted[["sentence_key", "phrases", "mu_centre"]].dropna(subset="mu_centre")
-    panel = sentences.drop_duplicates("sentence_key").merge(
-        fits.drop_duplicates("sentence_key"), on="sentence_key"
-    )
+    panel = sentences.merge(fits.drop_duplicates("sentence_key"))
     if len(panel) < MIN_SENTENCES or log.empty:
         raise MethodError(
             f"found {len(panel)} sentences that the panel has fitted, with {len(log)} "
@@ -87,14 +81,12 @@ def panel_scores(
         )
     panel = panel.sort_values("sentence_key", ignore_index=True)
     keys = pd.Index(panel["sentence_key"])
-    halves = _halves(log, keys, ReferenceScale.from_tables(ranking, vocabulary))
+    halves = _halves(log, keys, ranked_phrases(ranking))
     panel[["half_0", "half_1"]] = np.column_stack(halves)
     return panel.rename(columns={"mu_centre": "mu"})
 
 
-def _halves(
-    log: pd.DataFrame, keys: pd.Index, reference: ReferenceScale
-) -> list[Floats]:
+def _halves(log: pd.DataFrame, keys: pd.Index, ranking: pd.DataFrame) -> list[Floats]:
     """Score each sentence by every second answer of a judge, and by the others.
 
     So both halves have all judges.
@@ -102,25 +94,22 @@ def _halves(
     Args:
         log: 'judge=won judge=lost' are two answers.
         keys: of the sentences.
-        reference: the phrases against which they were played.
+        ranking: of the phrases against which they were played.
     """
     # A sentence of several batches is in the log of each, with the same plays.
-    steps = log.drop_duplicates(["sentence_key", "step"])
-    steps = steps[steps["sentence_key"].isin(keys)].sort_values("step")
-    plays = steps.assign(answer=steps["answers"].str.split(" ")).explode("answer")
-    # Split at the last sign: a judge's key may have one of its own.
-    plays[["judge", "answer"]] = plays["answer"].str.rsplit("=", n=1, expand=True)
-    plays = plays[plays["answer"].isin(["won", "lost"])]
-    judge, judges = pd.factorize(plays["judge"], sort=True)
+    steps = log.drop_duplicates(["sentence_key", "step"]).sort_values("step")
+    steps = steps[steps["sentence_key"].isin(keys)]
+    answers = steps.set_index(["sentence_key", "opponent"])["answers"]
+    plays = answers.str.extractall(_VALID_ANSWER).reset_index()
     half = plays.groupby(["sentence_key", "judge"]).cumcount() % 2
     sentence = keys.get_indexer(pd.Index(plays["sentence_key"]))
-    phrase = pd.Index(reference.phrases).get_indexer(pd.Index(plays["opponent"]))
+    judge, judges = pd.factorize(plays["judge"], sort=True)
+    phrase = pd.Index(ranking["phrase"]).get_indexer(pd.Index(plays["opponent"]))
     has_won = (plays["answer"] == "won").astype(np.int64)
-    shape = (2, len(keys), len(judges), len(reference.phrases), 2)
+    shape = (2, len(keys), len(judges), len(ranking), 2)
     counts = np.zeros(shape, dtype=np.int16)
     np.add.at(counts, (half, sentence, judge, phrase, has_won), 1)
-    scale = (reference.mu, reference.variance)
-    return [panel_posterior(answers, *scale).mean for answers in counts]
+    return [panel_posterior(answers, ranking).mean for answers in counts]
 
 
 def distil(
@@ -150,15 +139,15 @@ def distil(
             _distance("held-out phrases", by_phrase["mu"], mu, by_phrase["sd"]),
         ]
     )
-    digest = write_scorer(
-        folder,
-        # What is stored has learnt from everything; what was tested had not.
-        BayesianRidge().fit(vectors, mu),
-        encoder,
-        largest_sd=float(by_sentence["sd"].quantile(_USUAL)),
-        phrases=set(phrases),
-        shortcomings=shortcomings(tests),
-    )
+    about = {
+        "encoder": encoder.identity,
+        "encoder_name": encoder.name,
+        "largest_sd": by_sentence["sd"].quantile(_USUAL),
+        "phrases": sorted(set(phrases)),
+        "shortcomings": shortcomings(tests),
+    }
+    # What is stored has learnt from everything; what was tested had not.
+    digest = write_scorer(folder, BayesianRidge().fit(vectors, mu), about)
     rows = tests.assign(encoder=encoder.identity, sentences=len(panel), files=digest)
     return DISTILLED_SCORER.frame(rows)
 
@@ -170,22 +159,22 @@ def shortcomings(tests: pd.DataFrame) -> list[str]:
         tests: `DISTILLED_SCORER` frame, or its tests alone.
     """
     by_test = tests.set_index("test")
-    n, error, coverage = (
-        by_test[column]["held-out phrases"] for column in ("n", "rmse", "coverage")
-    )
-    if not n:
+    halves: Any = by_test.loc["panel halves"]
+    held_out: Any = by_test.loc["held-out phrases"]
+    if not held_out.n:
         return ["no phrase could be held out"]
-    allowed = MAX_ERROR_RATIO * by_test["rmse"]["panel halves"]
+    allowed = MAX_ERROR_RATIO * halves.rmse
     problems = []
-    if not error <= allowed:
+    if not held_out.rmse <= allowed:
         problems.append(
-            f"its error of mu on held-out phrases is {error:.2f}, more than "
+            f"its error of mu on held-out phrases is {held_out.rmse:.2f}, more than "
             f"{allowed:.2f}, which is {MAX_ERROR_RATIO} times that between halves of "
             "the panel"
         )
-    if not coverage >= MIN_COVERAGE:
+    if not held_out.coverage >= MIN_COVERAGE:
         problems.append(
-            f"{coverage:.0%} of its intervals hold there, expected {MIN_COVERAGE:.0%}"
+            f"{held_out.coverage:.0%} of its intervals hold there, expected "
+            f"{MIN_COVERAGE:.0%}"
         )
     return problems
 

@@ -37,7 +37,6 @@ def distilled_assets(
         "2",
         by.ranker,
         "distilled_scorer",
-        ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
         # Over all batches: read below, a batch at a time.
         deps=["fitted_probabilities"],
         checks=[as_good_as_the_panel],
@@ -45,7 +44,6 @@ def distilled_assets(
     def distil_panel(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-        hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
     ) -> Iterator[Result]:
         """Let a small model learn from the stored answers of a ranker's judges.
@@ -53,7 +51,6 @@ def distilled_assets(
         Args:
             context: of the run.
             configuration: of the home.
-            hedge_vocabulary: the extractor's.
             reference_ranking: the ranker's.
         """
         ranker = context.partition_key
@@ -69,7 +66,6 @@ def distilled_assets(
             over_batches("fitted_probabilities", ranker),
             over_batches("fit_log", ranker),
             reference_ranking,
-            hedge_vocabulary,
         )
         encoder = distilled_encoder(configuration.settings.distilled.encoder)
         scorer = distil(panel, encoder, home.distilled / ranker)

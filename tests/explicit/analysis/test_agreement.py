@@ -59,8 +59,8 @@ def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
     ratings = np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])
     kappa = agreement_beyond_chance("fleiss kappa", rated(ratings))
     alpha = agreement_beyond_chance("krippendorff alpha", rated(KRIPPENDORFF_2011))
-    assert (kappa.value, kappa.n) == (pytest.approx(0.20993070442195522), 10)
-    assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
+    assert (kappa["value"], kappa["n"]) == (pytest.approx(0.20993070442195522), 10)
+    assert (alpha["value"], alpha["n"]) == (pytest.approx(0.743, abs=5e-4), 11)
 
 
 HAND = {

@@ -19,7 +19,7 @@ from simulation import (
     simulated_corpus,
 )
 
-from lunguage_assets.explicit.fit import Fits, ReferenceScale
+from lunguage_assets.explicit.fit import Fits, phrase_examples
 from lunguage_assets.explicit.intervals import panel_posterior
 from lunguage_assets.explicit.probability import Anchor, calibrate, probability
 from lunguage_assets.settings import ExplicitSettings
@@ -33,7 +33,6 @@ JUDGES = 4
 class Trial(NamedTuple):
     corpus: SimulatedCorpus
     ranking: pd.DataFrame
-    reference: ReferenceScale
     fits: Fits
 
 
@@ -44,10 +43,10 @@ def trials(noise: Noise) -> list[Trial]:
         corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
         panel = corpus.panel(JUDGES, noise, seed)
         ranking = corpus.ranking(panel, settings)
-        reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
-        fits = Fits(corpus.targets, reference, panel, settings)
+        examples = phrase_examples(ranking, corpus.vocabulary)
+        fits = Fits(corpus.targets, ranking, examples, panel, settings)
         fits.run()
-        done.append(Trial(corpus, ranking, reference, fits))
+        done.append(Trial(corpus, ranking, fits))
     return done
 
 
@@ -66,8 +65,8 @@ def coverage(done: list[Trial], sources: str = "place ranking anchors") -> float
     named are taken as zero.
     """
     inside = []
-    for corpus, ranking, reference, fits in done:
-        centre, mu_sd = panel_posterior(fits.answers, reference.mu, reference.variance)
+    for corpus, ranking, fits in done:
+        centre, mu_sd = panel_posterior(fits.answers, ranking)
         ranking_used = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:

@@ -56,7 +56,7 @@ def test_too_few_sentences_or_fits_of_another_ranking_are_refused(world: World) 
     others = world.tables.probabilities.assign(ranking_version="other")
     made_of = (world.findings, others, world.tables.log)
     with pytest.raises(MethodError, match="another ranking"):
-        panel_scores(*made_of, world.ranking, world.vocabulary)
+        panel_scores(*made_of, world.ranking)
 
 
 def known_directions(scores: pd.DataFrame, world: World) -> np.ndarray:
