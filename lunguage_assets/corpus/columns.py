@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -59,10 +60,9 @@ def shown_names(header: Sequence[str], column_names: Collection[str]) -> str:
     return f"{known_names} and {unknown} of other names"
 
 
-def first_said(*columns: pd.Series) -> pd.Series:
+def first_said(texts: pd.Series, *others: pd.Series) -> pd.Series:
     """Take in each row the first of several texts that is not empty."""
-    texts = columns[0]
-    for column in columns[1:]:
+    for column in others:
         texts = texts.where(texts != "", column)
     return texts
 
@@ -74,9 +74,8 @@ def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         column: of a delivered table, in which values repeat.
         function: pure.
     """
-    codes, values = pd.factorize(column, use_na_sentinel=False)
-    answers = pd.Series([function(value) for value in values], dtype=object)
-    return pd.Series(answers.to_numpy()[codes], column.index, dtype=object)
+    answers = list(map(cache(function), column))
+    return pd.Series(answers, column.index, dtype=object)
 
 
 def folded_name(name: str) -> str:
@@ -104,31 +103,29 @@ def first_alternative(value: str) -> str:
     return value.split("|", 1)[0].strip()
 
 
-def subject_id(value: str) -> str | None:
-    """Read a patient's id: 'p' and 8 to 18 digits, its prefix may be missing."""
-    return _with_prefix("p", value)
+def known_id(subject: str, value: str) -> str | None:
+    """Read an id that has a number: its subject's first letter and 8 to 18 digits.
 
-
-def study_id(value: str) -> str | None:
-    """Read a study's id: 's' and 8 to 18 digits, its prefix may be missing."""
-    return _with_prefix("s", value)
-
-
-def _with_prefix(prefix: str, value: str) -> str | None:
+    Args:
+        subject: "study" or "patient".
+        value: as delivered; the letter may be missing.
+    """
     id_match = _ID.fullmatch(value)
     # The id of a patient in the column of studies is none of a study.
-    if id_match is None or id_match.group(1).lower() not in ("", prefix):
+    if id_match is None or id_match[1].lower() not in ("", subject[0]):
         return None
     # "50414267.0" and "s050414267" are one study, whatever a spreadsheet made of it.
-    return f"{prefix}{id_match.group(2):0>8}"
+    return f"{subject[0]}{id_match[2]:0>8}"
+
+
+study_id = partial(known_id, "study")
+patient_id = partial(known_id, "patient")
 
 
 def whole_number(value: str) -> int | None:
     """Read a number, zero or more; spreadsheets leave a trailing `.0` behind."""
     number = _NUMBER.fullmatch(value)
-    if number is None:
-        return None
-    return int(number.group(1))
+    return number and int(number[1])
 
 
 def code(value: str, code_by_word: Mapping[str, str]) -> str | None:

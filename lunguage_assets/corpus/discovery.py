@@ -8,7 +8,6 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,19 +24,21 @@ from lunguage_assets.corpus.delivery import (
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
 from lunguage_assets.corpus.texts.archives import holds, is_archive, only_member
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
-from lunguage_assets.corpus.texts.layouts import (
-    REPORTS,
-    Layout,
-    layout_with,
-    layouts,
-)
+from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
 from lunguage_assets.corpus.texts.sources import FORMS, TextSource
 from lunguage_assets.errors import InputError
 
 _TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
 """Names of folders in which published collections keep a file for each report."""
-_FINDINGS = (FINDINGS, "Lunguage.parquet")
-_REPORTS_TABLE = ("reports.csv", "reports.parquet")
+_FINDINGS = Layout(
+    title="findings",
+    names=(FINDINGS.lower(), "lunguage.parquet"),
+    known_by=columns.REQUIRED,
+    study=("study_id",),
+)
+_STORED = Layout(
+    title="stored reports", reads="stored", names=(PACKED,), study=("study",)
+)
 _NAMES_SHOWN = 8
 
 
@@ -59,56 +60,39 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     if not path.exists():
         remedy = "Name the folder that holds the files."
         raise InputError(str(path), "no such folder", _accepted(), remedy)
-    folder = path.parent if path.is_file() else path
-    findings = None
-    if table_columns is not None:
+    if table_columns is None:
+        sources = _sources(path)
+    else:
         study, text = map(folded_name, table_columns)
         layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
-    elif (path / PACKED).is_file():
-        sources = [TextSource(None, (path / PACKED,))]
-    else:
-        names_by_file = {
-            file: set(map(folded_name, fields_of(file))) for file in _files_in(path)
-        }
-        findings = _findings_among(names_by_file)
-        if findings is not None:
-            del names_by_file[findings]
-        sources = _sources(path, names_by_file, findings is not None)
-    forms = [source.title for source in sources]
-    if findings is not None:
-        forms.insert(0, FINDINGS)
-    if not forms:
+    if not sources:
         raise _no_delivery(path)
-    if len(forms) > 1:
+    source = sources[0]
+    has_findings = source.layout is _FINDINGS
+    if len(sources) > 1 or (has_findings and len(source.paths) > 1):
         remedy = "Remove all but the one to use, or lay them into folders of their own."
-        expected = "findings, or raw reports in one form"
-        raise InputError(str(path), " and ".join(forms), expected, remedy)
+        expected = "one file of findings, or raw reports in one form"
+        forms = " and ".join(source.title for source in sources)
+        raise InputError(str(path), forms, expected, remedy)
+    folder = path.parent if path.is_file() else path
     return Delivery(
         folder=folder,
-        findings=findings,
+        findings=source.paths[0] if has_findings else None,
         vocabulary=_file_named(folder, VOCABULARY),
         metadata=_metadata_of(folder),
         declared=read_declaration(folder / DECLARATION),
-        texts=next(iter(sources), None),
+        texts=None if has_findings else source,
     )
-
-
-def _findings_among(names_by_file: Mapping[Path, set[str]]) -> Path | None:
-    """Find the file of findings, by its name or by the names of its columns."""
-    for file, names in names_by_file.items():
-        if _is_named(file, *_FINDINGS) or names.issuperset(columns.REQUIRED):
-            return file
-    return None
 
 
 def _metadata_of(folder: Path) -> Path | None:
     """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
-    metadata = _file_named(folder, METADATA)
-    while metadata is None and _TREES.fullmatch(folder.name):
-        folder = folder.parent
-        metadata = _file_named(folder, METADATA)
-    return metadata
+    for place in (folder, *folder.parents):
+        metadata = _file_named(place, METADATA)
+        if metadata or not _TREES.fullmatch(place.name):
+            return metadata
+    return None
 
 
 def _accepted() -> str:
@@ -137,34 +121,42 @@ def _no_delivery(path: Path) -> InputError:
 
 def _files_in(path: Path) -> list[Path]:
     """List the files of a folder, or the one that it is."""
-    files = [path] if path.is_file() else path.iterdir()
-    return sorted(file for file in files if file.is_file())
+    return sorted(file for file in (path, *path.glob("*")) if file.is_file())
 
 
 def _file_named(folder: Path, name: str) -> Path | None:
     """Find a file of this name in a folder, with or without `.gz`."""
-    files = (file for file in _files_in(folder) if _is_named(file, name))
+    files = (file for file in _files_in(folder) if _plain_name(file) == name.lower())
     return next(files, None)
 
 
-def _is_named(path: Path, *names: str) -> bool:
-    return path.name.lower().removesuffix(".gz") in map(str.lower, names)
+def _plain_name(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz")
 
 
-def _sources(
-    path: Path, names_by_file: Mapping[Path, set[str]], has_findings: bool
-) -> list[TextSource]:
-    """Find the raw reports of a folder, or of a file.
+def _sources(path: Path) -> list[TextSource]:
+    """Find the findings and the raw reports of a folder, or of a file.
 
-    Args:
-        path: the folder or the file.
-        names_by_file: folded names of the fields of its files.
-        has_findings: there are findings, too.
+    All tables and JSON files of a layout belong together. Of a part (a split) that
+    comes in several files the first layout's is read.
     """
     layout_by_file = {
-        file: layout_of_file(file, names) for file, names in names_by_file.items()
+        file: layout_of_file(file, set(map(folded_name, fields_of(file))))
+        for file in _files_in(path)
     }
-    sources = _sources_of_records(layout_by_file)
+    sources = []
+    parts_read: set[tuple[str, str]] = set()
+    for layout in (_FINDINGS, _STORED, *layouts().values()):
+        part_by_file = {
+            file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
+            for file, its_layout in layout_by_file.items()
+            if its_layout is layout
+        }
+        files = [file for file, part in part_by_file.items() if part not in parts_read]
+        parts_read.update(part_by_file.values())
+        if files:
+            beside = _table_beside(layout, files[0].parent)
+            sources.append(TextSource(layout, tuple(files), beside))
     trees = [
         file
         for file, layout in layout_by_file.items()
@@ -172,52 +164,30 @@ def _sources(
     ]
     is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
     # A text file beside findings or a table of reports may be a licence.
-    if is_tree or not (has_findings or sources or trees):
+    if is_tree or not (sources or trees):
         trees.append(path)
     for tree in trees:
         for layout in layouts().values():
-            if layout.reads != "records" and holds(tree, FORMS[layout.reads]):
+            if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
                 sources.append(TextSource(layout, (tree,)))
     return sources
 
 
-def _sources_of_records(
-    layout_by_file: Mapping[Path, Layout | None],
-) -> list[TextSource]:
-    """Find tables and JSON files of reports; all of a layout belong together.
+def layout_of_file(path: Path, fields: set[str]) -> Layout | None:
+    """Find the layout of a table or JSON file; None: it is another.
 
-    Of a part (a split) that comes in several files the first layout's is read.
-    """
-    sources = []
-    parts_read: set[tuple[str, str]] = set()
-    for layout in layouts().values():
-        part_by_path = {
-            path: (layout.title, layout.part_in(path.name))
-            for path, layout_of_path in layout_by_file.items()
-            if layout_of_path is layout
-        }
-        paths = [path for path, part in part_by_path.items() if part not in parts_read]
-        parts_read.update(part_by_path.values())
-        if paths:
-            beside = _table_beside(layout, paths[0].parent)
-            sources.append(TextSource(layout, tuple(paths), beside))
-    return sources
-
-
-def layout_of_file(path: Path, names: set[str]) -> Layout | None:
-    """Find the layout of a table or JSON file of raw reports; None: it is another.
-
-    A file called `reports` is taken for a table of reports in any case, so that the
-    message says which column is missing.
+    A file called `reports` or `Lunguage` is taken for one of theirs in any case, so
+    that the message says which column is missing.
 
     Args:
         path: the file.
-        names: folded names of its fields.
+        fields: their folded names.
     """
-    for layout in layouts().values():
-        if layout.known_by and names.issuperset(layout.known_by):
+    for layout in (_FINDINGS, _STORED, *layouts().values()):
+        has_fields = layout.known_by and fields.issuperset(layout.known_by)
+        if has_fields or _plain_name(path) in layout.names:
             return layout
-    return layouts()[REPORTS] if _is_named(path, *_REPORTS_TABLE) else None
+    return None
 
 
 def _table_beside(layout: Layout, folder: Path) -> Path | None:

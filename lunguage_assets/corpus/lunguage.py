@@ -37,7 +37,7 @@ from lunguage_assets.tables.values import values_of
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
 _NAMES_OF_NUMBERS = ("unnamed column 1", "unnamed:_0")
-"""Of the first column, in which the published file numbers its rows."""
+"""Of the column in which the published file numbers its rows."""
 _PUBLISHED = (
     "subject_id", "study_id", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
     "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence",
@@ -83,7 +83,7 @@ def _category(value: str) -> str | None:
 
 _MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "study_id": ("study-id", columns.study_id),
-    "subject_id": ("subject-id", columns.subject_id),
+    "subject_id": ("subject-id", columns.patient_id),
     ROW_NUMBER: ("row-number", columns.whole_number),
     "section": ("section", partial(columns.code, code_by_word=_SECTIONS)),
     "dx_status": ("dx-status", partial(columns.code, code_by_word=_POLARITIES)),
@@ -115,50 +115,46 @@ def read_findings(
     Raises:
         InputError: a required column is missing, or the file cannot be read.
     """
-    names = (*REQUIRED, *OPTIONAL)
-    records = read_records(path, (*names, *_NAMES_OF_NUMBERS), required=REQUIRED)
+    names = (*REQUIRED, *OPTIONAL, *_NAMES_OF_NUMBERS)
+    records = read_records(path, names, required=REQUIRED)
     # In a broken record the cells of other columns may stand where the id was.
     log.reject(records.broken, file=path.name, line=records.broken.index)
-    if records.is_guessed:
+    if records.encoding == "cp1252":
         log.note("encoding-guessed", path.name)
-    values = records.values
-    if values.columns[0] in _NAMES_OF_NUMBERS:
-        values = values.rename(columns={values.columns[0]: ROW_NUMBER})
-    if ROW_NUMBER not in values:
-        values = values.assign(row=(values.index - 1).astype("str"))
-    cells = cleaned(values, names)
-    coded = pd.DataFrame(
-        {name: mapped(cells[name], read) for name, (_, read) in _MEANINGS.items()}
-    )
+    cells = cleaned(records.values, names)
+    for name in _NAMES_OF_NUMBERS:
+        cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], cells[name])
+    if (cells[ROW_NUMBER] == "").all():
+        cells[ROW_NUMBER] = (cells.index - 1).astype("str")
+    coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
+    for name, (_, read) in _MEANINGS.items():
+        coded[name] = mapped(cells[name], read)
     refused = _refused(coded)
     contents = records.values.loc[refused.index].set_axis(records.header, axis=1)
     log.reject(
-        refused,
-        file=path.name,
-        line=refused.index,
-        study_id=coded.loc[refused.index, "study_id"],
+        coded.loc[refused.index, ["file", "line", "study_id"]].join(refused),
         found=[cells.at[cell] or "nothing" for cell in refused["column"].items()],
         content=[
             json.dumps(content, ensure_ascii=False)
             for content in contents.to_dict("records")
         ],
     )
-    used = cells.index.difference(refused.index)
-    rows = _rows(cells.loc[used], coded.loc[used], vocabulary).assign(file=path.name)
+    rows = _with_codes(coded.drop(refused.index), vocabulary)
     rows = resolved_references(rows, vocabulary)
-    return DeliveredFindings(rows, _studies(cells, coded, rows))
+    return DeliveredFindings(rows, _studies(coded, rows))
 
 
 def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     """Find the first `reason` against a record, and the `column` that is wrong."""
     study = coded["study_id"]
+    subject = coded["subject_id"]
     # The first row whose patient can be read says whose the study is.
-    patient = coded.groupby(study)["subject_id"].transform("first")
-    is_other = study.notna() & coded["subject_id"].notna()
-    is_other &= coded["subject_id"] != patient
-    number = coded[ROW_NUMBER].where(coded["subject_id"] == patient)
+    patient = subject.groupby(study).transform("first")
+    number = coded[ROW_NUMBER].where(subject == patient)
     checks = {
-        ("study-of-two-patients", "subject_id"): is_other,
+        ("study-of-two-patients", "subject_id"): subject.notna()
+        & patient.notna()
+        & (subject != patient),
         ("duplicate-row-number", ROW_NUMBER): number.notna() & number.duplicated(),
     }
     for column, (reason, _) in _MEANINGS.items():
@@ -170,35 +166,26 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(first.tolist(), first.index, ["reason", "column"], dtype=object)
 
 
-def _rows(
-    cells: pd.DataFrame, coded: pd.DataFrame, vocabulary: Vocabulary
-) -> pd.DataFrame:
-    """Make the rows that can be used."""
-    names = first_said(coded["normed_ent"], coded["ent"])
+def _with_codes(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFrame:
+    """Give rows that can be used their ids, status and category."""
+    names = first_said(rows["normed_ent"], rows["ent"])
     category = mapped(names, lambda name: vocabulary.category(name) or "OTH")
-    return cells.assign(
-        **coded,
-        line=cells.index,
-        finding_id=coded["study_id"] + ":" + coded[ROW_NUMBER].astype(str),
-        status=coded["dx_certainty"] + coded["dx_status"],
+    return rows.assign(
+        finding_id=rows["study_id"] + ":" + rows[ROW_NUMBER].astype(str),
+        status=rows["dx_certainty"] + rows["dx_status"],
+        cat=first_said(rows["cat"], category),
         cues="",
-    ).assign(cat=first_said(coded["cat"], category))
+    )
 
 
-def _studies(
-    cells: pd.DataFrame, coded: pd.DataFrame, rows: pd.DataFrame
-) -> pd.DataFrame:
+def _studies(coded: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """List the studies whose id can be read, also those whose rows are all rejected."""
-    of_studies = pd.DataFrame(
-        {
-            "subject_id": coded["subject_id"],
-            "source_id": cells["study_id"],
-            # What a row says of its study counts if the row does; empty says nothing.
-            "sequence": rows["sequence"].where(rows["sequence"] > 0),
-            "report": rows["report"].where(rows["report"] != ""),
-        },
-        cells.index,
-    ).groupby(coded["study_id"], sort=False)
+    # What a row says of its study counts if the row does; empty says nothing.
+    said = coded[["subject_id", "source_id"]].assign(
+        sequence=rows["sequence"].where(rows["sequence"] > 0),
+        report=rows["report"].where(rows["report"] != ""),
+    )
+    of_studies = said.groupby(coded["study_id"], sort=False)
     unsaid = {"subject_id": "", "sequence": 0, "report": ""}
     studies = of_studies.first().fillna(unsaid)
     return studies.assign(rows_delivered=of_studies.size()).reset_index()
@@ -206,10 +193,10 @@ def _studies(
 
 def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:
     """Sort rows by study, section and number; the index counts them from 0."""
-    rank = structured_findings["section"].map(SECTIONS.index)
-    rows = structured_findings.assign(rank=rank)
-    rows = rows.sort_values(["study_id", "rank", "ent_idx"], ignore_index=True)
-    return rows.drop(columns="rank")
+    rows = structured_findings.assign(
+        rank=structured_findings["section"].map(SECTIONS.index)
+    )
+    return rows.sort_values(["study_id", "rank", "ent_idx"], ignore_index=True)
 
 
 def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Series:
@@ -220,15 +207,13 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
         column: `evidence` or `associate`.
         values: one for each row.
     """
-    keys = values_of(rows, "study_id", "section", "ent_idx")
-    value_by_key = {
-        f"{study_id} {section}:{number}": value
-        for (study_id, section, number), value in zip(keys, values, strict=True)
-    }
+    own_key = rows["study_id"] + " " + rows["section"] + ":"
+    own_key += rows["ent_idx"].astype("str")
+    value_by_key = dict(zip(own_key, values, strict=True))
     cells = []
     for study_id, references in values_of(rows, "study_id", column):
-        named = dict.fromkeys(f"{study_id} {reference}" for reference in references)
-        cells.append([value_by_key[key] for key in named])
+        named = dict.fromkeys(references)
+        cells.append([value_by_key[f"{study_id} {name}"] for name in named])
     return pd.Series(cells, rows.index, dtype=object)
 
 
@@ -244,17 +229,19 @@ def lunguage_frame(
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
     """
     rows = in_report_order(structured_findings)
-    texts = report_texts.set_index("study_id").loc[rows["study_id"]]
+    texts = report_texts.set_index("study_id")[["subject_id", "report"]]
     names = rows["normed_ent"] + ", idx" + rows["ent_idx"].astype(str)
     references = {
         column: referred(rows, column, names).map(", ".join) for column in REFERENCES
     }
-    frame = rows.rename(columns=ATTRIBUTES).assign(
-        subject_id=texts["subject_id"].to_numpy(),
-        report=texts["report"].to_numpy(),
-        dx_status=rows["status"].str[1].map(_WORD_BY_CODE),
-        dx_certainty=rows["status"].str[0].map(_WORD_BY_CODE),
-        **references,
+    frame = (
+        rows.join(texts, on="study_id")
+        .rename(columns=ATTRIBUTES)
+        .assign(
+            dx_status=rows["status"].str[1].map(_WORD_BY_CODE),
+            dx_certainty=rows["status"].str[0].map(_WORD_BY_CODE),
+            **references,
+        )
     )
     # The published file numbers its rows in a column without a name.
     frame.insert(0, "", range(len(frame)))

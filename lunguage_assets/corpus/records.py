@@ -8,7 +8,6 @@ Not here: which columns a file has and what a cell says (`columns.py`).
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import clean, folded_name, mapped, shown_names
 from lunguage_assets.corpus.texts.archives import content_of, only_member, require_size
+from lunguage_assets.corpus.texts.raw import text_of
 from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz)?|parquet)$", re.IGNORECASE)
@@ -59,13 +59,13 @@ class Records(NamedTuple):
             header, by folded name or as "unnamed column N".
         broken: the others: `reason` (a code of `resources/reasons.yaml`), what was
             `found`, and the raw `content`.
-        is_guessed: the file is not UTF-8, and was read as Windows-1252.
+        encoding: of the delivered file; Windows-1252 (cp1252) is a guess.
     """
 
     header: list[str]
     values: pd.DataFrame
     broken: pd.DataFrame
-    is_guessed: bool = False
+    encoding: str = "utf-8"
 
 
 def numbered(
@@ -166,31 +166,20 @@ def _unusable(file: str, problem: str) -> InputError:
     )
 
 
-def _csv_header(file: str, rows: Iterator[list[str]]) -> list[str]:
-    """Read the column names in the first line with a value."""
+def _read_csv(file: str, content: bytes) -> Records:
+    """Read the good and the broken records."""
+    csv.field_size_limit(_CELL_LIMIT)
+    text, encoding = text_of(content)
+    # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
+    lines = list(io.StringIO(text.replace("\0", ""), newline=""))
+    reader = csv.reader(lines, strict=True)
     try:
-        header = [name.strip() for name in next(filter(None, rows), [])]
+        # The names are in the first line with a value.
+        header = [name.strip() for name in next(filter(None, reader), [])]
     except csv.Error:
         raise _unusable(file, "a header line that cannot be read") from None
     if len(header) < 2:
         raise _unusable(file, "a single column" if any(header) else "an empty file")
-    return header
-
-
-def _read_csv(file: str, content: bytes) -> Records:
-    """Read the good and the broken records."""
-    csv.field_size_limit(_CELL_LIMIT)
-    content = content.removeprefix(codecs.BOM_UTF8)
-    try:
-        text = content.decode()
-        is_guessed = False
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-        is_guessed = True
-    # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
-    lines = list(io.StringIO(text.replace("\0", ""), newline=""))
-    reader = csv.reader(lines, strict=True)
-    header = _csv_header(file, reader)
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
@@ -203,7 +192,7 @@ def _read_csv(file: str, content: bytes) -> Records:
             problem = "a quote that is not closed, or text behind a closing quote"
             broken[number] = (UNCLOSED, problem, raw)
     good = numbered(rows, _column_names(header))
-    return Records(header, good, numbered(broken), is_guessed)
+    return Records(header, good, numbered(broken), encoding)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
@@ -255,21 +244,19 @@ def _read_parquet(
         numbers = range(1, parquet.metadata.num_rows + 1)
         values = pd.DataFrame("", numbers, names, dtype=object)
         unpacked = 0
-        for position, name in enumerate(names):
-            if column_names is None or name in column_names:
-                parts = []
-                # A few kilobytes may repeat one long text for ever: it is seen in time.
-                parts_of_column = parquet.iter_batches(
-                    _ROWS_AT_ONCE, columns=[header[position]], use_threads=False
-                )
-                for part in parts_of_column:
-                    texts = part.column(0).cast(pa.string())
-                    unpacked += texts.nbytes
-                    require_size(file, unpacked)
-                    parts.append(texts)
-                if parts:
-                    cells = pa.chunked_array(parts).fill_null("").to_pylist()
-                    values.isetitem(position, cells)
+        for column, name in zip(header, names, strict=True):
+            if column_names is not None and name not in column_names:
+                continue
+            cells: list[str] = []
+            # A few kilobytes may repeat one long text for ever: it is seen in time.
+            for part in parquet.iter_batches(
+                _ROWS_AT_ONCE, columns=[column], use_threads=False
+            ):
+                texts = part.column(0).cast(pa.string())
+                unpacked += texts.nbytes
+                require_size(file, unpacked)
+                cells += texts.fill_null("").to_pylist()
+            values[name] = cells
     except InputError:
         raise
     except Exception as error:

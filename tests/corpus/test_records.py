@@ -50,8 +50,9 @@ def line(number: int, text: str = "good") -> str:
 
 def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
-    for newline, mark in (("\n", b"\xef\xbb\xbf"), ("\r\n", b""), ("\r", b"")):
-        records = records_of(tmp_path, mark + text.replace("\n", newline).encode())
+    for newline, encoding in (("\n", "utf-8-sig"), ("\r\n", "utf-8"), ("\r", "utf-16")):
+        content = text.replace("\n", newline).encode(encoding)
+        records = records_of(tmp_path, content)
         numbers = [(record.number, record.broken) for record in records]
         assert numbers == [(1, ""), (2, "")]
         assert records[0].values[3] == f'two{newline}lines, and "quotes"'

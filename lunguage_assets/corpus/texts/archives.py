@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ _DAMAGES = (
 
 RuntimeError: it has a password, or asks for a newer unpacker.
 """
+Member = tuple[str, Callable[[], Any]]
+"""The name of a file in a folder or package, and what opens it."""
 
 
 def require_size(file: str, unpacked: int) -> None:
@@ -72,7 +75,7 @@ def is_archive(path: Path) -> bool:
 
 def holds(path: Path, form: re.Pattern[str]) -> bool:
     """Tell whether there are files of a form in a folder or an archive."""
-    return any(form.search(name) for name, _ in _members(path))
+    return next(_members(path, form), None) is not None
 
 
 def only_member(path: Path, form: re.Pattern[str]) -> str:
@@ -80,7 +83,7 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
 
     A file that is no archive is its own only one.
     """
-    names = [name for name, _ in _members(path) if form.search(name)]
+    names = [name for name, _ in _members(path, form)]
     return names[0] if len(names) == 1 else ""
 
 
@@ -100,8 +103,8 @@ def content_of(path: Path, form: re.Pattern[str], most: int | None = None) -> by
         form = _ANY_FORM
     # A plain file may be larger than what is unpacked.
     limit = max(MOST_UNPACKED, path.stat().st_size)
-    contents = [content for _, content in contents_in(path, form, most or limit + 1)]
-    content = contents[0] if len(contents) == 1 else None
+    contents = contents_in(path, form, most or limit + 1)
+    content = contents[0][1] if len(contents) == 1 else None
     if content is None:
         raise InputError(
             path.name,
@@ -130,9 +133,7 @@ def contents_in(
     """
     contents: list[tuple[str, bytes | None]] = []
     unpacked = 0
-    for name, opened in _members(path):
-        if not form.search(name):
-            continue
+    for name, opened in _members(path, form):
         content = None
         with suppress(*_DAMAGES), opened() as stream:
             if name.lower().endswith(".gz"):
@@ -145,28 +146,27 @@ def contents_in(
     return sorted(contents, key=lambda member: member[0])
 
 
-def _members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """List files that may be reports, each with what opens it.
+def _members(path: Path, form: re.Pattern[str]) -> Iterator[Member]:
+    """List files of a form that may be reports, each with what opens it.
 
     Raises:
         InputError: an archive is damaged.
     """
     try:
         for name, opened in _all_members(path):
-            if not _NO_REPORT.search(name):
+            if form.search(name) and not _NO_REPORT.search(name):
                 yield name, opened
     except _DAMAGES as error:
         problem = "a package that cannot be opened"
         raise damaged(path.name, problem, error, "a whole package") from None
 
 
-def _all_members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    if path.is_dir():
-        for file in path.rglob("*"):
+def _all_members(path: Path) -> Iterator[Member]:
+    if path.is_dir() or not is_archive(path):
+        folder = path if path.is_dir() else path.parent
+        for file in chain([path], path.rglob("*")):
             if not file.is_dir():
-                yield file.relative_to(path).as_posix(), partial(_opened, file)
-    elif not is_archive(path):
-        yield path.name, partial(_opened, path)
+                yield file.relative_to(folder).as_posix(), partial(_opened, file)
     elif path.name.lower().endswith(".zip"):
         with zipfile.ZipFile(path) as package:
             for item in package.infolist():

@@ -47,10 +47,11 @@ class Layout(BaseModel):
 
     title: str
     source: str = ""
-    reads: Literal["records", "texts", "xml"] = "records"
+    reads: Literal["records", "texts", "xml", "stored"] = "records"
+    names: Fields = ()
     known_by: Fields = ()
     beside: Fields = ()
-    part: str = "(.*)"
+    behind_part: str = ""
     record_is_image: bool = False
     nothing: str = ""
     study: Fields
@@ -63,11 +64,6 @@ class Layout(BaseModel):
     sections: dict[str, str] = {}
     text: Fields = ()
     example: dict[str, Any] = {}
-
-    def part_in(self, file: str) -> str:
-        """Name the part of the corpus that a file has; else the file is one."""
-        part = re.search(self.part, file)
-        return part.group(1).lower() if part else file
 
     @property
     def fields(self) -> list[str]:
@@ -123,14 +119,14 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     if layout.nothing:
         fields = fields.mask(fields == layout.nothing, "")
     column: Callable[[str], Any] = fields.__getitem__
-    columns = {}
+    reports = pd.DataFrame(index=fields.index)
     for name in _SINGLE_FIELDS:
         values = first_said(nothing, *map(column, getattr(layout, name)))
-        columns[name] = mapped(values, _single)
+        reports[name] = mapped(values, _single)
     if layout.ids:
-        ids = columns["study"].str.extract(layout.ids).fillna("").astype(object)
-        columns["study"] = ids["study"]
-        columns["patient"] = first_said(ids["patient"], columns["patient"])
+        ids = reports["study"].str.extract(layout.ids).fillna("")
+        reports["study"] = ids["study"]
+        reports["patient"] = first_said(ids["patient"], reports["patient"])
     sections = nothing
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
@@ -139,27 +135,25 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
         sections = sections + paragraph.where(texts != "", "")
-    whole_texts = map(column, layout.text)
-    columns["content"] = first_said(sections.str.lstrip(), *whole_texts)
-    has_id = columns["study"] != ""
-    columns["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
-    columns["views"] = nothing
+    reports["content"] = first_said(sections.str.lstrip(), *map(column, layout.text))
+    has_id = reports["study"] != ""
+    reports["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
+    views = nothing
     for name in layout.views:
-        columns["views"] = columns["views"] + "\n" + fields[name]
-    reports = pd.DataFrame(columns, dtype=object)
+        views = views + "\n" + fields[name]
+    reports["views"] = views
     if layout.record_is_image:
         report = ["study", "content"]
-        views = reports.groupby(report)["views"].transform("\n".join)
-        reports = reports.assign(views=views).drop_duplicates(report)
+        reports["views"] = reports.groupby(report)["views"].transform("\n".join)
+        reports = reports.drop_duplicates(report)
     return reports.assign(views=mapped(reports["views"], _joined_views))
 
 
 def _single(lines: str) -> str:
     """Read the first line of a text in a form that can be stored."""
-    text = lines.strip().partition("\n")[0]
+    text = storable(lines.strip().partition("\n")[0])
     # A spreadsheet leaves `.0` behind a number.
-    number = text.removesuffix(".0")
-    return number if number.isdecimal() else storable(text)
+    return re.sub(r"^(\d+)\.0$", r"\1", text)
 
 
 def storable(text: str) -> str:

@@ -47,26 +47,23 @@ _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 def study_of(delivered_id: str) -> str:
     """Make 's' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
-    known_id = columns.study_id(delivered_id)
-    return known_id or _made_id("s", "study", delivered_id)
+    return columns.study_id(delivered_id) or _made_id("study", delivered_id)
 
 
 def patient_of(delivered_id: str) -> str:
     """Make 'p' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
-    known_id = columns.subject_id(delivered_id)
-    return known_id or _made_id("p", "patient", delivered_id)
+    return columns.patient_id(delivered_id) or _made_id("patient", delivered_id)
 
 
 def own_patient_of(study_id: str) -> str:
     """Make the patient of a study of whom nothing is known: it is nobody else's."""
-    return _made_id("p", "patient of study", study_id)
+    return _made_id("patient of study", study_id)
 
 
-def _made_id(prefix: str, subject: str, delivered_id: str) -> str:
-    """Make an id of a prefix and 17 digits that follows from the delivered one alone.
+def _made_id(subject: str, delivered_id: str) -> str:
+    """Make an id of a letter and 17 digits that follows from the delivered one alone.
 
     Args:
-        prefix: of the id.
         subject: what it is an id of: a study and a patient of one name differ.
         delivered_id: as delivered; nothing stays nothing.
     """
@@ -75,7 +72,7 @@ def _made_id(prefix: str, subject: str, delivered_id: str) -> str:
     text = f"{subject}\0{delivered_id.strip()}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
     number = int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
-    return f"{prefix}{_LOWEST_MADE_ID + number}"
+    return f"{subject[0]}{_LOWEST_MADE_ID + number}"
 
 
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufffd]")
@@ -92,10 +89,6 @@ _OTHER_FORMATS = (
     b"\xd0\xcf\x11\xe0",
 )
 """First bytes of PDF, RTF, ZIP (also of Office), PNG, JPEG and older Office files."""
-_SILENT = re.compile(
-    r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->|<!doctype\b[^<>]*>", re.I
-)
-"""What is no text of a page."""
 _BLOCK_TAGS = (
     "address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|"
     "h[1-6r]|head|header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|"
@@ -105,7 +98,12 @@ _INLINE_TAGS = (
     "a|abbr|b|big|code|em|font|i|img|input|label|link|meta|s|script|small|span|strong|"
     "style|sub|sup|tt|u"
 )
-_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS})(?:\s[^<>]*)?/?>", re.I)
+_BLOCK = re.compile(
+    r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->|<!doctype\b[^<>]*>"
+    rf"|</?(?:{_BLOCK_TAGS})(?:\s[^<>]*)?/?>",
+    re.I,
+)
+"""What stands between the lines of a page."""
 _INLINE = re.compile(rf"</?(?:{_INLINE_TAGS})(?:\s[^<>]*)?/?>", re.I)
 _REFERENCE = re.compile(
     r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I
@@ -126,20 +124,25 @@ class DecodedReport(NamedTuple):
     refusal: str = ""
 
 
+def text_of(content: bytes) -> tuple[str, str]:
+    """Decode bytes; the second value is their encoding, of which cp1252 is a guess."""
+    # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
+    # always does, so it comes last.
+    has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    content = content.removeprefix(codecs.BOM_UTF8)
+    encoding = "utf-16" if has_mark else "utf-8"
+    try:
+        return content.decode(encoding), encoding
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace"), "cp1252"
+
+
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
     if len(content) > LARGEST:
         return DecodedReport("", refusal="report-too-large: report")
-    # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
-    # always does, so it comes last.
-    has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = "utf-16" if has_mark else "utf-8-sig"
-    notes: tuple[str, ...] = ()
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-        notes = ("encoding-guessed",)
+    text, encoding = text_of(content)
+    notes = ("encoding-guessed",) if encoding == "cp1252" else ()
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
@@ -157,10 +160,8 @@ def _without_markup(text: str) -> str:
 
     A text without marks stays as it is: "CTR <0.5" is no markup.
     """
-    words = _INLINE.sub("", _BLOCK.sub("\n", _SILENT.sub("\n", text)))
-    if words != text:
-        words = _BLANK_LINES.sub("\n\n", words)
-    elif not _REFERENCE.search(text):
+    words = _INLINE.sub("", _BLOCK.sub("\n", text))
+    if words == text and not _REFERENCE.search(text):
         return text
     words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words))
-    return words.replace("\xa0", " ")
+    return _BLANK_LINES.sub("\n\n", words).replace("\xa0", " ")

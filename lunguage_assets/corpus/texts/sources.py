@@ -38,18 +38,18 @@ class TextSource:
 
     Each path is a table, a JSON file, an archive, a text file, or the folder under
     which the files of one report each lie; `beside` is a table that says more of their
-    studies. Without a layout it is the one file in which a home stores them.
+    studies.
     """
 
-    layout: Layout | None
+    layout: Layout
     paths: tuple[Path, ...]
     beside: Path | None = None
 
     @property
     def title(self) -> str:
         """What a message calls the reports."""
-        title = "stored reports" if self.layout is None else self.layout.title
-        return f"{title} ({self.paths[0].name})"
+        names = ", ".join(path.name for path in self.paths)
+        return f"{self.layout.title} ({names})"
 
 
 def raw_reports(source: TextSource) -> pd.DataFrame:
@@ -58,7 +58,7 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
     Raises:
         InputError: a file cannot be used as a whole.
     """
-    if source.layout is None:
+    if source.layout.reads == "stored":
         return read_packed(source.paths[0])
     files = [_read(path, source.layout, source.beside) for path in source.paths]
     reports = pd.concat(files, ignore_index=True).reindex(columns=list(COLUMNS))
@@ -69,38 +69,32 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
     """Read the reports of a path of a source."""
     if layout.reads != "records":
         records = _read_files(path, layout)
-        fields = records.values
+    elif holds_json(path):
+        records = read_entries(path, layout.fields)
     else:
-        if holds_json(path):
-            records = read_entries(path, layout.fields)
-        else:
-            records = read_records(path, layout.fields, required=layout.known_by)
-        fields = cleaned(records.values, layout.fields)
+        records = read_records(path, layout.fields, required=layout.known_by)
+    fields = records.values
+    if layout.reads == "records":
+        fields = cleaned(fields, layout.fields)
     if beside is not None:
         study, *names = layout.beside
         table = cleaned(read_records(beside, layout.beside).values, layout.beside)
         lines = table.groupby(study).agg("\n".join)
         lines = lines.reindex(fields[layout.study[0]], fill_value="")
         fields[names] = lines.to_numpy()
-    reports = reports_of(fields, layout)
     broken = records.broken.rename(columns={"reason": "broken"})
-    reports = pd.concat([reports, broken])
-    is_of_records = layout.reads == "records"
-    return reports.assign(
-        file=storable(path.name) if is_of_records else reports.index,
-        line=reports.index if is_of_records else 1,
-        content=[_as_bytes(text, records.is_guessed) for text in reports["content"]],
-    )
+    reports = pd.concat([reports_of(fields, layout), broken])
+    reports["content"] = [
+        _as_bytes(text, records.encoding) for text in reports["content"]
+    ]
+    if layout.reads == "records":
+        return reports.assign(file=storable(path.name), line=reports.index)
+    return reports.assign(file=reports.index, line=1)
 
 
-def _as_bytes(content: str | bytes, is_guessed: bool) -> bytes:
-    """Return the bytes of a text; half a character of JSON becomes `?`.
-
-    Of a guessed encoding who decodes the text takes note.
-    """
-    if isinstance(content, bytes):
-        return content
-    return content.encode("cp1252" if is_guessed else "utf-8", "replace")
+def _as_bytes(text: str | bytes, encoding: str) -> bytes:
+    """Return the bytes of a text; half a character of JSON becomes `?`."""
+    return text if isinstance(text, bytes) else text.encode(encoding, "replace")
 
 
 def _read_files(path: Path, layout: Layout) -> Records:
@@ -113,22 +107,21 @@ def _read_files(path: Path, layout: Layout) -> Records:
     folder = path.parent if path.is_file() and form.search(path.name) else path
     names = []
     records = []
-    damaged_names = []
+    damaged = []
     for name, content in contents_in(path, form):
         file = storable(name)
-        record: dict[str, Any] = {CONTENT: content}
+        fields: dict[str, Any] = {CONTENT: content}
         if layout.reads == "xml":
-            record = _fields_of_xml(content or b"")
-        if not record or content is None:
-            damaged_names.append(file)
+            fields = _fields_of_xml(content or b"")
+        if content is None or not fields:
+            damaged.append(file)
             continue
-        record[KEY] = form.sub("", file.rpartition("/")[2])
-        record[PATH] = f"{folder.name}/{file}"
+        stem = form.sub("", file.rpartition("/")[2])
         names.append(file)
-        records.append(record)
+        records.append({KEY: stem, PATH: f"{folder.name}/{file}", **fields})
     values = pd.DataFrame(records, names, layout.fields, dtype=object).fillna("")
     cause = {"reason": "unreadable-file", "found": "", "content": ""}
-    return Records(layout.fields, values, pd.DataFrame(cause, damaged_names))
+    return Records(layout.fields, values, pd.DataFrame(cause, damaged))
 
 
 def _fields_of_xml(content: bytes) -> dict[str, Any]:

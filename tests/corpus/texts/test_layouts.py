@@ -255,7 +255,15 @@ def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
     (tmp_path / "LICENSE.txt").write_text("Not a report.")
     assert find_delivery(tmp_path).kind == "findings"
     write_mimic_tree(tmp_path)
-    with pytest.raises(InputError, match=r"Lunguage\.csv and text files.* in one form"):
+    message = r"Lunguage\.csv\) and text files.* in one form"
+    with pytest.raises(InputError, match=message):
+        find_delivery(tmp_path)
+
+
+def test_two_files_of_findings_are_refused_with_both_names(tmp_path: Path) -> None:
+    for name in ("Lunguage.csv", "more.csv"):
+        (tmp_path / name).write_text(as_csv([row(0)]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"Lunguage\.csv, more\.csv.* one file of"):
         find_delivery(tmp_path)
 
 
