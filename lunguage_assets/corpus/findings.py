@@ -14,6 +14,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.masking import Masker
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import FINDINGS
+from lunguage_assets.tables.values import values_of
 
 _SENTENCE = ["study_id", "section", "sent_idx"]
 _OF_STUDIES = ["subject_id", "sequence", "view_information"]
@@ -55,11 +56,11 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     needs_mask = rows["status"].str.startswith("t") & (rows["section"] != "hist")
     # A definitive row is not masked for a judge, but would read the same.
     sentence = [rows[name] for name in _SENTENCE]
-    is_concerned = needs_mask.groupby(sentence).transform("any")
-    columns = (rows.loc[is_concerned, name] for name in ("sent", "ent", "normed_ent"))
-    sentences = list(map(masker.masked, *columns))
-    masked = pd.Series(sentences, rows.index[is_concerned], dtype=object)
-    masked = masked.reindex(rows.index)
+    concerned = rows[needs_mask.groupby(sentence).transform("any")]
+    words = values_of(concerned, "sent", "ent", "normed_ent")
+    masked = pd.Series(
+        [masker.masked(*wording) for wording in words], concerned.index, dtype=object
+    ).reindex(rows.index)
     is_masked = needs_mask & masked.notna()
     rows["masked_sentence"] = masked.where(is_masked, None)
     rows["mask_state"] = "not needed"

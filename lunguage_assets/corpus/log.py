@@ -5,7 +5,7 @@ Their codes and words are in `resources/reasons.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,6 @@ from lunguage_assets.tables.schema import Table
 
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
-_PLACE = ("file", "line", "study_id", "finding_id")
 _NOTHING = pd.DataFrame()
 
 
@@ -45,8 +44,8 @@ class IntakeLog:
     def __init__(
         self, rejected: pd.DataFrame = _NOTHING, notes: pd.DataFrame = _NOTHING
     ) -> None:
-        self._rejected: list[Any] = rejected.to_dict("records")
-        self._notes: list[Any] = notes.to_dict("records")
+        self._rejected = [rejected]
+        self._notes = [notes]
 
     def reject(self, rows: pd.DataFrame, **cells: Any) -> None:
         """Record rows that are not used.
@@ -58,7 +57,7 @@ class IntakeLog:
                 the `column` that is wrong, what was `found` there, and the row's whole
                 `content`, so that it can be corrected.
         """
-        self._rejected += rows.assign(**cells).to_dict("records")
+        self._rejected.append(rows.assign(**cells))
 
     def note(self, reason: str, rows: pd.DataFrame | str, **cells: Any) -> None:
         """Record repaired or noteworthy values.
@@ -71,8 +70,7 @@ class IntakeLog:
         """
         if isinstance(rows, str):
             rows = pd.DataFrame({"file": [rows]})
-        rows = rows.filter(_PLACE).assign(reason=reason, **cells)
-        self._notes += rows.to_dict("records")
+        self._notes.append(rows.assign(reason=reason, **cells))
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
@@ -89,9 +87,9 @@ class IntakeLog:
         return INTAKE_NOTES.frame(rows)
 
 
-def _rows(table: Table, rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
+def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put rows into a table's columns; what was not said is empty."""
-    frame = pd.DataFrame(rows, columns=table.names, dtype=object)
-    lines = frame["line"].astype("Int64")
-    found = frame["found"].str[:_LONGEST_FOUND]
-    return frame.assign(found=found).fillna("").assign(line=lines)
+    rows = pd.concat(frames, ignore_index=True).reindex(columns=table.names)
+    found = rows["found"].astype(object).str[:_LONGEST_FOUND]
+    texts = rows.assign(found=found).astype(object).fillna("")
+    return texts.assign(line=rows["line"].astype("Int64"))

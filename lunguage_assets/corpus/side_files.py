@@ -18,11 +18,10 @@ from lunguage_assets.corpus.views import named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
 
-_POSITION = "viewposition"
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
-_PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
+_PROCEDURES = ["performedprocedurestepdescription", "procedurecodesequence_codemeaning"]
 _METADATA = (
-    _POSITION,
+    "viewposition",
     _ORIENTATION,
     *_PROCEDURES,
     "studydate",
@@ -75,22 +74,20 @@ def read_metadata(
     images["study_id"] = mapped(images["study_id"], study_id)
     _note_unused(images["study_id"].isna(), path, log)
     images = images[images["study_id"].isin(study_ids)]
-    codes = images[_POSITION] + " ; " + images[_ORIENTATION]
-    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
     # What a code says is surer than a name of the procedure.
-    is_coded = images[_POSITION] != ""
-    # A number may have lost its zeros in front.
-    date = images["studydate"].str.split(".").str[0].str.zfill(8)
-    time = images["studytime"].str.split(".").str[0].str.zfill(6)
-    by_study = images.assign(
-        view_information=codes.where(is_coded, codes + " ; " + procedures),
-        view_source=is_coded,
-        # Undated images say nothing of their study.
-        taken_at=(date + "T" + time).where(images["studydate"] != ""),
-        patient=images["subject_id"],
-    ).groupby("study_id")
-    united = (" ; ".join, "any", "min", "max")
-    studies = by_study.agg(dict(zip(_OF_STUDIES, united, strict=True)))
+    is_coded = images["viewposition"] != ""
+    procedures = images[_PROCEDURES].mask(is_coded, "")
+    others = procedures.assign(orientation=images[_ORIENTATION])
+    words = images["viewposition"].str.cat(others, " ; ")
+    moments = list(map(_moment, images["studydate"], images["studytime"]))
+    moment = pd.Series(moments, images.index, dtype=object)
+    images = images.assign(words=words, is_coded=is_coded, moment=moment)
+    studies = images.groupby("study_id").agg(
+        view_information=("words", " ; ".join),
+        view_source=("is_coded", "any"),
+        taken_at=("moment", "min"),
+        patient=("subject_id", "max"),
+    )
     views = mapped(
         studies["view_information"], lambda words: written(named_views(words))
     )
@@ -99,6 +96,14 @@ def read_metadata(
         view_information=views, view_source=source.where(views != "", "")
     )
     return studies.reindex(study_ids).set_axis(study_ids.index).fillna("")
+
+
+def _moment(date: str, time: str) -> str | None:
+    """Write when an image was taken; an undated one says nothing of its study."""
+    if not date:
+        return None
+    # A number may have lost its zeros in front.
+    return f"{date.partition('.')[0]:0>8}T{time.partition('.')[0]:0>6}"
 
 
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:

@@ -36,7 +36,6 @@ OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
 """Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
-_REFUSAL = r"(?P<reason>[^:]*)(?:: )?(?P<column>.*)"
 _IGNORED = {
     "views": ("view_information", "view-ignored"),
     "taken_at": ("taken_at", "study-date-ignored"),
@@ -81,7 +80,13 @@ def receive(delivery: Delivery) -> Received:
         raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    reports = _decoded_reports(delivery.raw_reports())
+    reports = delivery.raw_reports()
+    texts = list(map(decoded, reports["content"]))
+    decodings = pd.DataFrame(texts, columns=DecodedReport._fields, dtype=object)
+    reports = reports.join(decodings).assign(
+        study_id=mapped(reports["study"], study_of),
+        refusal=first_said(reports["broken"], decodings["refusal"]),
+    )
     # A record that is refused for itself takes no study's place.
     good = reports[reports["refusal"] == ""]
     first_text = good.groupby("study_id")["report"].transform("first")
@@ -89,47 +94,39 @@ def receive(delivery: Delivery) -> Received:
     is_again = good.duplicated("study_id")
     is_other = good["report"] != first_text
     log.note("same-report-again", good[is_again & ~is_other], column="report")
-    repeated = good[is_other].assign(refusal="report-repeated: report")
-    _reject(pd.concat([reports[reports["refusal"] != ""], repeated]), log)
-    texts = _rows(good[~is_again], log).sort_values("study_id")
+    reports.loc[good.index[is_other], "refusal"] = "report-repeated: report"
+    refused = reports[reports["refusal"] != ""]
+    codes = [refusal.partition(": ") for refusal in refused["refusal"]]
+    log.reject(
+        refused[["file", "line", "study_id"]],
+        reason=[reason for reason, _, _ in codes],
+        column=[column for _, _, column in codes],
+        content=list(map(_content, refused["study"], refused["content"])),
+    )
+    report_texts = _rows(good[~is_again], log).sort_values("study_id")
     return Received(
-        REPORT_TEXTS.frame(texts),
+        REPORT_TEXTS.frame(report_texts),
         log.rejected_frame(),
         log.notes_frame(),
         terms,
     )
 
 
-def _decoded_reports(reports: pd.DataFrame) -> pd.DataFrame:
-    """Give raw reports their ids, their text, and why they are refused."""
-    decodings = pd.DataFrame(
-        list(map(decoded, reports["content"])),
-        reports.index,
-        DecodedReport._fields,
-        dtype=object,
-    )
-    refusals = first_said(reports["broken"], decodings["refusal"])
-    study_ids = mapped(reports["study"], study_of)
-    return reports.join(decodings).assign(study_id=study_ids, refusal=refusals)
-
-
-def _reject(refused: pd.DataFrame, log: IntakeLog) -> None:
-    """Reject records, with their ids as delivered and the beginning of their text."""
-    codes = refused["refusal"].astype("str").str.extract(_REFUSAL)
-    log.reject(
-        refused[["file", "line", "study_id"]].join(codes),
-        content=list(map(_content, refused["study"], refused["content"])),
-    )
-
-
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Make rows of `report_texts`, and note what was corrected or not understood."""
-    pairs = zip(reports["views"], reports["procedure"], strict=True)
+    unknown = reports[reports["patient"] == ""]
+    if len(unknown):
+        count = f"{len(unknown)} reports"
+        log.note("patient-unknown", unknown["file"].iloc[0], found=count)
     views = pd.DataFrame(
-        [views_of(*pair) for pair in pairs], reports.index, ReportViews._fields
+        list(map(views_of, reports["views"], reports["procedure"])),
+        reports.index,
+        ReportViews._fields,
     )
+    # Of an unknown patient a study is the only one.
+    patients = mapped(reports["patient"], patient_of)
     rows = reports[["study_id", "file", "line", "report"]].assign(
-        subject_id=_patients(reports, log),
+        subject_id=first_said(patients, reports["study_id"].map(own_patient_of)),
         source_id=reports["study"],
         taken_at=mapped(reports["taken_at"], _taken_at),
         sequence=mapped(reports["sequence"], lambda rank: whole_number(rank) or 0),
@@ -145,16 +142,6 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     return rows
 
 
-def _patients(reports: pd.DataFrame, log: IntakeLog) -> pd.Series:
-    """Give each report its patient; of an unknown one, noted once, the study's own."""
-    unknown = reports[reports["patient"] == ""]
-    if len(unknown):
-        count = f"{len(unknown)} reports"
-        log.note("patient-unknown", unknown["file"].iloc[0], found=count)
-    patients = mapped(reports["patient"], patient_of)
-    return first_said(patients, reports["study_id"].map(own_patient_of))
-
-
 def without_other_languages(received: Received, note: str) -> Received:
     """Reject the reports in which no English sentence was found.
 
@@ -168,13 +155,9 @@ def without_other_languages(received: Received, note: str) -> Received:
     notes = received.intake_notes
     is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
     log = IntakeLog(received.rejected)
-    foreign = texts[is_foreign]
-    content = foreign["report"].map(str.encode)
-    refusal = f"{OTHER_LANGUAGE}: report"
-    _reject(
-        foreign.assign(study=foreign["source_id"], content=content, refusal=refusal),
-        log,
-    )
+    foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report")
+    contents = map(_content, foreign["source_id"], foreign["report"].map(str.encode))
+    log.reject(foreign, content=list(contents))
     return replace(
         received,
         report_texts=texts[~is_foreign].reset_index(drop=True),
