@@ -51,10 +51,6 @@ EDITED_FILES: Mapping[str, EditedFile] = {
         "Anchors: ratings of the home, and the packaged sets",
         lambda home: [home.anchor_ratings, resource("anchors.toml")],
     ),
-    "gold_findings_file": EditedFile(
-        "gold_findings.csv of the home: rows that people coded",
-        lambda home: [home.gold_findings],
-    ),
     "experts_file": EditedFile(
         "The answers of a survey of experts",
         lambda home: [home.expert_responses],

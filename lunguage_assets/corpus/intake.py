@@ -13,11 +13,9 @@ cannot say is different: references name their rows, so none is looked for by it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.findings import findings_table, with_sequences
 from lunguage_assets.corpus.log import IntakeLog
@@ -73,20 +71,6 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
     metadata = read_metadata(delivery.metadata, studies["study_id"], log)
     return _intake(studies.join(metadata), rows, terms, settings, log)
-
-
-def take_in_gold(
-    file: Path, vocabulary: Path | None, settings: CorpusSettings
-) -> pd.DataFrame:
-    """Read FINDINGS of a file of rows that people coded.
-
-    Args:
-        file: in the columns of Lunguage.csv.
-        vocabulary: of the batch, which names the rows.
-        settings: as of `take_in`, and raises as it does.
-    """
-    delivery = Delivery(file.parent, file, vocabulary, None, Corpus())
-    return take_in(delivery, settings).findings
 
 
 def take_in_structured(

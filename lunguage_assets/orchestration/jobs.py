@@ -108,11 +108,6 @@ JOBS: Mapping[str, Job] = {
         "Let a small model learn the judgement of a ranker's judges from their stored "
         "answers, and hold it against them.",
     ),
-    "analyse_structuring": Job(
-        ("structuring_agreement",),
-        "Hold the structurers of a batch against each other, and against rows that "
-        "people coded.",
-    ),
     "analyse": Job(
         ("judge_agreement", "fit_validation"),
         "How far judges agree, with each other and with human experts, and how well "

@@ -11,7 +11,6 @@ from lunguage_assets.tables.columns import (
     A_PATIENT,
     A_STUDY,
     ATTRIBUTE_CELLS,
-    ATTRIBUTES,
     CATEGORIES,
     CUES,
     ENT,
@@ -33,8 +32,6 @@ from lunguage_assets.tables.columns import (
     code,
     integer,
     listed,
-    optional_number,
-    optional_probability,
     restricted,
     text,
     whole,
@@ -42,7 +39,6 @@ from lunguage_assets.tables.columns import (
 from lunguage_assets.tables.schema import Column, Table, Where
 
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
-AGREEMENT_FIELDS = ("finding", "normed_ent", "cat", "status", "location", *ATTRIBUTES)
 _SPANS = "[a-z_]+(?: [0-9]+-[0-9]+)+"
 _VIEW_SOURCES = ("metadata", "procedure text", "report text", "unknown")
 
@@ -325,42 +321,5 @@ REFUSED_VALUES = Table(
         text("column", "Column concerned, or empty"),
         restricted("found", "What was claimed, cut to 80 characters"),
         text("reason", "Short reason code, for counting", pattern=SOME_TEXT),
-    ),
-)
-
-STRUCTURING_AGREEMENT = Table(
-    name="structuring_agreement",
-    description=(
-        "How far every two structurers agree on the reports of a batch, and with "
-        "gold rows where there are some."
-    ),
-    partitioned_by=("report_batch",),
-    key=("structurer_1", "structurer_2", "field"),
-    columns=(
-        text("structurer_1", "A structurer, or gold", pattern=SOME_TEXT),
-        text("structurer_2", "Another structurer", pattern=SOME_TEXT),
-        code(
-            "field",
-            "finding: whether it was read at all; else a column of matched rows",
-            AGREEMENT_FIELDS,
-        ),
-        integer("rows", "Matched rows"),
-        integer("first", "Values of the first: rows; words of places and attributes"),
-        integer("second", "Values of the second"),
-        integer("agreed", "Values that both have"),
-        optional_probability(
-            "precision",
-            "agreed / second; null where the second has none",
-        ),
-        optional_probability("recall", "agreed / first; null where the first has none"),
-        optional_probability(
-            "f1",
-            "2 agreed / (first + second); null where neither has any",
-        ),
-        optional_number(
-            "kappa",
-            "Cohen's kappa of codes over matched rows; null: undefined",
-            maximum=1.0,
-        ),
     ),
 )

@@ -159,10 +159,6 @@ class Home:
         return self.root / "corrections.csv"
 
     @property
-    def gold_findings(self) -> Path:
-        return self.root / "gold_findings.csv"
-
-    @property
     def expert_responses(self) -> Path:
         return self.root / "expert_responses.csv"
 

@@ -11,7 +11,9 @@ import pytest
 pytest.importorskip("sklearn", reason="the recipes need scikit-learn")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "recipes.md"
-OUTCOMES, AGREEMENT = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+OUTCOMES, AGREEMENT, STRUCTURERS = re.findall(
+    r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S
+)
 
 
 @pytest.fixture
@@ -67,3 +69,32 @@ def test_labels_are_held_beside_others(
     # Three of four agree; by chance they would in 4 of 16.
     (line, *_) = capsys.readouterr().out.splitlines()
     assert line == "Edema: agreement 0.750, kappa 0.667, AUROC of p 1.000"
+
+
+def test_rows_of_a_structurer_are_held_beside_those_of_people(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coded = pd.DataFrame(
+        [
+            ("s1", "find", "An opacity, and an opacity.", "opacity", "definitive"),
+            ("s1", "find", "An opacity, and an opacity.", "opacity", "tentative"),
+            ("s1", "find", "Edema.", "edema", "definitive"),
+        ],
+        columns=["study_id", "section", "sent", "normed_ent", "dx_certainty"],
+    ).assign(dx_status="positive")
+    # Two of the three rows are read, one with its status, and an invented one; nobody
+    # coded the other study.
+    read = coded.assign(sent=coded["sent"].str.upper(), dx_certainty="definitive")
+    read["normed_ent"] = ["opacity", "opacity", "mass"]
+    other_study = coded.assign(study_id="s2")
+    rows_by_folder = {"rules": pd.concat([read, other_study]), "people": coded}
+    for name, rows in rows_by_folder.items():
+        Path(name).mkdir()
+        rows.to_csv(f"{name}/Lunguage.csv", index=False)
+
+    exec(STRUCTURERS, {})
+
+    assert capsys.readouterr().out.splitlines() == [
+        "rows: 2 agree, precision 0.667, recall 0.667, F1 0.667",
+        "status: 1 agree, precision 0.333, recall 0.333, F1 0.333",
+    ]

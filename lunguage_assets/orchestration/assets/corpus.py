@@ -13,7 +13,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
+from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.receiving import (
@@ -39,9 +39,6 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined_tables, map_studies
 from lunguage_assets.quality.quarantine import Tables, valid_studies
 from lunguage_assets.quality.rules import studies_of
-from lunguage_assets.structuring.agreement import (
-    structuring_agreement as agreement_of_structurers,
-)
 from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.model.structurer import open_structurer
 from lunguage_assets.structuring.rows import read_reports, structured_reports
@@ -165,45 +162,7 @@ def text_assets(
             spending=spending,
         )
 
-    @table_asset(
-        configuration,
-        "text",
-        versioned("3", configuration.settings.corpus.default_view),
-        by.batch,
-        "structuring_agreement",
-        ins={"structured_findings": STRUCTURED},
-        deps=["gold_findings_file"],
-    )
-    def compare_structurers(
-        context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-        structured_findings: dict[str, pd.DataFrame],
-    ) -> Iterator[Result]:
-        """Compare the structurers of a batch, also with rows that people coded.
-
-        Args:
-            context: of the run.
-            configuration: of the home.
-            structured_findings: of the batch, by partition.
-        """
-        batch = context.partition_key
-        gold = None
-        file = configuration.home.gold_findings
-        if file.exists():
-            # The vocabulary of the batch names the rows.
-            delivery = configuration.home.delivery(batch)
-            settings = configuration.settings.corpus
-            coded = take_in_gold(file, delivery.vocabulary, settings)
-            gold = coded.rename(columns={"name": "normed_ent"})
-        by_structurer = {
-            structurer: structured_findings[f"{batch}|{structurer}"]
-            for structurer in configuration.judges.structurers
-            if f"{batch}|{structurer}" in structured_findings
-        }
-        agreement = agreement_of_structurers(by_structurer, gold)
-        yield from stored(configuration, "structuring_agreement", agreement)
-
-    return [read_texts, structure_reports, compare_structurers]
+    return [read_texts, structure_reports]
 
 
 def corpus_assets(
