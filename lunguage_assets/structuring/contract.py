@@ -188,11 +188,8 @@ class Structurer(Protocol):
     `identity` names everything that changes its answers.
     """
 
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def identity(self) -> str: ...
+    key: str
+    identity: str
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""

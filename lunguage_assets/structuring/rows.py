@@ -67,7 +67,7 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     texts = received.report_texts
     reports = texts[["study_id", "report"]]
     chunks = map_studies(_cut, (reports,), tuple, processes=processes)
-    cut = joined([reports_of_chunk for reports_of_chunk, _ in chunks])
+    cut, sentences = map(joined, zip(*chunks, strict=True))
     texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
     for study, file, line, notes in values_of(
         texts, "study_id", "file", "line", "notes"
@@ -81,7 +81,7 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     texts.loc[is_inferred, "view_source"] = IN_TEXT
     return ReportsRead(
         texts[received.report_texts.columns],
-        joined([sentences for _, sentences in chunks]),
+        sentences,
         log.rejected_frame(),
         log.notes_frame(),
     )
@@ -210,11 +210,11 @@ def _rows_of_mentions(
         spans_by_column = {"ent": (mention.ent,), "location": mention.location}
         spans_by_column |= mention.attributes
         ranges: list[str] = []
-        cells = dict.fromkeys(("ent", "location", *ATTRIBUTES), "")
-        for column in cells:
+        cells: dict[str, str] = {}
+        for column in ("ent", "location", *ATTRIBUTES):
             spans = spans_by_column.get(column, ())
+            cells[column] = _cell(report.text, spans)
             if spans:
-                cells[column] = _cell(report.text, spans)
                 ranges.append(" ".join([column, *map(_written, spans)]))
         cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
         yield _key_of(report, sentence) | {

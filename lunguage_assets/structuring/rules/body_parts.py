@@ -31,21 +31,17 @@ def take_parts(
         A draft for each part.
     """
     heads = [location for location in locations if location.kind == "anatomy"]
-    is_joined = phrase.is_joined
-    if is_joined and len(locations) > 1:
+    if phrase.is_joined and len(locations) > 1:
         # "Mediastinal and hilar lymph nodes".
         locations = [*clause.topic, *locations]
     parts: list[MentionDraft] = []
     if _lacks_joint(heads):
         boundary = locations.index(heads[-1])
-        first = MentionDraft.of_part(heads[0], locations[:boundary], modifiers)
-        _take_part(clause, first, is_joined=is_joined)
-        parts.append(first)
+        parts.append(MentionDraft.of_part(heads[0], locations[:boundary], modifiers))
         locations = locations[boundary:]
-        is_joined = True
-    last = MentionDraft.of_part(heads[-1], locations, modifiers)
-    _take_part(clause, last, is_joined=is_joined)
-    parts.append(last)
+    parts.append(MentionDraft.of_part(heads[-1], locations, modifiers))
+    for part in parts:
+        _take_part(clause, part, is_joined=phrase.is_joined or part is not parts[0])
     clause.topic = locations
     return parts
 

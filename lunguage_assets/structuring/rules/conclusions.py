@@ -25,17 +25,17 @@ def conclusion(tokens: list[TaggedToken]) -> list[MentionDraft]:
 
 def _normal_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     """ "The examination is normal", "Normal."."""
-    telling = [token for token in tokens if _tells_something(token)]
+    # What is more than grammar.
+    telling = [
+        token
+        for token in tokens
+        if token.kind not in ("examined", "break", "copula", "comma")
+    ]
     # One other word, as in "Normal variant.", and it is no conclusion on everything.
     if not telling or not all(_is_all_clear(token) for token in telling):
         return []
     telling[0].become(_NORMAL_CHEST)
     return [MentionDraft(telling[0], [], [])]
-
-
-def _tells_something(token: TaggedToken) -> bool:
-    """Whether a word is more than grammar."""
-    return token.kind not in ("examined", "break", "copula", "comma")
 
 
 def _is_all_clear(token: TaggedToken) -> bool:

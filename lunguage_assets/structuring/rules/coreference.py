@@ -94,17 +94,13 @@ def put_together(
         # "Nodule. It is unchanged. It is large.": both speak of the nodule. After a
         # sentence that is about something else "it" would not.
         if reading.mentions or reading.pointer is None:
-            antecedents = _antecedents(mentions, first)
+            # What is denied is nothing that could have grown.
+            antecedents = [
+                number
+                for number in range(first, len(mentions))
+                if mentions[number].status.endswith("p")
+            ]
     return StructuredReport(report.study_id, tuple(accounts), tuple(mentions))
-
-
-def _antecedents(mentions: list[Mention], first: int) -> list[int]:
-    """Find what "it" may be from a number on: findings that are there."""
-    return [
-        number
-        for number in range(first, len(mentions))
-        if mentions[number].status.endswith("p")
-    ]
 
 
 def _referents(

@@ -6,9 +6,9 @@ the left one. Words that nothing before can take wait for what is named next.
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.units import JOINTS, TaggedToken
+from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
 from lunguage_assets.structuring.rules.clause import Clause
-from lunguage_assets.structuring.rules.drafts import COURSES, MentionDraft, says_state
+from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.phrases import Phrase
 
 _ADJECTIVES = ("word", "abnormal")
@@ -33,7 +33,8 @@ def take_description(
         clause.pending = clause.pending + phrase.tokens
         return []
     begun: list[MentionDraft] = []
-    if clause.role == "place" and phrase.is_joined and following.is_location_alone:
+    is_of_list = clause.role == "place" and phrase.is_joined
+    if is_of_list and "preposition" in following.lead_kinds:
         # "Effusions, moderate on the right and small on the left" are two.
         begun = [MentionDraft(clause.findings[-1].head, [], [])]
         clause.findings = begun
@@ -48,7 +49,7 @@ def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     """
     begun: list[MentionDraft] = []
     locations = [token for token in phrase.tokens if token.kind == "place"]
-    if phrase.names("normal"):
+    if has_kind(phrase.tokens, "normal"):
         begun = _topic_as_subject(clause)
     if clause.open_parts or clause.described_parts:
         _describe_parts(clause, phrase.tokens, locations)
@@ -77,7 +78,7 @@ def _describe_parts(
     if not clause.open_parts:
         return
     # A state or a course has been said of the part; after other words it waits on.
-    if says_state(words) or any(word.code in COURSES for word in words):
+    if any(part.is_described for part in parts):
         clause.described_parts = clause.open_parts
         clause.open_parts = []
 

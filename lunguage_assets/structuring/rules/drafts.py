@@ -82,12 +82,12 @@ class MentionDraft:
     @property
     def is_described(self) -> bool:
         """Whether something is said of a part of the body: a state or a change."""
-        return self.is_judged or any(word.code in COURSES for word in self.modifiers)
+        return self.is_judged or self.has_modifier_of(*COURSES)
 
     @property
     def is_judged(self) -> bool:
         """Whether a part of the body is called normal or abnormal: then it is a row."""
-        if self.head.code == "normal" or says_state(self.modifiers):
+        if self.head.code == "normal" or any(map(judges, self.modifiers)):
             return True
         return self.has_modifier_of("worsened") or self.is_compared
 
@@ -105,19 +105,21 @@ class MentionDraft:
         """
         if self.is_device:
             return False
-        return any(_is_definite_location(location) for location in self.all_locations)
+        return any(
+            location.kind == "anatomy" or not location.is_single_word
+            for location in self.all_locations
+        )
 
-    def has_modifier_of(self, column: str) -> bool:
-        """Whether a word of this column describes it."""
-        return any(word.code == column for word in self.modifiers)
+    def has_modifier_of(self, *columns: str) -> bool:
+        """Whether a word of one of these columns describes it."""
+        return any(word.code in columns for word in self.modifiers)
 
     def describe(
         self, words: list[TaggedToken], locations: Sequence[TaggedToken] = ()
     ) -> None:
         """Say words of it, and locations that stand among them."""
         if self.is_finding:
-            for word in words:
-                read_as_course(word)
+            read_as_courses(words)
         self.modifiers = self.modifiers + words
         self.locations = [*self.locations, *locations]
 
@@ -139,23 +141,15 @@ class MentionDraft:
             self.head.become(osseous)
 
 
-def _is_definite_location(location: TaggedToken) -> bool:
-    return location.kind == "anatomy" or not location.is_single_word
-
-
-def says_state(words: list[TaggedToken]) -> bool:
-    """Whether a part of the body is called normal or abnormal by one of these words."""
-    return any(map(judges, words))
-
-
 def judges(word: TaggedToken) -> bool:
     """Whether a word calls a part of the body normal or abnormal."""
     return word.kind in ("normal", "abnormal")
 
 
-def read_as_course(token: TaggedToken) -> None:
-    """Read a size as a change: a finding that "has increased" is worse.
+def read_as_courses(words: list[TaggedToken]) -> None:
+    """Read sizes as changes: a finding that "has increased" is worse.
 
     Of a part of the body it is the size: "the heart is increased".
     """
-    token.code = _COURSE_OF_SIZE.get(token.form, token.code)
+    for word in words:
+        word.code = _COURSE_OF_SIZE.get(word.form, word.code)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lunguage_assets.assertion.units import JOINTS, TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
-from lunguage_assets.structuring.rules.drafts import MentionDraft, read_as_course
+from lunguage_assets.structuring.rules.drafts import MentionDraft, read_as_courses
 from lunguage_assets.structuring.rules.locations import (
     is_side,
     with_noun_behind,
@@ -66,8 +66,7 @@ def drafts_of_findings(
         elif token.kind == "finding":
             # "Increased effusion" has grown; "increased opacity" is denser.
             if token.name in WORDS["changing"]:
-                for word in modifiers:
-                    read_as_course(word)
+                read_as_courses(modifiers)
             drafts.append(MentionDraft(token, locations, modifiers))
             locations = []
             modifiers = []

@@ -8,6 +8,7 @@ and there is one row.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import filterfalse
 
 from lunguage_assets.assertion.axes import axes_of
 from lunguage_assets.assertion.units import TaggedToken
@@ -24,15 +25,12 @@ def divide_by_axis(drafts: list[MentionDraft], text: str) -> list[MentionDraft]:
     Returns:
         The drafts, with two in the place of each that was divided.
     """
-    divided: list[MentionDraft] = []
-    for draft in drafts:
-        divided += _divided(draft, text)
-    return divided
+    return [part for draft in drafts for part in _divided(draft, text)]
 
 
 def judgements_of(draft: MentionDraft) -> list[TaggedToken]:
     """Take the words that call a part of the body normal or abnormal."""
-    return [word for word in draft.modifiers if judges(word)]
+    return list(filter(judges, draft.modifiers))
 
 
 def is_wrong(judgement: TaggedToken) -> bool:
@@ -47,8 +45,8 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
     if draft.is_finding:
         return [draft]
     judgements = judgements_of(draft)
-    wrong = [word for word in judgements if is_wrong(word)]
-    right = [word for word in judgements if not is_wrong(word)]
+    wrong = list(filter(is_wrong, judgements))
+    right = list(filterfalse(is_wrong, judgements))
     wrong_axes = _axes(wrong, text)
     right_axes = _axes(right, text)
     # A word without an axis ("unremarkable") is said of all of them.

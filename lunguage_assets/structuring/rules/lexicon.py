@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
     LexiconEntry,
@@ -18,7 +19,7 @@ from lunguage_assets.assertion.vocabulary import (
 from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
 
-VERSION = "30"
+VERSION = "31"
 """Of the rules; raise it with every change that changes an answer.
 
 It is a part of the structurer's identity.
@@ -42,23 +43,23 @@ def build_lexicon(
     if terms is not None:
         columns = terms[["category", "target_term", "normed_term"]]
         rows = set(columns.itertuples(index=False, name=None))
+    home_cues: tuple[Cue, ...] = ()
     if own_cues is not None:
         # Before its hash: a file that is not there says so in its own words.
-        read_own_cues(own_cues)
+        home_cues = read_own_cues(own_cues)
     hashed: list[bytes] = []
     if rows:
         hashed.append(repr(sorted(rows)).encode("utf-8", "surrogatepass"))
     content = content_hash(*hashed, own_cues=own_cues)
-    return _build(tuple(sorted(rows)), own_cues, content), content
+    return _build(tuple(sorted(rows)), home_cues), content
 
 
 @lru_cache(maxsize=2)
 def _build(
-    terms: tuple[tuple[str, ...], ...], own_cues: Path | None, _content: str
+    terms: tuple[tuple[str, ...], ...], home_cues: tuple[Cue, ...]
 ) -> Vocabulary:
-    if not terms and own_cues is None:
+    if not terms and not home_cues:
         return bundled_vocabulary()
-    home_cues = read_own_cues(own_cues) if own_cues is not None else ()
     vocabulary = build_vocabulary(home_cues)
     for category, spelling, name in terms:
         entry = _entry_of(category, name or spelling)

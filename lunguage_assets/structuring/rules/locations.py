@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from lunguage_assets.assertion.units import JOINTS, TaggedToken
+from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.body_parts import take_parts
 from lunguage_assets.structuring.rules.clause import Clause
-from lunguage_assets.structuring.rules.drafts import (
-    MentionDraft,
-    says_state,
-)
+from lunguage_assets.structuring.rules.drafts import MentionDraft, judges
 from lunguage_assets.structuring.rules.phrases import Phrase
 
 
@@ -25,9 +22,9 @@ def is_location(phrase: Phrase) -> bool:
 
     A predicate is "(the lungs) are clear bilaterally".
     """
-    if not phrase.names("place"):
-        return False
-    return phrase.tokens[0].kind == "place" or "copula" not in phrase.lead_kinds
+    if "copula" in phrase.lead_kinds:
+        return has_kind(phrase.tokens[:1], "place")
+    return has_kind(phrase.tokens, "place")
 
 
 def take_location(
@@ -56,7 +53,7 @@ def take_location(
         return []
     # "... in the right base and the lingula", but not "... and the enlarged heart" nor
     # "..., the heart is large".
-    is_of_part = says_state(words) or "copula" in following.lead_kinds
+    is_of_part = any(map(judges, words)) or "copula" in following.lead_kinds
     if clause.role == "place" and phrase.is_joined and not is_of_part:
         _add_row_at(clause.findings[-1], locations)
         return []
@@ -151,12 +148,8 @@ def _take_topic(
     """
     modifiers = clause.pending + words
     clause.pending = []
-    if any(location.kind == "anatomy" for location in locations):
+    if has_kind(locations, "anatomy"):
         return take_parts(clause, phrase, locations, modifiers)
-    if clause.open_parts and phrase.is_joined:
-        # "The heart and pulmonary ___ are normal": the noun of the second part is
-        # unknown.
-        return []
     clause.topic = locations
     clause.role = "side"
     clause.pending = modifiers

@@ -49,11 +49,11 @@ class Row(NamedTuple):
 
 def rows_of(drafts: list[MentionDraft]) -> list[Row]:
     """Make a row for each group of locations of a draft."""
-    rows: list[Row] = []
-    for draft in drafts:
-        for group in draft.location_groups or [[]]:
-            rows.append(Row(draft, [*draft.locations, *group]))
-    return rows
+    return [
+        Row(draft, [*draft.locations, *group])
+        for draft in drafts
+        for group in draft.location_groups or [[]]
+    ]
 
 
 def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
@@ -74,8 +74,7 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
         # What is denied has no support. A sign may be a pointer to the sentence before,
         # which makes no row here.
         signs = [] if row.draft.head.negation else row.draft.signs
-        stated_signs = filter(first_row_of.__contains__, signs)
-        evidence = tuple(first_row_of[sign] for sign in stated_signs)
+        evidence = tuple(first_row_of[sign] for sign in signs if sign in first_row_of)
         mentions.append(mention_of(row.draft, row.locations, text, evidence))
     for cause in first_row_of.values():
         # The way back of an evidence, which leads to the first row of the draft.
@@ -228,7 +227,7 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     # No "normal" beside "enlarged": labels read both of one cell.
     if not draft.is_finding and _status(draft).endswith("p"):
         return False
-    words = text[word.begin : word.end].lower()
+    words = _span(word).of(text).lower()
     # "Midline" says along which axis a part is normal, "clear" does not.
     is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.replace("-", " ").split())
     names_axis = bool(axes_of(words)) and not is_of_whole
@@ -240,12 +239,12 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
 
 def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     """List the cues that decided a mention, and the words that judge a part."""
-    judgements: list[TaggedToken] = []
-    if not draft.is_finding:
-        judgements = judgements_of(draft)
-    uses: list[CueUse] = []
-    for token in (draft.head, *judgements):
-        uses += [CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in token.edges]
+    judgements = [] if draft.is_finding else judgements_of(draft)
+    uses = [
+        CueUse(edge.cue, Span(edge.begin, edge.end))
+        for token in (draft.head, *judgements)
+        for edge in token.edges
+    ]
     # Words that judge are in no file of cues: "the lungs are clear" is decided by
     # `normal.clear`. Of "not normal" the denial decides.
     for word in judgements:
@@ -262,13 +261,14 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
 
 def _cue_of_unanswered(word: TaggedToken, text: str) -> CueUse:
     """Tell words of doubt, denial or time from those that are in no list."""
-    is_known = bool(word.cue.id) or speaks(text[word.begin : word.end])
+    span = _span(word)
+    is_known = bool(word.cue.id) or speaks(span.of(text))
     name = "words" if is_known else "unknown"
-    return CueUse(f"{UNANSWERED}{name}", _span(word))
+    return CueUse(f"{UNANSWERED}{name}", span)
 
 
 def _cue_of_word(group: str, word: TaggedToken, text: str) -> CueUse:
     """Name the cue that a judging word is: `normal.clear`, `unchanged.stable`."""
-    words = text[word.begin : word.end].lower()
-    name = _NO_LETTERS.sub("_", words).strip("_")
-    return CueUse(f"{group}.{name}", _span(word))
+    span = _span(word)
+    name = _NO_LETTERS.sub("_", span.of(text).lower()).strip("_")
+    return CueUse(f"{group}.{name}", span)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.units import TaggedToken, has_kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.descriptions import take_description
@@ -64,9 +64,9 @@ def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraf
     Returns:
         The drafts that the phrase begins.
     """
-    if phrase.names("finding"):
+    if has_kind(phrase.tokens, "finding"):
         return take_findings(clause, phrase)
-    if phrase.names("anatomy") or is_location(phrase):
+    if has_kind(phrase.tokens, "anatomy") or is_location(phrase):
         return take_location(clause, phrase, following)
     return take_description(clause, phrase, following)
 

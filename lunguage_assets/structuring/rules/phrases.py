@@ -7,10 +7,9 @@ leads to. What a phrase is said of is decided in `phrase_reader.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from lunguage_assets.assertion.units import JOINTS, TaggedToken
+from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -24,18 +23,16 @@ class Phrase(NamedTuple):
 
     Attributes:
         lead_in: verbs, joints, prepositions and cues behind the phrase before.
-        lead_kinds: by which kinds of words it is led to, as its clause has it: of "the
-            opacity is a granuloma" the verb is a link.
         tokens: its own words.
     """
 
     lead_in: list[TaggedToken]
-    lead_kinds: AbstractSet[Kind]
     tokens: list[TaggedToken]
 
-    def names(self, kind: Kind) -> bool:
-        """Whether one of its words is of this kind."""
-        return any(token.kind == kind for token in self.tokens)
+    @property
+    def lead_kinds(self) -> set[Kind]:
+        """The kinds of words that lead to it."""
+        return {token.kind for token in self.lead_in}
 
     @property
     def is_joined(self) -> bool:
@@ -52,16 +49,8 @@ class Phrase(NamedTuple):
         """Whether a preposition makes it what is near: "overlying the heart"."""
         return self.lead_in[-1].form in WORDS["beside"]
 
-    @property
-    def is_location_alone(self) -> bool:
-        """Whether it is the location of the words before it.
 
-        "moderate on the right and small on the left".
-        """
-        return any(token.kind == "preposition" for token in self.lead_in)
-
-
-END_OF_SENTENCE = Phrase([], frozenset(), [])
+END_OF_SENTENCE = Phrase([], [])
 """What follows the last phrase."""
 
 
@@ -74,16 +63,11 @@ def phrases_of(tokens: list[TaggedToken]) -> Iterator[Phrase]:
             words.append(token)
             continue
         # "Basilar xyz opacity": an unknown word before the finding ends no phrase.
-        names_finding = any(word.kind == "finding" for word in words)
-        if token.kind == "other" and not names_finding:
+        if token.kind == "other" and not has_kind(words, "finding"):
             continue
         if words:
-            yield _phrase(lead_in, words)
+            yield Phrase(lead_in, words)
             lead_in = []
             words = []
         lead_in.append(token)
-    yield _phrase(lead_in, words)
-
-
-def _phrase(lead_in: list[TaggedToken], words: list[TaggedToken]) -> Phrase:
-    return Phrase(lead_in, {token.kind for token in lead_in}, words)
+    yield Phrase(lead_in, words)

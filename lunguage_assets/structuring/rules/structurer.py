@@ -125,15 +125,19 @@ class RuleStructurer:
                 pointer = draft
             elif not _only_restricts(draft, drafts):
                 stated.append(draft)
-        if not stated and (pointer is None or not pointer.modifiers):
+        if not stated:
             stated = conclusion(tokens)
         reading = _reading(tokens, mentions_of(stated, text))
         if pointer is None:
             return reading
+        # "This may be pneumonia": the finding before is a sign of it.
+        explaining = tuple(
+            number
+            for number, row in enumerate(rows_of(stated))
+            if pointer in row.draft.signs
+        )
         return replace(
-            reading,
-            pointer=mention_of(pointer, [], text),
-            explaining=_rows_explaining(pointer, stated),
+            reading, pointer=mention_of(pointer, [], text), explaining=explaining
         )
 
 
@@ -159,17 +163,6 @@ def _reading(
     if asides:
         return StandaloneReading("not about the patient now", asides[0])
     return StandaloneReading("nothing stated", "no finding named")
-
-
-def _rows_explaining(
-    pointer: MentionDraft, drafts: list[MentionDraft]
-) -> tuple[int, ...]:
-    """Find the rows of which the pointer is a sign: "This may be pneumonia"."""
-    return tuple(
-        number
-        for number, row in enumerate(rows_of(drafts))
-        if pointer in row.draft.signs
-    )
 
 
 def _why_unreadable(tokens: list[TaggedToken], text: str) -> str:

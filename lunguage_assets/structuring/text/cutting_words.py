@@ -59,11 +59,11 @@ class CuttingWords(BaseModel):
 
     @cached_property
     def _kind_by_heading(self) -> dict[str, HeadingKind]:
-        topics: dict[str, HeadingKind] = {}
-        for topic, phrases in self.headings.items():
-            for phrase in phrases:
-                topics[" ".join(_words_in(phrase))] = topic
-        return topics
+        return {
+            " ".join(_words_in(phrase)): topic
+            for topic, phrases in self.headings.items()
+            for phrase in phrases
+        }
 
     @cached_property
     def words_of_headings(self) -> frozenset[str]:

@@ -74,22 +74,16 @@ def sections_of(text: str) -> SectionedText:
             notes.append("findings-without-heading")
     if topics.isdisjoint(("find", "impr", "title", "preliminary")):
         notes.append("no-findings-section")
-    coded = list(_with_codes(sections, topics))
+    code: SectionCode = "other"
+    coded: list[Section] = []
+    for section in sections:
+        code = _code_of(section, code, topics)
+        coded.append(section._replace(code=code))
     unread = {section.topic for section in coded if section.code == "other"}
     for topic, note in _NOTES_OF_UNREAD.items():
         # One note a report, however many of its sections were not read.
         notes += [note] * (topic in unread)
     return SectionedText(coded, notes)
-
-
-def _with_codes(
-    sections: Sequence[Section], topics: set[HeadingKind]
-) -> Iterator[Section]:
-    """Decide what the sentences of each section count as."""
-    code: SectionCode = "other"
-    for section in sections:
-        code = _code_of(section, code, topics)
-        yield section._replace(code=code)
 
 
 def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
