@@ -93,19 +93,17 @@ def _cut(texts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns:
         Views and notes of each report, and `tables.REPORT_SENTENCES` of all.
     """
-    reports: list[tuple[str, str, tuple[str, ...]]] = []
-    rows: list[dict[str, Any]] = []
-    for study_id, text in values_of(texts, "study_id", "report"):
-        report = cut_report(study_id, text)
-        reports.append((study_id, report.views, report.notes))
-        for sentence in report.sentences:
-            rows.append(
-                _key_of(report, sentence)
-                | {"heading": sentence.heading, "sent": sentence.text}
-                | sentence.span._asdict()
-            )
-    cut = pd.DataFrame(reports, columns=["study_id", "named_views", "notes"])
-    return cut, REPORT_SENTENCES.frame(rows)
+    reports = [cut_report(*report) for report in values_of(texts, "study_id", "report")]
+    rows = [
+        _key_of(report, sentence)
+        | {"heading": sentence.heading, "sent": sentence.text}
+        | sentence.span._asdict()
+        for report in reports
+        for sentence in report.sentences
+    ]
+    cut = [(report.study_id, report.views, report.notes) for report in reports]
+    columns = ["study_id", "named_views", "notes"]
+    return pd.DataFrame(cut, columns=columns), REPORT_SENTENCES.frame(rows)
 
 
 def sectioned_reports(
@@ -170,11 +168,7 @@ def structured_tables(
             sentence = report.sentences[position]
             # Sentences of technique, comparison and the like need no account.
             if sentence.section != "other":
-                account: dict[str, Any] = {
-                    "account": reading.account,
-                    "reason": reading.reason,
-                    "rows": row_counts[position],
-                }
+                account = asdict(reading) | {"rows": row_counts[position]}
                 accounts.append(_key_of(report, sentence) | account)
         for value in answer.refused:
             number = {"number": len(refused), "study_id": report.study_id}

@@ -47,6 +47,8 @@ _LONGEST_NAME = 6
 _SHOWN_LENGTH = 80
 """Characters that are kept of a refused value."""
 _SILENT = SentenceReading("nothing stated", "section")
+_LEFT_OUT = "left out"
+"""The reason of a sentence that a model forgot."""
 
 _COLUMN_BY_NAME = {published: column for column, published in ATTRIBUTES.items()} | {
     column: column for column in ("location", *ATTRIBUTES)
@@ -220,20 +222,18 @@ class _Grounding:
             mentions: a sentence with findings has that account, whatever else the model
                 says of it.
         """
-        accounts: dict[int, SentenceReading] = {}
+        readings = list(unread_report(self._report, _LEFT_OUT).readings)
         for entry in entries:
             located = self._located(SentenceClaim, entry, "account")
             if located is not None:
                 claim, position = located
-                accounts[position] = SentenceReading(claim.account, claim.reason)
+                readings[position] = SentenceReading(claim.account, claim.reason)
         for mention in mentions:
-            accounts[mention.sentence] = SentenceReading("findings")
-        for position in self._position_by_name.values():
-            if position not in accounts:
-                accounts[position] = SentenceReading("unreadable", "left out")
+            readings[mention.sentence] = SentenceReading("findings")
+        for position, reading in enumerate(readings):
+            if reading.reason == _LEFT_OUT:
                 self._refuse("left-out", "account", "", position)
-        positions = range(len(self._report.sentences))
-        return tuple(accounts.get(position, _SILENT) for position in positions)
+        return tuple(readings)
 
     def _refuse(
         self, reason: str, column: str, claimed: Any, position: int | None = None
@@ -246,10 +246,9 @@ class _Grounding:
             claimed: the value.
             position: of its sentence; None: it has none.
         """
-        section = ""
-        number = 0
+        location: tuple[str, int] = ("", 0)
         if position is not None:
-            section = self._report.sentences[position].section
-            number = self._report.sentences[position].number
+            sentence = self._report.sentences[position]
+            location = (sentence.section, sentence.number)
         excerpt = str(claimed)[:_SHOWN_LENGTH]
-        self.refused.append(RefusedValue(section, number, column, excerpt, reason))
+        self.refused.append(RefusedValue(*location, column, excerpt, reason))

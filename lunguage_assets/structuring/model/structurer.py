@@ -110,10 +110,11 @@ def question_about(sentences: Sequence[Sentence], mode: Mode) -> Request:
 
     A sentence is a line of JSON: no report can end its own quotation.
     """
-    lines: list[str] = []
-    for sentence in sentences:
-        content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
-        lines.append(json.dumps(content, ensure_ascii=False))
+    contents = [
+        {"id": sentence.name, "text": " ".join(sentence.text.split())}
+        for sentence in sentences
+    ]
+    lines = [json.dumps(content, ensure_ascii=False) for content in contents]
     texts = {"sentences": "\n".join(lines)}
     # Only where the provider is told the schema is it a part of the question.
     schema = ANSWER_SCHEMA if mode == "enum" else ""
@@ -160,12 +161,11 @@ class ModelStructurer:
             if 0 < sum(len(it.text) for it in sentences) <= LONGEST_REPORT:
                 requests[number] = question_about(sentences, self._mode)
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
-        texts = [settled.answer for settled in chain.from_iterable(looks)]
-        answers = [parse_answer(text or "") for text in texts]
         structured = [unread_report(report, "too long") for report in reports]
-        for number, answer in zip(requests, answers, strict=True):
+        for number, settled in zip(requests, chain.from_iterable(looks), strict=True):
             report = reports[number]
             structured[number] = unread_report(report, "no answer")
+            answer = parse_answer(settled.answer or "")
             if answer is not None:
                 structured[number] = ground_answer(report, answer)
         return structured

@@ -18,7 +18,7 @@ def take_parts(
     phrase: Phrase,
     locations: list[TaggedToken],
     modifiers: list[TaggedToken],
-) -> list[MentionDraft]:
+) -> None:
     """Take one part of the body, or two that lack their "and".
 
     Args:
@@ -26,9 +26,6 @@ def take_parts(
         phrase: that names the part.
         locations: words of its location, the part among them.
         modifiers: words that describe it.
-
-    Returns:
-        A draft for each part.
     """
     heads = [location for location in locations if location.kind == "anatomy"]
     if phrase.is_joined and len(locations) > 1:
@@ -43,7 +40,7 @@ def take_parts(
     for part in parts:
         _take_part(clause, part, is_joined=phrase.is_joined or part is not parts[0])
     clause.topic = locations
-    return parts
+    clause.drafts += parts
 
 
 def _lacks_joint(heads: list[TaggedToken]) -> bool:

@@ -1,4 +1,7 @@
-"""What a clause of a sentence has named so far: what the next phrase may be said of."""
+"""What a clause of a sentence has named so far: what the next phrase may be said of.
+
+The drafts of all clauses of a sentence are one list, which every phrase may add to.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ class Clause:
     """What a clause has named so far.
 
     Attributes:
+        drafts: of the sentence, in the order of its words.
         findings: that were named last, joined.
         alternatives: the findings of an "or", which share a location behind them.
         open_parts: parts of the body of which nothing has been said yet.
@@ -32,6 +36,7 @@ class Clause:
         role: what came last.
     """
 
+    drafts: list[MentionDraft] = field(default_factory=list)
     findings: list[MentionDraft] = field(default_factory=list)
     alternatives: list[MentionDraft] = field(default_factory=list)
     open_parts: list[MentionDraft] = field(default_factory=list)
@@ -44,7 +49,11 @@ class Clause:
         """Begin the clause behind a break, with what it goes on about."""
         # "A small effusion, which has grown": the finding is what grew. "The heart is
         # enlarged but stable": the heart is stable, too.
-        following = Clause(findings=self.findings, described_parts=self.described_parts)
+        following = Clause(
+            drafts=self.drafts,
+            findings=self.findings,
+            described_parts=self.described_parts,
+        )
         # "On the left there is an effusion": the topic waits for what is said of it.
         if word.form in _KEEPS_TOPIC:
             following.topic = self.topic

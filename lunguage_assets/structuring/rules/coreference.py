@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
@@ -130,14 +131,16 @@ def _explain(mentions: list[Mention], signs: list[int], cause: int) -> None:
         signs: numbers of the findings before.
         cause: number of what explains them.
     """
-    location = mentions[cause].location
+    explained = mentions[cause]
+    locations = chain.from_iterable(mentions[sign].location for sign in signs)
+    mentions[cause] = replace(
+        explained,
+        location=explained.location or tuple(locations),
+        evidence=(*explained.evidence, *signs),
+    )
     for sign in signs:
-        mention = mentions[sign]
-        mentions[sign] = replace(mention, associate=(*mention.associate, cause))
-        if not mentions[cause].location:
-            location += mention.location
-    evidence = (*mentions[cause].evidence, *signs)
-    mentions[cause] = replace(mentions[cause], location=location, evidence=evidence)
+        associate = (*mentions[sign].associate, cause)
+        mentions[sign] = replace(mentions[sign], associate=associate)
 
 
 def _describe(mentions: list[Mention], referents: list[int], pointer: Mention) -> None:

@@ -14,43 +14,27 @@ from lunguage_assets.structuring.rules.phrases import Phrase
 _ADJECTIVES = ("word", "abnormal")
 
 
-def take_description(
-    clause: Clause, phrase: Phrase, following: Phrase
-) -> list[MentionDraft]:
+def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     """Say words of what was named last; if nothing was, of what is named next.
 
     Args:
         clause: so far; changed in place.
         phrase: names neither a finding nor, by itself, a location.
         following: the phrase behind it.
-
-    Returns:
-        The drafts that it begins: a second finding, or a location as a subject.
     """
     is_adjective = any(token.kind in _ADJECTIVES for token in following.tokens[:1])
     if phrase.lead_kinds & JOINTS and following.is_joined and is_adjective:
         # "Small, calcified granuloma": the noun of both adjectives follows.
         clause.pending = clause.pending + phrase.tokens
-        return []
-    begun: list[MentionDraft] = []
+        return
     is_of_list = clause.role == "place" and phrase.is_joined
     if is_of_list and "preposition" in following.lead_kinds:
         # "Effusions, moderate on the right and small on the left" are two.
-        begun = [MentionDraft(clause.findings[-1].head, [], [])]
-        clause.findings = begun
-    return begun + _describe_last(clause, phrase)
-
-
-def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
-    """Say words of what was named last, if it can have them.
-
-    Returns:
-        A part of the body that only they make a subject.
-    """
-    begun: list[MentionDraft] = []
+        clause.findings = [MentionDraft(clause.findings[-1].head, [], [])]
+        clause.drafts += clause.findings
     locations = [token for token in phrase.tokens if token.kind == "place"]
     if has_kind(phrase.tokens, "normal"):
-        begun = _topic_as_subject(clause)
+        _make_topic_subject(clause)
     if clause.open_parts or clause.described_parts:
         _describe_parts(clause, phrase.tokens, locations)
     elif clause.findings:
@@ -59,7 +43,6 @@ def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
             finding.describe(phrase.tokens, locations)
     else:
         clause.pending = clause.pending + phrase.tokens
-    return begun
 
 
 def _describe_parts(
@@ -83,18 +66,13 @@ def _describe_parts(
         clause.open_parts = []
 
 
-def _topic_as_subject(clause: Clause) -> list[MentionDraft]:
+def _make_topic_subject(clause: Clause) -> None:
     """Make the location of a finding the subject, where there is no other.
 
     "The lungs are hyperinflated but clear": the lungs are clear.
-
-    Returns:
-        The part of the body, as a draft; nothing where the topic has none.
     """
     parts = [token for token in clause.topic if token.kind == "anatomy"]
-    if not parts or clause.open_parts or clause.described_parts:
-        return []
-    part = MentionDraft.of_part(parts[-1], clause.topic, [])
-    clause.open_parts = [part]
-    clause.role = "part"
-    return [part]
+    if parts and not (clause.open_parts or clause.described_parts):
+        clause.open_parts = [MentionDraft.of_part(parts[-1], clause.topic, [])]
+        clause.drafts += clause.open_parts
+        clause.role = "part"

@@ -18,7 +18,7 @@ from lunguage_assets.structuring.rules.locations import (
 from lunguage_assets.structuring.rules.phrases import Phrase
 
 
-def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
+def take_findings(clause: Clause, phrase: Phrase) -> None:
     """Draft the findings of a phrase, and make them what the next one may be said of.
 
     Args:
@@ -38,11 +38,15 @@ def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     signs = _signs_of(clause, phrase)
     for draft in drafts:
         draft.signs = signs
-    is_alternative = "alternative" in phrase.lead_kinds or phrase.is_behind_slash
-    if clause.findings and is_alternative:
-        _share_location(clause.findings[-1], drafts)
+    # "Scarring/atelectasis", "left basal atelectasis or pneumonia": at one location.
+    is_behind_slash = any(token.form == "/" for token in phrase.lead_in)
+    if clause.findings and ("alternative" in phrase.lead_kinds or is_behind_slash):
+        before = clause.findings[-1]
+        # "No right mass or fracture" denies every fracture.
+        locations = [] if before.head.negation else before.locations
+        for draft in drafts:
+            draft.locations = draft.locations or locations
     _remember_findings(clause, phrase, drafts)
-    return drafts
 
 
 def drafts_of_findings(
@@ -148,15 +152,6 @@ def _signs_of(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
     return []
 
 
-def _share_location(before: MentionDraft, drafts: list[MentionDraft]) -> None:
-    """Put alternatives at one location: "left basal atelectasis or pneumonia"."""
-    # "No right mass or fracture" denies every fracture.
-    if before.head.negation:
-        return
-    for draft in drafts:
-        draft.locations = draft.locations or before.locations
-
-
 def _remember_findings(
     clause: Clause, phrase: Phrase, drafts: list[MentionDraft]
 ) -> None:
@@ -167,6 +162,7 @@ def _remember_findings(
         phrase: that names them.
         drafts: of them.
     """
+    clause.drafts += drafts
     listed_before = clause.findings if phrase.is_joined else []
     if "alternative" in phrase.lead_kinds:
         clause.alternatives = [*listed_before[-1:], *drafts]

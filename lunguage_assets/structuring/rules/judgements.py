@@ -12,6 +12,7 @@ from itertools import filterfalse
 
 from lunguage_assets.assertion.axes import axes_of
 from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.structuring.contract import Span
 from lunguage_assets.structuring.rules.drafts import MentionDraft, judges
 
 
@@ -60,10 +61,8 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
 
 
 def _axes(judgements: list[TaggedToken], text: str) -> set[str]:
-    axes: set[str] = set()
-    for word in judgements:
-        axes |= axes_of(text[word.begin : word.end])
-    return axes
+    spans = [Span(word.begin, word.end) for word in judgements]
+    return set[str]().union(*(axes_of(span.of(text)) for span in spans))
 
 
 def _words_with(

@@ -18,6 +18,7 @@ from lunguage_assets.assertion.vocabulary import (
 )
 from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.tables.values import values_of
 
 VERSION = "31"
 """Of the rules; raise it with every change that changes an answer.
@@ -39,19 +40,19 @@ def build_lexicon(
         ConfigurationError: a word file or cue file cannot be read; names file and
             field.
     """
-    rows: set[tuple[str, ...]] = set()
+    rows: tuple[tuple[str, ...], ...] = ()
     if terms is not None:
-        columns = terms[["category", "target_term", "normed_term"]]
-        rows = set(columns.itertuples(index=False, name=None))
+        columns = ("category", "target_term", "normed_term")
+        rows = tuple(sorted({*values_of(terms, *columns)}))
     home_cues: tuple[Cue, ...] = ()
     if own_cues is not None:
         # Before its hash: a file that is not there says so in its own words.
         home_cues = read_own_cues(own_cues)
     hashed: list[bytes] = []
     if rows:
-        hashed.append(repr(sorted(rows)).encode("utf-8", "surrogatepass"))
+        hashed.append(repr(rows).encode("utf-8", "surrogatepass"))
     content = content_hash(*hashed, own_cues=own_cues)
-    return _build(tuple(sorted(rows)), home_cues), content
+    return _build(rows, home_cues), content
 
 
 @lru_cache(maxsize=2)

@@ -27,18 +27,13 @@ def is_location(phrase: Phrase) -> bool:
     return has_kind(phrase.tokens, "place")
 
 
-def take_location(
-    clause: Clause, phrase: Phrase, following: Phrase
-) -> list[MentionDraft]:
+def take_location(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     """Say a location of the findings before it, or let it wait for what follows.
 
     Args:
         clause: so far; changed in place.
         phrase: names a location or a part of the body, and no finding.
         following: the phrase behind it.
-
-    Returns:
-        The drafts that it begins: parts of the body, or a finding at a second side.
     """
     # "Nodule above the diaphragm": the preposition is a part of the location.
     locations = [word for word in phrase.lead_in if word.form in WORDS["levels"]]
@@ -50,14 +45,14 @@ def take_location(
     is_behind_finding = clause.role in ("finding", "place")
     if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
-        return []
+        return
     # "... in the right base and the lingula", but not "... and the enlarged heart" nor
     # "..., the heart is large".
     is_of_part = any(map(judges, words)) or "copula" in following.lead_kinds
     if clause.role == "place" and phrase.is_joined and not is_of_part:
         _add_row_at(clause.findings[-1], locations)
-        return []
-    return _take_topic(clause, phrase, locations, words)
+    else:
+        _take_topic(clause, phrase, locations, words)
 
 
 # --- of findings
@@ -78,10 +73,11 @@ def _locate_findings(
         words: other words of the phrase.
     """
     is_near_only = False
+    is_beside = phrase.lead_in[-1].form in WORDS["beside"]
     findings = clause.alternatives or _findings_at(clause, phrase.lead_kinds)
     for finding in findings:
         # "Nodule in the lingula, over the sixth rib": it lies in the lingula.
-        if phrase.is_beside and finding.has_definite_location:
+        if is_beside and finding.has_definite_location:
             is_near_only = True
             continue
         groups = finding.location_groups
@@ -134,7 +130,7 @@ def _take_topic(
     phrase: Phrase,
     locations: list[TaggedToken],
     words: list[TaggedToken],
-) -> list[MentionDraft]:
+) -> None:
     """Take a location that is said of nothing before it, for what follows.
 
     Args:
@@ -142,18 +138,15 @@ def _take_topic(
         phrase: that names the location.
         locations: words of the location.
         words: other words of the phrase.
-
-    Returns:
-        The drafts that it begins.
     """
     modifiers = clause.pending + words
     clause.pending = []
     if has_kind(locations, "anatomy"):
-        return take_parts(clause, phrase, locations, modifiers)
+        take_parts(clause, phrase, locations, modifiers)
+        return
     clause.topic = locations
     clause.role = "side"
     clause.pending = modifiers
-    return []
 
 
 # --- locations that share a word

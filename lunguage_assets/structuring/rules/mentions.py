@@ -197,18 +197,12 @@ def _attributes(draft: MentionDraft, text: str) -> dict[str, tuple[Span, ...]]:
             values.setdefault(word.code, []).append(_value_of(word, text))
     past = draft.head.past
     if past is not None:
-        values.setdefault(_column_of_past(draft, past), []).append(_span(past))
+        column = "past_hx"
+        # "Has resolved" is a course, "was removed" the placement of a device.
+        if past.kind == "ended":
+            column = "placement" if draft.is_device else "improved"
+        values.setdefault(column, []).append(_span(past))
     return {column: tuple(values[column]) for column in ATTRIBUTES if column in values}
-
-
-def _column_of_past(draft: MentionDraft, past: TaggedToken) -> str:
-    """Find the column for the words that say that it is past.
-
-    "Has resolved" is a course, "was removed" the placement of a device.
-    """
-    if past.kind != "ended":
-        return "past_hx"
-    return "placement" if draft.is_device else "improved"
 
 
 def _value_of(word: TaggedToken, text: str) -> Span:

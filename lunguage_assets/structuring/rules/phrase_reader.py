@@ -26,7 +26,6 @@ from lunguage_assets.structuring.rules.locations import (
 )
 from lunguage_assets.structuring.rules.phrases import (
     END_OF_SENTENCE,
-    Phrase,
     phrases_of,
 )
 
@@ -37,38 +36,26 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
     Args:
         tokens: of the sentence, marked by the reader of doubt (`assertion.reader`).
     """
-    drafts: list[MentionDraft] = []
     clause = Clause()
     phrases = [*phrases_of(tokens), END_OF_SENTENCE]
     for phrase, following in pairwise(phrases):
         for word in phrase.lead_in:
             if word.kind == "break":
                 clause = clause.behind(word)
-        drafts += _take(clause, phrase, following)
+        if has_kind(phrase.tokens, "finding"):
+            take_findings(clause, phrase)
+        elif has_kind(phrase.tokens, "anatomy") or is_location(phrase):
+            take_location(clause, phrase, following)
+        else:
+            take_description(clause, phrase, following)
     # A part of the body of which nothing is said is no mention: "the lungs" alone.
-    mentioned = [draft for draft in drafts if draft.is_finding or draft.is_judged]
+    mentioned = [
+        draft for draft in clause.drafts if draft.is_finding or draft.is_judged
+    ]
     _link_open_causes(mentioned)
     for draft in mentioned:
         draft.complete()
     return mentioned
-
-
-def _take(clause: Clause, phrase: Phrase, following: Phrase) -> list[MentionDraft]:
-    """Say a phrase of what the clause has named, and make it what it names itself.
-
-    Args:
-        clause: so far; changed in place.
-        phrase: the next one of it.
-        following: the phrase behind, which may show what this one is.
-
-    Returns:
-        The drafts that the phrase begins.
-    """
-    if has_kind(phrase.tokens, "finding"):
-        return take_findings(clause, phrase)
-    if has_kind(phrase.tokens, "anatomy") or is_location(phrase):
-        return take_location(clause, phrase, following)
-    return take_description(clause, phrase, following)
 
 
 def _link_open_causes(drafts: list[MentionDraft]) -> None:

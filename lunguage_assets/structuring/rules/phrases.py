@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
 from lunguage_assets.assertion.vocabulary import Kind
-from lunguage_assets.assertion.word_files import WORDS
 
 _CONTENT: frozenset[Kind] = frozenset(
     {"finding", "anatomy", "place", "word", "abnormal", "normal"}
@@ -38,16 +37,6 @@ class Phrase(NamedTuple):
     def is_joined(self) -> bool:
         """Whether nothing but "and", "or" or a comma leads to it."""
         return bool(self.lead_kinds) and self.lead_kinds <= JOINTS
-
-    @property
-    def is_behind_slash(self) -> bool:
-        """Whether a slash joins it: "scarring/atelectasis" lie at one location."""
-        return any(token.form == "/" for token in self.lead_in)
-
-    @property
-    def is_beside(self) -> bool:
-        """Whether a preposition makes it what is near: "overlying the heart"."""
-        return self.lead_in[-1].form in WORDS["beside"]
 
 
 END_OF_SENTENCE = Phrase([], [])

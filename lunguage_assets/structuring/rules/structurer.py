@@ -92,12 +92,12 @@ class RuleStructurer:
     def _structure(self, report: SectionedReport) -> StructuredReport:
         # The language of one sentence may show only by the report around it, so that it
         # is no matter of `read_sentence`.
-        is_foreign = foreign_sentences([sentence.text for sentence in report.sentences])
+        are_foreign = foreign_sentences([it.text for it in report.sentences])
         readings: list[StandaloneReading] = []
-        for position, sentence in enumerate(report.sentences):
+        for sentence, is_foreign in zip(report.sentences, are_foreign, strict=True):
             if sentence.section == "other":
                 readings.append(_SILENT)
-            elif is_foreign[position]:
+            elif is_foreign:
                 readings.append(_FOREIGN)
             else:
                 readings.append(self.read_sentence(sentence.text, sentence.section))

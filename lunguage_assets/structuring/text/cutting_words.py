@@ -5,13 +5,11 @@ How they cut a report is decided in `headings.py`, `sections.py` and `sentences.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from operator import ne
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -145,8 +143,3 @@ def cutting_words() -> CuttingWords:
         ConfigurationError: the file cannot be read, or has a group that is none.
     """
     return read_as(SECTIONS, CuttingWords, _REMEDY)
-
-
-def file_hash(path: Path) -> str:
-    """Hash a word file: other words decide otherwise."""
-    return hashlib.blake2b(path.read_bytes(), digest_size=6).hexdigest()

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lunguage_assets.structuring.text.cutting_words import (
-    CuttingWords,
     HeadingKind,
+    cutting_words,
     heading_words,
 )
 
@@ -65,18 +65,18 @@ class Heading(NamedTuple):
     topic: HeadingKind
 
 
-def headings_of(text: str, words: CuttingWords) -> list[Heading]:
+def headings_of(text: str) -> list[Heading]:
     """Find the headings of a report in order, without overlaps.
 
     Of two that begin at one character a listed one is taken before a title, and then
     the longer one.
     """
     candidates = [
-        *_headings_with_colon(text, words),
-        *_headings_without_colon(text, words),
-        *_exam_titles(text, words),
+        *_headings_with_colon(text),
+        *_headings_without_colon(text),
+        *_exam_titles(text),
     ]
-    for match in words.sign_off.finditer(text):
+    for match in cutting_words().sign_off.finditer(text):
         candidates.append(Heading(match.start(1), match.start(1), match[1], "sign-off"))
     candidates.sort(
         key=lambda heading: (heading.begin, heading.topic == "title", -heading.end)
@@ -88,8 +88,9 @@ def headings_of(text: str, words: CuttingWords) -> list[Heading]:
     return headings
 
 
-def _headings_with_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
+def _headings_with_colon(text: str) -> Iterator[Heading]:
     """Find the longest heading that ends at each colon: "Clinical history:"."""
+    words = cutting_words()
     for colon in re.finditer(":", text):
         window = text[max(0, colon.start() - _WINDOW) : colon.start()]
         line = _BEHIND_WORDS.sub("", window.rpartition("\n")[2])
@@ -122,11 +123,12 @@ def _may_begin_heading(line: str, begin: int) -> bool:
     return line[begin].isupper() or before[-1:] in (".", "?", "!", ";", "")
 
 
-def _headings_without_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
+def _headings_without_colon(text: str) -> Iterator[Heading]:
     """Find headings alone on a line, before a dash, or in capitals before other text.
 
     "Impression - no edema", "FINDINGS The heart is large".
     """
+    words = cutting_words()
     for form in (_OWN_LINE, _CAPITALS):
         for match in form.finditer(text):
             wording = match[1]
@@ -138,22 +140,22 @@ def _headings_without_colon(text: str, words: CuttingWords) -> Iterator[Heading]
                 yield Heading(match.start(1), match.end(), wording, topic)
 
 
-def _exam_titles(text: str, words: CuttingWords) -> Iterator[Heading]:
+def _exam_titles(text: str) -> Iterator[Heading]:
     """Find lines that only name the examination, and such words before a colon."""
     for line in _LINE.finditer(text):
         line_text = line.group()
         begin = line.end() - len(line_text.lstrip())
         before_colon, colon, _ = line_text[:_TITLE_LENGTH].rpartition(":")
-        if len(line_text) <= _TITLE_LENGTH and is_exam_title(line_text, words):
+        if is_exam_title(line_text):
             yield Heading(begin, line.end(), line_text.strip(" \t\r:"), "title")
         # "PORTABLE AP CHEST: The lungs are clear." Only in capitals: before a colon
         # "Portable AP chest" may be prose.
-        elif colon and before_colon.isupper() and is_exam_title(before_colon, words):
+        elif colon and before_colon.isupper() and is_exam_title(before_colon):
             end = line.start() + len(before_colon) + 1
             yield Heading(begin, end, before_colon.strip(), "title")
 
 
-def is_exam_title(line: str, words: CuttingWords) -> bool:
+def is_exam_title(line: str) -> bool:
     """Whether a text only names an examination.
 
     It has words of `exam_words` only, two at least, and one of `exam_nouns` among them.
@@ -165,5 +167,6 @@ def is_exam_title(line: str, words: CuttingWords) -> bool:
     names = [
         name for name in tokens if name not in ("/", "xxxx") and not name[0].isdigit()
     ]
+    words = cutting_words()
     has_noun = not words.exam_nouns.isdisjoint(names)
     return has_noun and len(names) >= 2 and words.exam_words.issuperset(names)

@@ -5,6 +5,7 @@ What is not about the chest is not read (docs/reports.md).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,9 +13,7 @@ from collections.abc import Sequence
 from lunguage_assets.structuring.contract import SectionedReport, Sentence
 from lunguage_assets.structuring.text.cutting_words import (
     SECTIONS,
-    CuttingWords,
     cutting_words,
-    file_hash,
 )
 from lunguage_assets.structuring.text.languages import (
     LANGUAGES,
@@ -37,8 +36,8 @@ _SUB_HEADING_LENGTH = 60
 
 def identity() -> str:
     """Name everything that changes how reports are cut."""
-    hashes = [file_hash(path) for path in (SECTIONS, LANGUAGES)]
-    return "/".join(["text", VERSION, *hashes])
+    words = SECTIONS.read_bytes() + LANGUAGES.read_bytes()
+    return f"text/{VERSION}/{hashlib.blake2b(words, digest_size=6).hexdigest()}"
 
 
 def cut_report(study_id: str, text: str) -> SectionedReport:
@@ -96,7 +95,7 @@ def _numbered_sentences(
             code = section.code
             if names_other_part and code in ("find", "impr"):
                 is_of_other_part = is_all_of_other_part or _is_of_other_part(
-                    sentence, words, was_before=is_of_other_part
+                    sentence, was_before=is_of_other_part
                 )
                 if is_of_other_part:
                     code = "other"
@@ -113,14 +112,14 @@ def _words_in(*texts: str) -> set[str]:
     return set(_WORD.findall(" ".join(texts).lower()))
 
 
-def _is_of_other_part(sentence: str, words: CuttingWords, *, was_before: bool) -> bool:
+def _is_of_other_part(sentence: str, *, was_before: bool) -> bool:
     """Whether another part of the body is described from this sentence on.
 
     Args:
         sentence: of findings or impression; a sub-heading, "KNEE:", changes it.
-        words: of `sections.yaml`.
         was_before: whether another part was described before it.
     """
+    words = cutting_words()
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
     named = _words_in(heading)
     names_chest = not words.chest.isdisjoint(named)

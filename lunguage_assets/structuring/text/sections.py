@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from lunguage_assets.structuring.contract import SectionCode
-from lunguage_assets.structuring.text.cutting_words import HeadingKind, cutting_words
+from lunguage_assets.structuring.text.cutting_words import HeadingKind
 from lunguage_assets.structuring.text.headings import (
     BLANK_LINE,
     Heading,
@@ -60,7 +60,7 @@ def sections_of(text: str) -> SectionedText:
     findings when no heading names them. A preliminary reading counts only where the
     report has no other.
     """
-    headings = headings_of(text, cutting_words())
+    headings = headings_of(text)
     sections = list(_sections_between(text, headings))
     notes: list[str] = []
     if all(heading.topic in ("title", "sign-off") for heading in headings):
@@ -127,7 +127,7 @@ def _code_of(
         if "find" not in topics:
             return "find"
         # "FINDINGS: ...\nLATERAL CHEST\n...": behind findings they are findings of it.
-        if code_before != "hist" and is_exam_title(section.heading, cutting_words()):
+        if code_before != "hist" and is_exam_title(section.heading):
             return code_before
     # "PRELIMINARY REPORT: Possible edema." counts until there is a final reading.
     if section.topic == "preliminary" and topics.isdisjoint(("find", "impr", "title")):

@@ -125,7 +125,7 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
         if enumeration and enumeration["number"]:
             number = int(enumeration["number"])
         cut = _cut_at(match, begins[-1], number, width)
-        if cut is not None and cut > begins[-1]:
+        if cut is not None:
             begins.append(cut)
     for first, last in pairwise([*begins, len(passage)]):
         enumeration = _ENUMERATION.match(passage, first, last)
@@ -194,7 +194,7 @@ def _is_end(match: re.Match[str], begin: int) -> bool:
         return False
     # With a blank behind, only an abbreviation goes on; without one, as in "3.5 cm", it
     # must be told that something ends at all.
-    if passage[match.end()].isspace() or match["close"]:
+    if passage[match.end()].isspace():
         return not _abbreviation().search(f"{before}.{following}")
     is_number = before[-1:].isdigit() and following.isupper()
     is_complete = is_number or _COMPLETE.search(before) is not None
