@@ -14,7 +14,7 @@ from lunguage_assets.implicit.expansion.sub_findings import KEPT_ABOVE
 from lunguage_assets.implicit.rows import POSITIVE, rounded
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER, belief_of
 from lunguage_assets.implicit.statements.locations import Qualifier, anatomy
-from lunguage_assets.structuring.rows import is_unresolved
+from lunguage_assets.structuring.contract import UNANSWERED
 
 STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 """Which status goes first where claims have equal support (rule 3 of section 5)."""
@@ -202,7 +202,7 @@ def claim_of(
         p_high=p_high,
         p_source=row.p_source,
         is_bound=row.prob_is_bound,
-        is_unresolved=is_unresolved(row.cues),
+        is_unresolved=UNANSWERED in row.cues,
         location=location,
         **more,
     )

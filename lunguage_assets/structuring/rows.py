@@ -21,7 +21,6 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.structuring.contract import (
-    UNANSWERED,
     CueUse,
     SectionedReport,
     Sentence,
@@ -259,8 +258,3 @@ def read_cues(cell: str) -> list[CueUse]:
     """Read a cell of the column `cues`: cues with their characters in the report."""
     entries = [entry.split(" ") for entry in cell.split("; ") if entry]
     return [CueUse(cue, _read_span(range_text)) for cue, range_text in entries]
-
-
-def is_unresolved(cell: str) -> bool:
-    """Whether a row, by its cell `cues`, is open by unread words alone."""
-    return UNANSWERED in cell

@@ -13,15 +13,12 @@ import pandas as pd
 
 from lunguage_assets.parallel import joined_tables
 from lunguage_assets.structuring.contract import (
+    UNANSWERED,
     SectionedReport,
     StructuredReport,
     Structurer,
 )
-from lunguage_assets.structuring.rows import (
-    StructuredTables,
-    is_unresolved,
-    structured_reports,
-)
+from lunguage_assets.structuring.rows import StructuredTables, structured_reports
 
 SENTENCES = "second_reader_sentences"
 CHANGED_ROWS = "second_reader_changed_rows"
@@ -81,7 +78,7 @@ class SecondReader:
             report_sentences: `tables.REPORT_SENTENCES` of the same reports.
         """
         findings = structured.structured_findings
-        is_open = findings["cues"].map(is_unresolved).astype(bool)
+        is_open = findings["cues"].str.contains(UNANSWERED, regex=False)
         studies = findings.loc[is_open, "study_id"].unique()
         again = structured_reports(
             report_texts[report_texts["study_id"].isin(studies)],

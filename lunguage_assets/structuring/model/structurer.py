@@ -71,9 +71,9 @@ def open_structurer(
     """
     if key == RULES:
         rules = RuleStructurer(terms, own_cues)
-        if not configuration.second_reader:
-            return rules
         second = configuration.second_reader
+        if not second:
+            return rules
         model = open_structurer(second, configuration, terms, open_context)
         return SecondReader(rules, model)
     config = configuration.models[key]
@@ -95,8 +95,8 @@ def structurer_identity(
     """
     if key == RULES:
         identity = identity_of(content_hash(own_cues=own_cues))
-        if configuration.second_reader:
-            second = configuration.second_reader
+        second = configuration.second_reader
+        if second:
             identity += "/" + structurer_identity(second, configuration)
         return identity
     return ModelStructurer.identity_of(configuration.models[key])

@@ -50,9 +50,7 @@ def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     if not limits:
         return []
     # Copies, because the first of them becomes the row's head and is an attribute too.
-    words = [
-        TaggedToken(LIMITATION, token.form, token.begin, token.end) for token in limits
-    ]
+    words = [token.copy() for token in limits]
     locations = [token for token in tokens if token.kind in ("anatomy", "place")]
     limits[0].become(_LIMITED_EXAMINATION)
     return [MentionDraft(limits[0], locations, words)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.units import TaggedToken, has_kind
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.contract import (
@@ -53,7 +53,7 @@ def mark_pointer(tokens: Sequence[TaggedToken]) -> None:
     Args:
         tokens: of the sentence; the first one may be changed.
     """
-    if len(tokens) < 2 or tokens[1].kind not in _VERBS:
+    if not has_kind(tokens[1:2], *_VERBS):
         return
     subject = tokens[0]
     if subject.form in WORDS["points_at_several"]:

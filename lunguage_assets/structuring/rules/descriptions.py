@@ -6,7 +6,7 @@ the left one. Words that nothing before can take wait for what is named next.
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
+from lunguage_assets.assertion.units import JOINTS, has_kind
 from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.phrases import Phrase
@@ -35,35 +35,20 @@ def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     locations = [token for token in phrase.tokens if token.kind == "place"]
     if has_kind(phrase.tokens, "normal"):
         _make_topic_subject(clause)
-    if clause.open_parts or clause.described_parts:
-        _describe_parts(clause, phrase.tokens, locations)
+    parts = clause.open_parts or clause.described_parts
+    if parts:
+        for part in parts:
+            part.describe(phrase.tokens, locations)
+        # A state or a course has been said of the part; after other words it waits on.
+        if any(part.is_described for part in parts):
+            clause.described_parts = parts
+            clause.open_parts = []
     elif clause.findings:
         # "Effusion and atelectasis are unchanged" is said of both.
         for finding in clause.findings:
             finding.describe(phrase.tokens, locations)
     else:
         clause.pending = clause.pending + phrase.tokens
-
-
-def _describe_parts(
-    clause: Clause, words: list[TaggedToken], locations: list[TaggedToken]
-) -> None:
-    """Say words of the parts that wait for some; else of those described before.
-
-    Args:
-        clause: with a part of the body; changed in place.
-        words: that describe it.
-        locations: that stand among them.
-    """
-    parts = clause.open_parts or clause.described_parts
-    for part in parts:
-        part.describe(words, locations)
-    if not clause.open_parts:
-        return
-    # A state or a course has been said of the part; after other words it waits on.
-    if any(part.is_described for part in parts):
-        clause.described_parts = clause.open_parts
-        clause.open_parts = []
 
 
 def _make_topic_subject(clause: Clause) -> None:

@@ -33,8 +33,8 @@ def take_findings(clause: Clause, phrase: Phrase) -> None:
     twin = _same_finding_before(clause, first, pending)
     if twin is not None:
         drafts.insert(0, twin)
-    elif _lies_at_topic(clause, phrase):
-        _locate_at_topic(clause, drafts)
+    else:
+        _locate_at_topic(clause, phrase, drafts)
     signs = _signs_of(clause, phrase)
     for draft in drafts:
         draft.signs = signs
@@ -117,20 +117,23 @@ def _same_finding_before(
 # --- the topic as location
 
 
-def _lies_at_topic(clause: Clause, phrase: Phrase) -> bool:
-    """Whether findings without a location may lie where the clause is about."""
+def _locate_at_topic(
+    clause: Clause, phrase: Phrase, drafts: list[MentionDraft]
+) -> None:
+    """Give findings without a location what the clause is about.
+
+    Args:
+        clause: so far.
+        phrase: that names the findings.
+        drafts: of them.
+    """
     # "In the left lung a nodule and a fracture": the topic is that of the first alone.
     goes_on_list = bool(clause.findings and phrase.lead_kinds & JOINTS)
-    return not (clause.described_parts or goes_on_list)
-
-
-def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
-    """Give findings without a location what the clause is about."""
     # In "lung volumes" nothing lies.
-    if any(location.name in WORDS["measured"] for location in clause.topic):
-        return
+    is_measured = any(token.name in WORDS["measured"] for token in clause.topic)
     # "The hila and mediastinum show no adenopathy" is of both.
-    if len(clause.open_parts) > 1:
+    is_of_several = len(clause.open_parts) > 1
+    if goes_on_list or is_measured or is_of_several or clause.described_parts:
         return
     for draft in drafts:
         draft.locations = draft.locations or clause.topic

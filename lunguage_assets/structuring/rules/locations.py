@@ -51,8 +51,15 @@ def take_location(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     is_of_part = any(map(judges, words)) or "copula" in following.lead_kinds
     if clause.role == "place" and phrase.is_joined and not is_of_part:
         _add_row_at(clause.findings[-1], locations)
-    else:
-        _take_topic(clause, phrase, locations, words)
+        return
+    modifiers = clause.pending + words
+    clause.pending = []
+    if has_kind(locations, "anatomy"):
+        take_parts(clause, phrase, locations, modifiers)
+        return
+    clause.topic = locations
+    clause.role = "side"
+    clause.pending = modifiers
 
 
 # --- of findings
@@ -120,33 +127,6 @@ def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
         before = groups[-1]
         groups[-1] = with_noun_behind(before, locations)
     groups.append(with_side_before(locations, before))
-
-
-# --- of what follows
-
-
-def _take_topic(
-    clause: Clause,
-    phrase: Phrase,
-    locations: list[TaggedToken],
-    words: list[TaggedToken],
-) -> None:
-    """Take a location that is said of nothing before it, for what follows.
-
-    Args:
-        clause: so far; changed in place.
-        phrase: that names the location.
-        locations: words of the location.
-        words: other words of the phrase.
-    """
-    modifiers = clause.pending + words
-    clause.pending = []
-    if has_kind(locations, "anatomy"):
-        take_parts(clause, phrase, locations, modifiers)
-        return
-    clause.topic = locations
-    clause.role = "side"
-    clause.pending = modifiers
 
 
 # --- locations that share a word

@@ -180,10 +180,11 @@ def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
     is_past = draft.head.past is not None and draft.head.past.kind != "ended"
     if is_past or _status_as_read(draft).startswith("t"):
         return []
-    words = list(draft.head.unanswered)
-    for judgement in judgements_of(draft):
-        words += judgement.unanswered
-    return words
+    return [
+        word
+        for token in (draft.head, *judgements_of(draft))
+        for word in token.unanswered
+    ]
 
 
 # --- attributes

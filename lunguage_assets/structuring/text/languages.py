@@ -86,8 +86,3 @@ def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     surpluses = [_foreign_surplus(sentence) for sentence in sentences]
     of_report = sum(surplus or 0 for surplus in surpluses)
     return [(of_report if surplus is None else surplus) > 0 for surplus in surpluses]
-
-
-def is_in_another_language(sentences: Sequence[str]) -> bool:
-    """Whether no sentence of a report is in English."""
-    return bool(sentences) and all(foreign_sentences(sentences))

@@ -18,7 +18,7 @@ from lunguage_assets.structuring.text.cutting_words import (
 from lunguage_assets.structuring.text.languages import (
     LANGUAGES,
     NOT_ENGLISH,
-    is_in_another_language,
+    foreign_sentences,
 )
 from lunguage_assets.structuring.text.sections import Section, sections_of
 from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
@@ -54,7 +54,7 @@ def cut_report(study_id: str, text: str) -> SectionedReport:
     sentences, has_other_part = _numbered_sentences(text, sections)
     if has_other_part:
         notes.append("not-chest")
-    if is_in_another_language([sentence.text for sentence in sentences]):
+    if sentences and all(foreign_sentences([it.text for it in sentences])):
         notes.append(NOT_ENGLISH)
     views = views_in_text(text, sections, sentences)
     return SectionedReport(study_id, text, tuple(sentences), views, tuple(notes))

@@ -45,20 +45,16 @@ class Section(NamedTuple):
     code: SectionCode = "other"
 
 
-class SectionedText(NamedTuple):
-    """The sections of a report in the order of the text, and notes on what was odd."""
-
-    sections: list[Section]
-    notes: list[str]
-
-
-def sections_of(text: str) -> SectionedText:
+def sections_of(text: str) -> tuple[list[Section], list[str]]:
     """Cut a report into sections; linear in the text's length.
 
     Without any heading everything is findings. Text before the first heading, under a
     mere title, or in a paragraph of its own behind history, technique or comparison is
     findings when no heading names them. A preliminary reading counts only where the
     report has no other.
+
+    Returns:
+        The sections in the order of the text, and notes on what was odd.
     """
     headings = headings_of(text)
     sections = list(_sections_between(text, headings))
@@ -83,7 +79,7 @@ def sections_of(text: str) -> SectionedText:
     for topic, note in _NOTES_OF_UNREAD.items():
         # One note a report, however many of its sections were not read.
         notes += [note] * (topic in unread)
-    return SectionedText(coded, notes)
+    return coded, notes
 
 
 def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
