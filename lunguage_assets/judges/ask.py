@@ -85,37 +85,31 @@ class _Batch:
     given_up: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass
 class Asker:
     """Asks the model of one judge.
 
-    Args:
+    Attributes:
         key: of the judge, for the record and for messages.
         config: its table. Without a price costs are null, and a budget refuses.
         open_provider: makes the provider of the model; not called when the ledger has
             everything.
         ledger: where answers are looked up and recorded.
-        budget: ceilings in US dollars; None: none.
+        budget: ceilings in US dollars.
         progress: told what every recorded call adds.
     """
 
-    def __init__(
-        self,
-        key: str,
-        config: LLMJudgeConfig,
-        open_provider: Callable[[], Provider],
-        ledger: Ledger,
-        *,
-        budget: Budget | None = None,
-        progress: Callable[[Progress], None] = announce,
-    ) -> None:
-        self.key = key
-        self.config = config
-        self.report = progress
-        self._provider = cache(open_provider)
-        self._ledger = ledger
-        self._budget = budget or Budget()
+    key: str
+    config: LLMJudgeConfig
+    open_provider: Callable[[], Provider]
+    ledger: Ledger
+    budget: Budget = field(default_factory=Budget)
+    progress: Callable[[Progress], None] = announce
+
+    def __post_init__(self) -> None:
+        self._provider = cache(self.open_provider)
         self._paused_until = 0.0
-        self._places = config.limits.in_flight
+        self._places = self.config.limits.in_flight
         self._failures_in_a_row = 0
         self._has_replied = False
         # After an error, or an interruption, nothing more is sent.
@@ -188,15 +182,15 @@ class Asker:
 
     def interrupt(self) -> None:
         """End what other threads are asking, once calls in flight are recorded."""
-        self._stop("interrupted")
+        self._stop(JudgeIncomplete("interrupted"))
 
     async def _settle(self, batch: _Batch) -> None:
         """Ask what the ledger has not, until all is settled or an error stops it."""
         keys = list(batch.requests)
-        batch.settled = await asyncio.to_thread(self._ledger.settled, keys)
-        await asyncio.to_thread(self._budget.look_at, self._ledger)
+        batch.settled = await asyncio.to_thread(self.ledger.settled, keys)
+        await asyncio.to_thread(self.budget.look_at, self.ledger)
         hits = len(batch.settled)
-        self.report(Progress(self.key, questions=len(keys), hits=hits, settled=hits))
+        self.progress(Progress(self.key, questions=len(keys), hits=hits, settled=hits))
         batch.open_keys.extend(key for key in keys if key not in batch.settled)
         # Again where a place that went has left a question behind.
         while batch.open_keys and self._error is None:
@@ -209,13 +203,14 @@ class Asker:
             while batch.open_keys and self._error is None and number < self._places:
                 await self._ask_question(batch, batch.open_keys.popleft())
         except LunguageError as error:
-            self._error = self._error or error
+            self._stop(error)
         except Exception as error:
             # Only its type is told: its text may hold a prompt or an answer.
-            self._error = self._error or MethodError(
+            message = (
                 f"judge {self.key!r} failed unexpectedly ({type(error).__name__}). "
                 "Please report this."
             )
+            self._stop(MethodError(message))
 
     async def _ask_question(self, batch: _Batch, key: str) -> None:
         """Ask a question once; it stays open unless it is settled or given up."""
@@ -251,11 +246,11 @@ class Asker:
             rounds = min(rounds, MOST_UNREACHED)
         most = rounds * self._places if failure.retryable else MOST_REJECTED
         if self._failures_in_a_row >= most or failure.kind == "authentication":
-            self._stop(f"its service keeps failing: {failure}")
+            self._stop(JudgeIncomplete(f"its service keeps failing: {failure}"))
 
-    def _stop(self, reason: str) -> None:
+    def _stop(self, error: LunguageError) -> None:
         """Send nothing more; the first error counts."""
-        self._error = self._error or JudgeIncomplete(reason)
+        self._error = self._error or error
 
     async def _call(self, batch: _Batch, key: str) -> ProviderFailure | None:
         """Send a question once, as soon as a pause is over and if the budget allows it.
@@ -280,7 +275,7 @@ class Asker:
             await asyncio.sleep(wait_s)
         attempt = Attempt(key, self.key, request.stage, self.config.model)
         failure: ProviderFailure | None = None
-        self._budget.begin(self.key, worst_usd)
+        self.budget.begin(self.key, worst_usd)
         try:
             reply = await self._provider().answer(request)
             attempt.reply = reply
@@ -302,8 +297,8 @@ class Asker:
                 pause_ends = time.monotonic() + failure.retry_after
                 self._paused_until = max(self._paused_until, pause_ends)
         finally:
-            self._budget.end(worst_usd, attempt.cost_usd)
-        settled = await asyncio.to_thread(self._ledger.record, attempt)
+            self.budget.end(worst_usd, attempt.cost_usd)
+        settled = await asyncio.to_thread(self.ledger.record, attempt)
         if settled is not None:
             batch.settled[key] = settled
         progress = Progress(
@@ -316,7 +311,7 @@ class Asker:
             output_tokens=attempt.reply.output_tokens,
             cost_usd=attempt.cost_usd or 0.0,
         )
-        self.report(progress)
+        self.progress(progress)
         return failure
 
     def _require_complete(self, batch: _Batch) -> None:
@@ -327,8 +322,8 @@ class Asker:
         error = self._error or JudgeIncomplete("given up")
         if not isinstance(error, JudgeIncomplete | BudgetExceeded):
             raise error
-        failures = sorted(batch.given_up.items())
-        reasons = [f"{count} x {failure}" for failure, count in failures]
+        given_up = sorted(batch.given_up.items())
+        reasons = [f"{count} x {failure}" for failure, count in given_up]
         raise type(error)(
             f"judge {self.key!r}: {missing} of {total} questions of this round have no "
             f"answer ({', '.join([*reasons, str(error)])}). The other "
@@ -342,7 +337,7 @@ class Asker:
             return
         # Of few answers some may be unreadable, but not all that there ever were.
         if self._answer_count < FIRST_LOOK and (
-            self._readable_count or self._ledger.has_valid(self.key)
+            self._readable_count or self.ledger.has_valid(self.key)
         ):
             return
         raise NothingReadable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lunguage_assets.errors import LunguageError
@@ -63,27 +64,28 @@ def shown_usd(usd: float) -> str:
     return f"${usd:.{digits}f}"
 
 
+@dataclass
 class Budget:
     """Ceilings in US dollars, shared by all judges of a run.
 
-    Args:
+    Attributes:
         ceiling_usd: of this run, in this process; None: none.
         daily_usd: of the last 24 hours, for all who share the ledger; None: none.
+        spent_usd: by calls that have ended.
+        in_flight_usd: the most that the calls in flight can cost.
+        others_today_usd: what others have spent in the last 24 hours.
     """
 
-    def __init__(
-        self, ceiling_usd: float | None = None, daily_usd: float | None = None
-    ) -> None:
-        self.ceiling_usd = ceiling_usd
-        self.daily_usd = daily_usd
-        self.spent_usd = 0.0
-        self._in_flight_usd = 0.0
-        self._others_today_usd = 0.0
+    ceiling_usd: float | None = None
+    daily_usd: float | None = None
+    spent_usd: float = 0.0
+    in_flight_usd: float = 0.0
+    others_today_usd: float = 0.0
 
     def look_at(self, ledger: Ledger) -> None:
         """Sum up what others have spent today, before a round of calls."""
         if self.daily_usd is not None:
-            self._others_today_usd = ledger.spent_today() - self.spent_usd
+            self.others_today_usd = ledger.spent_today() - self.spent_usd
 
     def begin(self, judge: str, worst_usd: float | None) -> None:
         """Refuse a call that could pass a ceiling; `end` ends one that may go.
@@ -95,7 +97,7 @@ class Budget:
         Raises:
             BudgetExceeded: it could, or its cost is unknown.
         """
-        today_usd = self._others_today_usd + self.spent_usd
+        today_usd = self.others_today_usd + self.spent_usd
         all_that_share = "in the last 24 hours by all that share the ledger"
         for name, ceiling_usd, spent_usd, since in (
             ("budget", self.ceiling_usd, self.spent_usd, "in this run"),
@@ -114,14 +116,14 @@ class Budget:
                     f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are "
                     f"spent {since}, and the next call of judge {judge!r} could cost "
                     f"up to {shown_usd(worst_usd)}. Calls in flight add "
-                    f"{shown_usd(self._in_flight_usd)} at most; a higher budget asks "
+                    f"{shown_usd(self.in_flight_usd)} at most; a higher budget asks "
                     "the rest"
                 )
-        self._in_flight_usd += worst_usd or 0.0
+        self.in_flight_usd += worst_usd or 0.0
 
     def end(self, worst_usd: float | None, cost_usd: float | None) -> None:
         """End a call that was begun; of unknown cost, at its worst."""
         worst_usd = worst_usd or 0.0
         # The sum of many begun and ended calls is nothing only but for its last digit.
-        self._in_flight_usd = max(0.0, self._in_flight_usd - worst_usd)
+        self.in_flight_usd = max(0.0, self.in_flight_usd - worst_usd)
         self.spent_usd += worst_usd if cost_usd is None else cost_usd

@@ -177,31 +177,6 @@ class JudgesFile(TomlTable):
                 _require_known(f"presets.{name}.{field}", named, choices)
         return self
 
-    def activated(
-        self, name: str = "", structurer: str | None = None, panel_ranker: str = PANEL
-    ) -> JudgesConfiguration:
-        """Activate a preset.
-
-        Args:
-            name: of the preset; empty: the file's own.
-            structurer: stands in for the preset's own.
-            panel_ranker: name of the ranker that pools its panel.
-        """
-        preset = self.presets[name or self.preset]
-        members = self.panels[preset.panel].members
-        ranking = {*members, *preset.candidates}
-        reading = structurer or preset.structurer
-        return JudgesConfiguration(
-            judges=self.judges,
-            preset=name or self.preset,
-            panel_ranker=panel_ranker,
-            panel_members=members,
-            rankers=(panel_ranker, *(key for key in self.judges if key in ranking)),
-            extractor=preset.extractor,
-            structurer=reading,
-            second_reader=preset.second_reader if reading == RULES else "",
-        )
-
 
 def load_judges(
     path: Path | None = None,
@@ -235,8 +210,21 @@ def load_judges(
                 f"{', '.join(choices)}.{did_you_mean(value, choices)} Name one of them "
                 f"with --{field} or $LUNGUAGE_{field.upper()}."
             )
-    is_of_home = name == (of_home or name)
-    return file.activated(name, structurer, PANEL if is_of_home else name)
+    chosen = file.presets[name]
+    members = file.panels[chosen.panel].members
+    panel_ranker = PANEL if name == (of_home or name) else name
+    ranking = {*members, *chosen.candidates}
+    reading = structurer or chosen.structurer
+    return JudgesConfiguration(
+        judges=file.judges,
+        preset=name,
+        panel_ranker=panel_ranker,
+        panel_members=members,
+        rankers=(panel_ranker, *(key for key in file.judges if key in ranking)),
+        extractor=chosen.extractor,
+        structurer=reading,
+        second_reader=chosen.second_reader if reading == RULES else "",
+    )
 
 
 def _require_known(

@@ -76,9 +76,8 @@ def price_of(
         output_tokens = record["output_tokens"] / record["metered"]
         replies = (record["valid"] + record["invalid"]) / record["questions"]
     of_reply = config.price.cost(input_tokens, output_tokens)
-    worst = np.nan
-    if room is not None:
-        worst = TRIES * config.price.cost(MOST_TOKENS * input_tokens, room)
+    most_output = np.nan if room is None else room
+    worst = TRIES * config.price.cost(MOST_TOKENS * input_tokens, most_output)
     return questions * [of_reply, replies * of_reply, worst]
 
 

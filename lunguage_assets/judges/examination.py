@@ -44,8 +44,11 @@ def examine_judge(
     """
     config = configuration.judges[key]
     if not isinstance(config, LLMJudgeConfig):
-        message = f"({config.provider}) is asked in this process: no network, no key"
-        return [Diagnosis("ok", f"judge {key!r} {message}, no cost")]
+        message = (
+            f"judge {key!r} ({config.provider}) is asked in this process: no network, "
+            "no key, no cost"
+        )
+        return [Diagnosis("ok", message)]
     diagnoses: list[Diagnosis] = []
     try:
         require_permission(key, config, data_class, datetime.now(UTC).date())
@@ -54,14 +57,16 @@ def examine_judge(
     except (PolicyRefused, ConfigurationError) as error:
         diagnoses.append(Diagnosis("refusal", str(error)))
     if config.price is None:
-        message = "has no price: its cost is not known and no budget can be kept with"
-        diagnoses.append(Diagnosis("warning", f"judge {key!r} {message} it"))
-    is_fine = Diagnosis(
-        "ok",
+        message = (
+            f"judge {key!r} has no price: its cost is not known and no budget can be "
+            "kept with it"
+        )
+        diagnoses.append(Diagnosis("warning", message))
+    message = (
         f"judge {key!r}: {config.provider}, model {config.model!r}, may receive "
-        f"{data_class} text",
+        f"{data_class} text"
     )
-    return diagnoses or [is_fine]
+    return diagnoses or [Diagnosis("ok", message)]
 
 
 def price_of_trial(key: str, config: LLMJudgeConfig) -> str:

@@ -8,7 +8,6 @@ sections 1 and 2). An asker gets the answers (`ask.py`). The content of the temp
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import string
 from collections.abc import Mapping, Sequence
@@ -66,7 +65,7 @@ class Prompts:
         self._templates: dict[tuple[str, str], string.Template] = {}
         for task in tasks:
             for role in ("system", "user"):
-                file = resource("prompts") / task / f"{role}.txt"
+                file = resource("prompts", task, f"{role}.txt")
                 text = file.read_text(encoding="utf-8").strip()
                 self._templates[task, role] = string.Template(text)
                 # With names and lengths: a sentence in another template is another
@@ -95,9 +94,10 @@ class Prompts:
         The sentence is shown unmasked, as in the paper (explicit.md section 1). A free
         list cannot be constrained to labels, so that its mode is always `text`.
         """
-        finding = _one_line(question.finding)
-        sentence = _one_line(question.sentence)
-        texts = {"finding": finding, "sentence": sentence}
+        texts = {
+            "finding": _one_line(question.finding),
+            "sentence": _one_line(question.sentence),
+        }
         return self.filled("extract", "extraction", texts)
 
     def comparison(self, question: ComparisonQuestion, mode: Mode = "text") -> Request:
@@ -150,8 +150,7 @@ class ModelJudge:
         self._asker = asker
         self._config = asker.config
         self._needs_trial = has_trial
-        is_turned = asker.config.order == "both"
-        self._shows_position = is_position_drawn or is_turned
+        self._shows_position = is_position_drawn or asker.config.order == "both"
         self._answers = Progress(asker.key)
 
     @staticmethod
@@ -161,9 +160,7 @@ class ModelJudge:
         It is everything in a ledger key but the question.
         """
         version = load_prompts().version
-        # Once for each question: results are bound to this form.
-        versions = json.dumps([version, version])
-        blank = Request("compare", "", "", versions, config.mode, LABELS)
+        blank = Request("compare", "", "", version, config.mode, LABELS)
         identity = config.identity(config.key_of(blank))
         return identity if config.order == "one" else f"{identity}/both"
 
@@ -179,8 +176,8 @@ class ModelJudge:
             self._pass_trial()
         requests = list(map(load_prompts().extraction, questions))
         looks = self._asker.ask_in_looks(requests, parse_phrase_list)
-        texts = [settled.answer for settled in chain.from_iterable(looks)]
-        phrases = [parse_phrase_list(text or "") for text in texts]
+        settled = chain.from_iterable(looks)
+        phrases = [parse_phrase_list(it.answer or "") for it in settled]
         return [ExtractionAnswer(tuple(it or ()), it is not None) for it in phrases]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
@@ -201,8 +198,8 @@ class ModelJudge:
         return [pair.choice for pair in pairs]
 
     def _requests(self, comparisons: Sequence[ComparisonQuestion]) -> list[Request]:
-        mode = self._config.mode
-        return [load_prompts().comparison(it, mode) for it in comparisons]
+        prompts = load_prompts()
+        return [prompts.comparison(it, self._config.mode) for it in comparisons]
 
     def _pass_trial(self) -> None:
         """Answer the trial before the first question of a step.
@@ -240,7 +237,7 @@ class ModelJudge:
         ]
         counts = counted(self.key, telling)
         self._answers += counts
-        self._asker.report(counts)
+        self._asker.progress(counts)
         if self._shows_position and not self._config.let_in:
             require_fit(self.key, self._answers)
 

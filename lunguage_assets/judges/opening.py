@@ -65,8 +65,8 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
         config,
         open_provider,
         context.open_ledger(),
-        budget=context.budget,
-        progress=context.progress,
+        context.budget or Budget(),
+        context.progress,
     )
 
 

@@ -115,14 +115,14 @@ class ProviderFailure(Exception):
         self,
         kind: FailureKind,
         status: int | None = None,
-        retry_after: float | None = None,
+        retry_after: float = 0.0,
         about: str = "",
     ) -> None:
         details = [f"HTTP {status}" if status else "", about]
         words = ", ".join(filter(None, details))
         super().__init__(f"{kind} ({words})" if words else kind)
         self.kind = kind
-        self.retry_after = retry_after or 0.0
+        self.retry_after = retry_after
 
     @property
     def retryable(self) -> bool:

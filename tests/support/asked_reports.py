@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +21,7 @@ from loopback import Call
 from sdk_run import KEYS
 
 from lunguage_assets.judges.budget import Budget
-from lunguage_assets.judges.configuration import JudgesConfiguration, JudgesFile
+from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.structuring.contract import (
@@ -140,11 +141,19 @@ PRICE = {"input": 1.0, "output": 2.0, "as_of": "2026-01-01"}
 
 
 def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
-    return judges_file(provider, url, **fields).activated()
+    return loaded(judges_file(provider, url, **fields))
 
 
-def judges_file(provider: str, url: str, **fields: Any) -> JudgesFile:
-    """A judges file with one language model, `one`, beside the rule-based judges."""
+def loaded(content: dict[str, Any]) -> JudgesConfiguration:
+    """A judges file of this content, as it is read."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(content, file, default=str)
+        file.flush()
+        return load_judges(Path(file.name))
+
+
+def judges_file(provider: str, url: str, **fields: Any) -> dict[str, Any]:
+    """What a judges file says with one language model, `one`, beside the rules."""
     address = f"{url}/v1" if provider in ("openai", "openai-compatible") else url
     output = {"gemini": "max_output_tokens", "transformers": "max_new_tokens"}.get(
         provider, "max_tokens"
@@ -155,9 +164,7 @@ def judges_file(provider: str, url: str, **fields: Any) -> JudgesFile:
     judges = {"lexicon": {"provider": "lexicon"}, "one": slot | fields}
     preset = {"panel": "p", "extractor": "lexicon", "candidates": ["one"]}
     table = {"preset": "p", "judges": judges, "presets": {"p": preset}}
-    return JudgesFile.model_validate(
-        {**table, "panels": {"p": {"members": ["lexicon"]}}}
-    )
+    return {**table, "panels": {"p": {"members": ["lexicon"]}}}
 
 
 @contextlib.contextmanager

@@ -12,10 +12,14 @@ from typing import Any
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure
 
 _KIND_BY_STATUS: dict[int, FailureKind] = {
-    **dict.fromkeys((401, 402, 403), "authentication"),
-    **dict.fromkeys((408, 504), "timeout"),
+    401: "authentication",
+    402: "authentication",
+    403: "authentication",
+    408: "timeout",
+    409: "server",
+    425: "server",
     429: "rate_limited",
-    **dict.fromkeys((409, 425), "server"),
+    504: "timeout",
 }
 """Others from 500 are the server's fault, too."""
 
@@ -46,14 +50,14 @@ def failure_of(error: Any, address: str, key_source: str) -> ProviderFailure:
         address: of the service.
         key_source: where its key comes from, in words.
     """
-    names_of_words = ("status_code", "type", "code", "status")
-    words = [getattr(error, name, None) for name in names_of_words]
-    statuses = [word for word in words if isinstance(word, int) and word >= 300]
+    names = ("status_code", "type", "code", "status")
+    words = [getattr(error, name, None) for name in names]
+    statuses = (word for word in words if isinstance(word, int) and word >= 300)
+    status = next(statuses, None)
     failure_kind = _kind_of_class(error)
     # A response that could not be read carries the status of its body, such as 200.
-    if not statuses or failure_kind == "malformed":
+    if status is None or failure_kind == "malformed":
         return ProviderFailure(failure_kind, about=address)
-    status = statuses[0]
     otherwise: FailureKind = "server" if status >= 500 else "rejected"
     failure_kind = _KIND_BY_STATUS.get(status, otherwise)
     texts = [word for word in words if isinstance(word, str)]

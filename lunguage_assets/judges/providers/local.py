@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +100,19 @@ class LocalModel:
             {"role": "system", "content": request.system},
             {"role": "user", "content": request.user},
         ]
-        options = {"tokenize": False, "add_generation_prompt": True, **template}
+        write = partial(
+            self.tokenizer.apply_chat_template,
+            tokenize=False,
+            add_generation_prompt=True,
+            **template,
+        )
         try:
-            text = self.tokenizer.apply_chat_template(conversation, **options)
+            text = write(conversation)
         except Exception:
             text = ""
         if request.system.strip() not in text:
             both = f"{request.system}\n\n{request.user}"
-            conversation = [{"role": "user", "content": both}]
-            text = self.tokenizer.apply_chat_template(conversation, **options)
+            text = write([{"role": "user", "content": both}])
         return str(text)
 
     def tokens(self, text: str) -> list[int]:
@@ -124,8 +129,7 @@ class LocalModel:
         """
         first, second = map(self.tokens, labels)
         # One token is looked at: where the labels part.
-        pairs = enumerate(zip(first, second, strict=False))
-        parting = next(at for at, tokens in pairs if len(set(tokens)) == 2)
+        parting = list(map(ne, first, second)).index(True)
         begun = self.tokens(text + self.tokenizer.decode(first[:parting]))
         logits = self.model(self._tensor(begun), logits_to_keep=1).logits[0, -1]
         margin = float(logits[first[parting]] - logits[second[parting]])
@@ -186,8 +190,7 @@ def loaded_model(name: str, revision: str, dtype: str) -> LocalModel:
         model = model.to(device).eval()
         ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
         # Its authors' sampling habits would silently complete a judge's parameters.
-        plain = transformers.GenerationConfig(eos_token_id=ends)
-        model.generation_config = plain
+        model.generation_config = transformers.GenerationConfig(eos_token_id=ends)
         if not tokenizer.chat_template:
             problem = "no chat template: it is not tuned for instructions"
     except Exception as error:

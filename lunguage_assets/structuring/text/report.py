@@ -24,7 +24,7 @@ from lunguage_assets.structuring.text.sections import Section, sections_of
 from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
 from lunguage_assets.structuring.text.views import views_in_text
 
-VERSION = "8"
+VERSION = "9"
 """Raise it with every change of rules that cuts a report otherwise.
 
 `identity` carries it.

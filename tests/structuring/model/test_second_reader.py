@@ -15,6 +15,7 @@ from asked_reports import (
     asked_sentences,
     configured,
     judges_file,
+    loaded,
     model_like,
     opened,
     report_of,
@@ -24,7 +25,8 @@ from loopback import Call, LoopbackServer
 from platform_support import without_expectations
 from sdk_run import KEYS
 
-from lunguage_assets.judges.configuration import RULES, JudgesConfiguration, JudgesFile
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
 from lunguage_assets.structuring.contract import (
     UNANSWERED,
     CueUse,
@@ -119,10 +121,9 @@ def test_a_sentence_that_the_model_does_not_read_either_stays_open(
 
 
 def with_reader(key: str) -> JudgesConfiguration:
-    plain = judges_file("openai", "http://127.0.0.1:1").model_dump()
-    for preset in plain["presets"].values():
-        preset["second_reader"] = key
-    return JudgesFile.model_validate(plain).activated()
+    content = judges_file("openai", "http://127.0.0.1:1")
+    content["presets"]["p"]["second_reader"] = key
+    return loaded(content)
 
 
 def test_a_second_reader_is_a_language_model_and_a_part_of_who_reads() -> None:
@@ -131,7 +132,7 @@ def test_a_second_reader_is_a_language_model_and_a_part_of_who_reads() -> None:
     assert with_one.second_reader in with_one.models
     assert structurer_identity(RULES, with_one) != structurer_identity(RULES, without)
     for key in ("lexicon", RULES, "nobody"):
-        with pytest.raises(ValueError, match=r"second_reader names .*expected one of"):
+        with pytest.raises(ConfigurationError, match=r"second_reader names .*one of"):
             with_reader(key)
 
 
