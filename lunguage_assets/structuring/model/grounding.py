@@ -71,10 +71,9 @@ def ground_answer(report: SectionedReport, answer: Answer) -> StructuredReport:
     grounding = _Grounding(report)
     # In this order: references need all findings, and accounts need to know which
     # sentences have some. Each of the three adds to what is refused.
-    kept: list[_Kept] = []
     for entry in answer.findings:
-        grounding.take_finding(entry, kept)
-    mentions = grounding.mentions(kept)
+        grounding.take_finding(entry)
+    mentions = grounding.mentions()
     readings = grounding.readings(answer.sentences, mentions)
     refused = tuple(grounding.refused)
     return StructuredReport(report.study_id, readings, mentions, refused)
@@ -94,10 +93,12 @@ class _Grounding:
     """Goes through the claims of one answer.
 
     Attributes:
+        kept: the findings that are, in the order of the answer.
         refused: the claims that are not borne out.
     """
 
     def __init__(self, report: SectionedReport) -> None:
+        self.kept: list[_Kept] = []
         self.refused: list[RefusedValue] = []
         self._report = report
         self._position_by_name = {
@@ -106,13 +107,13 @@ class _Grounding:
             if sentence.section != "other"
         }
 
-    def take_finding(self, entry: Any, kept: list[_Kept]) -> None:
+    def take_finding(self, entry: Any) -> None:
         """Keep an entry of the answer's `findings`, or refuse it as a whole."""
         located = self._located(FindingClaim, entry, "")
         if located is None:
             return
         claim, position = located
-        used_spans = [mention.ent for _, mention in kept]
+        used_spans = [mention.ent for _, mention in self.kept]
         spans = self._spans_of(claim.words, position)
         if not spans:
             self._refuse("not-in-sentence", "ent", claim.words, position)
@@ -122,7 +123,8 @@ class _Grounding:
         values = self._values(claim, position)
         location = values.pop("location", ())
         # "Effusion on the right and left" may be two findings of the same word.
-        if (ent, location) in [(mention.ent, mention.location) for _, mention in kept]:
+        placed = [(mention.ent, mention.location) for _, mention in self.kept]
+        if (ent, location) in placed:
             self._refuse("duplicate", "ent", claim.words, position)
             return
         # Where the claim can be no name, the finding has its own words as one.
@@ -138,7 +140,7 @@ class _Grounding:
             location=location,
             attributes=values,
         )
-        kept.append(_Kept(claim, mention))
+        self.kept.append(_Kept(claim, mention))
 
     def _located(
         self, form: type[Located], entry: Any, column: str
@@ -179,12 +181,12 @@ class _Grounding:
                 values[column] = (*values.get(column, ()), spans[0])
         return values
 
-    def mentions(self, kept: Sequence[_Kept]) -> tuple[Mention, ...]:
+    def mentions(self) -> tuple[Mention, ...]:
         """Give the kept findings in the order of the text, with their references.
 
         What is the evidence of a finding is associated with it (method.md section 5).
         """
-        ordered = sorted(kept, key=lambda it: it.mention.ent)
+        ordered = sorted(self.kept, key=lambda it: it.mention.ent)
         index_by_number = {it.claim.number: index for index, it in enumerate(ordered)}
 
         def referred(entry: _Kept, column: str) -> set[int]:

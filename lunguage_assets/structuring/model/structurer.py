@@ -163,9 +163,9 @@ class ModelStructurer:
         looks = self._asker.ask_in_looks(list(requests.values()), parse_answer)
         structured = [unread_report(report, "too long") for report in reports]
         for number, settled in zip(requests, chain.from_iterable(looks), strict=True):
-            report = reports[number]
-            structured[number] = unread_report(report, "no answer")
             answer = parse_answer(settled.answer or "")
-            if answer is not None:
-                structured[number] = ground_answer(report, answer)
+            if answer is None:
+                structured[number] = unread_report(reports[number], "no answer")
+            else:
+                structured[number] = ground_answer(reports[number], answer)
         return structured

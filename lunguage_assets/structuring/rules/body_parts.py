@@ -32,7 +32,9 @@ def take_parts(
         # "Mediastinal and hilar lymph nodes".
         locations = [*clause.topic, *locations]
     parts: list[MentionDraft] = []
-    if _lacks_joint(heads):
+    # "The cardiac silhouette mediastinal contours are normal" lacks its "and".
+    are_listed = all(head.name in WORDS["listed_organs"] for head in heads)
+    if len(heads) == 2 and are_listed:
         boundary = locations.index(heads[-1])
         parts.append(MentionDraft.of_part(heads[0], locations[:boundary], modifiers))
         locations = locations[boundary:]
@@ -41,16 +43,6 @@ def take_parts(
         _take_part(clause, part, is_joined=phrase.is_joined or part is not parts[0])
     clause.topic = locations
     clause.drafts += parts
-
-
-def _lacks_joint(heads: list[TaggedToken]) -> bool:
-    """Whether an "and" was left out between two parts.
-
-    "The cardiac silhouette mediastinal contours are normal".
-    """
-    return len(heads) == 2 and all(
-        head.name in WORDS["listed_organs"] for head in heads
-    )
 
 
 def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:

@@ -11,8 +11,6 @@ from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 from lunguage_assets.structuring.rules.phrases import Phrase
 
-_ADJECTIVES = ("word", "abnormal")
-
 
 def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     """Say words of what was named last; if nothing was, of what is named next.
@@ -22,7 +20,7 @@ def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
         phrase: names neither a finding nor, by itself, a location.
         following: the phrase behind it.
     """
-    is_adjective = any(token.kind in _ADJECTIVES for token in following.tokens[:1])
+    is_adjective = has_kind(following.tokens[:1], "word", "abnormal")
     if phrase.lead_kinds & JOINTS and following.is_joined and is_adjective:
         # "Small, calcified granuloma": the noun of both adjectives follows.
         clause.pending = clause.pending + phrase.tokens

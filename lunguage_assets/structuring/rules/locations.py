@@ -6,10 +6,7 @@ row of it ("... and in the lingula"), or is what the clause is about ("on the le
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 from lunguage_assets.assertion.units import JOINTS, TaggedToken, has_kind
-from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.body_parts import take_parts
 from lunguage_assets.structuring.rules.clause import Clause
@@ -81,7 +78,11 @@ def _locate_findings(
     """
     is_near_only = False
     is_beside = phrase.lead_in[-1].form in WORDS["beside"]
-    findings = clause.alternatives or _findings_at(clause, phrase.lead_kinds)
+    findings = clause.alternatives or clause.findings[-1:]
+    # "Atelectasis and an effusion are seen on the left": all that have no location.
+    if not clause.alternatives and phrase.lead_kinds & {"copula", "seen"}:
+        others = [it for it in clause.findings[:-1] if not it.all_locations]
+        findings = [*others, *findings]
     for finding in findings:
         # "Nodule in the lingula, over the sixth rib": it lies in the lingula.
         if is_beside and finding.has_definite_location:
@@ -98,22 +99,6 @@ def _locate_findings(
             groups.append(locations)
         finding.modifiers = finding.modifiers + words
     clause.role = "beside" if is_near_only else "place"
-
-
-def _findings_at(clause: Clause, lead_kinds: AbstractSet[Kind]) -> list[MentionDraft]:
-    """Find the findings whose location follows: the last one, and some joined to it.
-
-    Args:
-        clause: with a finding.
-        lead_kinds: of the words that lead to the location.
-    """
-    located: list[MentionDraft] = []
-    # "Atelectasis and an effusion are seen on the left": all that have no location.
-    if lead_kinds & {"copula", "seen"}:
-        for finding in clause.findings[:-1]:
-            if not finding.all_locations:
-                located.append(finding)
-    return [*located, clause.findings[-1]]
 
 
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:

@@ -68,11 +68,6 @@ class CuttingWords(BaseModel):
         """Single words of the listed headings."""
         return frozenset(" ".join(self._kind_by_heading).split())
 
-    @cached_property
-    def longest_heading(self) -> int:
-        """Of the listed headings, in words."""
-        return max(len(heading.split()) for heading in self._kind_by_heading)
-
     def heading_kind(self, heading: Iterable[re.Match[str]]) -> HeadingKind | None:
         """Find the topic of a listed heading, "INDCATION" among them; None: it is none.
 

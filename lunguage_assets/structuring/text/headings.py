@@ -98,13 +98,18 @@ def _headings_with_colon(text: str) -> Iterator[Heading]:
         # "10:30" and "Findings 2:" are none.
         if not line[-1:].isalpha():
             continue
-        tokens = list(heading_words(line))[-words.longest_heading :]
+        tokens = list(heading_words(line))
         for first, token in enumerate(tokens):
             topic = words.heading_kind(tokens[first:])
             if topic is not None:
-                if _may_begin_heading(line, token.start()):
-                    begin = offset + token.start()
-                    yield Heading(begin, colon.end(), line[token.start() :], topic)
+                first_letter = token.start()
+                before = line[:first_letter].rstrip(_MARGIN)
+                # It begins with a capital, or where a line or sentence begins: "there
+                # are several findings: ..." is prose.
+                begins_anew = before[-1:] in (".", "?", "!", ";", "")
+                if begins_anew or line[first_letter].isupper():
+                    begin = offset + first_letter
+                    yield Heading(begin, colon.end(), line[first_letter:], topic)
                 break
         else:
             unlisted = _UNLISTED.search(line)
@@ -112,15 +117,6 @@ def _headings_with_colon(text: str) -> Iterator[Heading]:
             if unlisted and topic:
                 begin = offset + unlisted.start(1)
                 yield Heading(begin, colon.end(), unlisted[1], topic)
-
-
-def _may_begin_heading(line: str, begin: int) -> bool:
-    """Whether it begins with a capital, or where a line or sentence begins.
-
-    "There are several findings: ..." is prose.
-    """
-    before = line[:begin].rstrip(_MARGIN)
-    return line[begin].isupper() or before[-1:] in (".", "?", "!", ";", "")
 
 
 def _headings_without_colon(text: str) -> Iterator[Heading]:
