@@ -160,8 +160,7 @@ class SentenceEmbedder:
         self._batch_size = batch_size
         folder = named_path(name)
         if folder is None:
-            pinned = {BIOLORD: BIOLORD_REVISION}.get(name, "main")
-            revision = revision or pinned
+            revision = revision or {BIOLORD: BIOLORD_REVISION}.get(name, "main")
             try:
                 folder = snapshot(name, revision, _OTHER_RUNTIMES)
             # The hub's libraries raise many kinds; their text may be a page long.

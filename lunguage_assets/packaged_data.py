@@ -79,11 +79,12 @@ def read_as(
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        problems = error.errors(include_url=False)
         # A mistyped key is missing under its right name too: what was written says
         # more.
-        problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
-        problem = problems[0]
+        problem = min(
+            error.errors(include_url=False),
+            key=lambda problem: problem["type"] != "extra_forbidden",
+        )
         # Of an error of `wrong_at`: pydantic itself gets no further than the validator.
         inner_location = problem.get("ctx", {}).get("location", ())
         location = [str(key) for key in (*problem["loc"], *inner_location)]

@@ -123,19 +123,14 @@ def _images(studies: pd.DataFrame, seed: int, prose: Prose) -> pd.DataFrame:
     for column in ("subject_id", "study_id"):
         rows[column] = rows[column].str[1:]
     numbers = rows.groupby("study_id").cumcount()
-    dicom_ids = [
-        _dicom_id(seed, study, number)
-        for study, number in zip(rows["study_id"], numbers, strict=True)
-    ]
+    dicom_ids = []
+    for study, number in zip(rows["study_id"], numbers, strict=True):
+        subject = f"{seed}\x1f{study}\x1f{number}".encode()
+        digest = hashlib.blake2b(subject, digest_size=20).hexdigest()
+        # Five groups of eight digits.
+        dicom_ids.append("-".join(textwrap.wrap(digest, 8)))
     rows.insert(0, "dicom_id", dicom_ids)
     return rows.drop(columns="packaged")
-
-
-def _dicom_id(seed: int, study: str, number: int) -> str:
-    """Make the id of a study's image: five groups of eight hexadecimal digits."""
-    subject = f"{seed}\x1f{study}\x1f{number}".encode()
-    digest = hashlib.blake2b(subject, digest_size=20).hexdigest()
-    return "-".join(textwrap.wrap(digest, 8))
 
 
 def write_sample(

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from lunguage_assets.workspace.home import Home
 
 _MOST_WORDS = 50
-_ANALYSES = (
-    "judge_agreement",
-    "ranking_robustness",
-    "fit_validation",
-    "expert_agreement",
-)
 
 
 @click.command()
@@ -46,35 +40,31 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
+    import duckdb
+
+    from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_job
+    from lunguage_assets.orchestration.io_manager import stored_table
+    from lunguage_assets.packaged_data import resource
+    from lunguage_assets.release.context import ANALYSES
 
     home = configuration.home
     if cues:
         _print_rows_by_cue(home)
         return
     checks = run_job(configuration, "analyse", ranker)
-    _print_analyses(home, ranker)
+    # The main figures; the rest is in the tables.
+    queries = resource("run", "analyse.sql").read_text(encoding="utf-8")
+    with duckdb.connect() as connection:
+        for table in ANALYSES:
+            connection.register(table, stored_table(home, table, ranker))
+        for query in connection.extract_statements(queries):
+            print_table(connection.execute(query).df())
     click.echo(
         f"tables, for any DuckDB client  {home.database}\n"
         "in the report of the release   after the next `lunguage run`"
     )
     require_checks(checks)
-
-
-def _print_analyses(home: Home, ranker: str) -> None:
-    """Print the main figures of the analyses of a ranker; the rest is in the tables."""
-    import duckdb
-
-    from lunguage_assets.cli.console import print_table
-    from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.packaged_data import resource
-
-    queries = resource("run", "analyse.sql").read_text(encoding="utf-8")
-    with duckdb.connect() as connection:
-        for table in _ANALYSES:
-            connection.register(table, stored_table(home.tables, table, ranker))
-        for query in connection.extract_statements(queries):
-            print_table(connection.execute(query).df())
 
 
 def _print_rows_by_cue(home: Home) -> None:
@@ -94,10 +84,10 @@ def _print_rows_by_cue(home: Home) -> None:
     findings = []
     texts = []
     for batch in home.registered():
-        rows = stored_or_none(home.tables, "structured_findings", RULES, batch.key)
+        rows = stored_or_none(home, "structured_findings", RULES, batch.key)
         if rows is not None and len(rows):
             findings.append(rows)
-            texts.append(stored_or_none(home.tables, "report_texts", batch.key))
+            texts.append(stored_or_none(home, "report_texts", batch.key))
     if not findings:
         raise ConfigurationError(
             f"{home.root} has no rows that the offline rules read, which alone name "

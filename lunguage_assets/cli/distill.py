@@ -36,9 +36,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
 
     home = configuration.home
     checks = run_job(configuration, "distill", ranker)
-    print_table(
-        stored_table(home.tables, "distilled_scorer", ranker).drop(columns="files")
-    )
+    print_table(stored_table(home, "distilled_scorer", ranker).drop(columns="files"))
     folder = home.distilled.resolve() / ranker
     click.echo(f"as restricted as the reports  {folder}")
     preset = configuration.judges.preset

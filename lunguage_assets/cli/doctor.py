@@ -21,7 +21,6 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.judges.examination import Diagnosis
     from lunguage_assets.settings import DataClass
 
 
@@ -41,7 +40,12 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     without a corpus is examined for synthetic text.
     """
     from lunguage_assets.edited_files import broken_files
-    from lunguage_assets.judges.examination import Diagnosis
+    from lunguage_assets.judges.examination import (
+        Diagnosis,
+        examine_judge,
+        price_of_trial,
+        try_judge,
+    )
 
     home = configuration.home
     judges = configuration.judges
@@ -52,29 +56,6 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     if data_class == "credentialed" and open_to_others(home.root):
         message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
         examined.append(Diagnosis("refusal", message))
-    examined += _examined_judges(configuration, data_class, ask=ask)
-    for severity, message in examined:
-        click.echo(f"{severity:<8} {message}")
-    count = sum(diagnosis.severity == "refusal" for diagnosis in examined)
-    if count:
-        raise LunguageError(
-            f"{count} of the checks above refuse a run with preset {judges.preset!r} "
-            f"on {data_class} text"
-        )
-
-
-def _examined_judges(
-    configuration: Configuration, data_class: DataClass, *, ask: bool
-) -> list[Diagnosis]:
-    """Examine every judge, and put on trial who is to be asked."""
-    from lunguage_assets.judges.examination import (
-        examine_judge,
-        price_of_trial,
-        try_judge,
-    )
-
-    judges = configuration.judges
-    examined: list[Diagnosis] = []
     for key in judges.active_judges:
         of_judge = examine_judge(key, judges, data_class)
         is_refused = any(diagnosis.severity == "refusal" for diagnosis in of_judge)
@@ -84,4 +65,11 @@ def _examined_judges(
             context = replace(configuration.judge_context(), data_class=data_class)
             of_judge += try_judge(key, judges.models[key], context)
         examined += of_judge
-    return examined
+    for severity, message in examined:
+        click.echo(f"{severity:<8} {message}")
+    count = sum(diagnosis.severity == "refusal" for diagnosis in examined)
+    if count:
+        raise LunguageError(
+            f"{count} of the checks above refuse a run with preset {judges.preset!r} "
+            f"on {data_class} text"
+        )

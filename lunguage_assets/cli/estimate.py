@@ -17,7 +17,6 @@ from lunguage_assets.cli.options import (
     REBUILD_OPTION,
     STRUCTURER_OPTION,
     configured,
-    require_ranker,
 )
 from lunguage_assets.cli.register import delivery_of, takes_delivery
 from lunguage_assets.packaged_data import page_template, resource
@@ -49,7 +48,6 @@ def estimate(
     from lunguage_assets.orchestration.estimate import estimate_run
     from lunguage_assets.orchestration.jobs import pool_of_judges
 
-    require_ranker(configuration, ranker)
     # The files are counted where they lie: an estimate makes no home.
     delivery = delivery_of(configuration, **options)
     registrations = configuration.home.examine(**delivery) if delivery else []

@@ -94,12 +94,23 @@ def _run_command() -> int:
         error.show()
         return error.exit_code
     except OSError as error:
-        return _fail(_message_of_system_error(error))
+        problem = error.strerror or type(error).__name__
+        if error.filename:
+            problem = f"{problem}: {printable(str(error.filename))}"
+        return _fail(
+            f"{problem}. Fix its rights (chmod u+rwX), free space, or name another "
+            "folder (--home, --out); the same command again goes on: what is finished "
+            "is kept."
+        )
     except Exception as error:
         # SQLAlchemy wraps SQLite's error, which quotes nothing of what is stored.
         cause = getattr(error, "orig", None)
         if isinstance(cause, sqlite3.Error):
-            return _fail(_message_of_database_error(cause))
+            return _fail(
+                f"a database of the home cannot be read or written ({cause}). Free "
+                "disk space, fix its rights (chmod u+rwX), or see that nothing else "
+                "holds it, and run the same command again: what is finished is kept."
+            )
         from lunguage_assets.orchestration.redaction import messages_may_be_shown, where
 
         # The message of any other error may quote a report.
@@ -117,24 +128,6 @@ def answer_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
-
-
-def _message_of_system_error(error: OSError) -> str:
-    problem = error.strerror or type(error).__name__
-    if error.filename:
-        problem = f"{problem}: {printable(str(error.filename))}"
-    return (
-        f"{problem}. Fix its rights (chmod u+rwX), free space, or name another folder "
-        "(--home, --out); the same command again goes on: what is finished is kept."
-    )
-
-
-def _message_of_database_error(error: sqlite3.Error) -> str:
-    return (
-        f"a database of the home cannot be read or written ({error}). Free disk space, "
-        "fix its rights (chmod u+rwX), or see that nothing else holds it, and run the "
-        "same command again: what is finished is kept."
-    )
 
 
 def _fail(message: str, exit_status: int = 1) -> int:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.errors import ConfigurationError, did_you_mean
+from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Home
 
 Command = Callable[..., Any]
@@ -67,7 +66,16 @@ def configured(*, existing: bool = False) -> Decorator:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_configuration(*, home: Path, **arguments: Any) -> None:
-            configuration = _configuration(home, arguments)
+            from lunguage_assets.configuration import Configuration
+
+            options = {}
+            for field in Configuration.model_fields:
+                value = arguments.pop(field, None)
+                # An option that was not given leaves the field to its environment
+                # variable.
+                if value is not None and value is not False:
+                    options[field] = value
+            configuration = Configuration(home, **options)
             if existing:
                 require_registered(configuration.home)
             # What the panel is called depends on the preset: that of another one than
@@ -81,19 +89,6 @@ def configured(*, existing: bool = False) -> Decorator:
     return decorate
 
 
-def _configuration(folder: Path, arguments: dict[str, Any]) -> Configuration:
-    """Take the arguments that are of the configuration out, and make it of them."""
-    from lunguage_assets.configuration import Configuration
-
-    options = {}
-    for field in Configuration.model_fields:
-        value = arguments.pop(field, None)
-        # An option that was not given leaves the field to its environment variable.
-        if value is not None and value is not False:
-            options[field] = value
-    return Configuration(folder, **options)
-
-
 def require_registered(home: Home) -> None:
     """Raise `ConfigurationError` where nothing was ever registered in a home."""
     if home.corpus() is not None or (home.root / "tables").exists():
@@ -102,15 +97,3 @@ def require_registered(home: Home) -> None:
         f"{home.root} holds no corpus: nothing was registered there. Name another home "
         "with --home or $LUNGUAGE_HOME, or take in files: lunguage run --data DIR"
     )
-
-
-def require_ranker(configuration: Configuration, ranker: str) -> None:
-    """Raise `ConfigurationError` unless the active preset has this ranker."""
-    judges = configuration.judges
-    if ranker not in judges.rankers:
-        raise ConfigurationError(
-            f"ranker {ranker!r} (--ranker) is unknown; expected one of "
-            f"{', '.join(judges.rankers)}.{did_you_mean(ranker, judges.rankers)} "
-            "A judge of the judges file takes part as a member of the panel, or as one "
-            f"of candidates = [...] of [presets.{judges.preset}]."
-        )

@@ -19,7 +19,6 @@ from lunguage_assets.cli.options import (
     REBUILD_OPTION,
     STRUCTURER_OPTION,
     configured,
-    require_ranker,
 )
 from lunguage_assets.cli.register import (
     register_delivery,
@@ -77,7 +76,7 @@ def run(
 
     home = configuration.home
     # A mistyped ranker is refused before files are copied into the home.
-    require_ranker(configuration, ranker)
+    configuration.judges.members(ranker)
     if configuration.release_to is not None:
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
@@ -85,16 +84,16 @@ def run(
     folder = configuration.releases / ranker
     with opened_runner(configuration) as runner:
         stages = runner.plan(ranker, rebuild=rebuild_ranking)
-    if not stages:
-        click.echo("Everything is current: nothing to do.")
-        print_release(folder, home)
-        require_parsed(registrations)
-        return
-    _require_judges(configuration, stages)
-    # From now on `panel` of this home means the same judges, whoever runs it.
-    if not configuration.settings.preset:
-        home.remember_preset(configuration.judges.preset)
-    checks = run_stages(configuration, stages)
+        if not stages:
+            click.echo("Everything is current: nothing to do.")
+            print_release(folder, home)
+            require_parsed(registrations)
+            return
+        _require_judges(configuration, stages)
+        # From now on `panel` of this home means the same judges, whoever runs it.
+        if not configuration.settings.preset:
+            home.remember_preset(configuration.judges.preset)
+        checks = run_stages(runner, stages)
     # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home)
     require_parsed(registrations)
@@ -111,12 +110,8 @@ def opened_runner(configuration: Configuration) -> Iterator[Runner]:
         yield Runner(configuration, instance)
 
 
-def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSummary:
+def run_stages(runner: Runner, stages: Sequence[Stage]) -> RunSummary:
     """Run stages in this process, one Dagster run each, and show how far they are.
-
-    Args:
-        configuration: of the home that they are run in.
-        stages: in their order.
 
     Returns:
         Their checks, which were printed, with what each judge was asked and cost.
@@ -129,9 +124,7 @@ def run_stages(configuration: Configuration, stages: Sequence[Stage]) -> RunSumm
     from lunguage_assets.judges.progress import listening
 
     display = RunDisplay()
-    # The first run has just written its preset into the home.
-    reloaded = configuration.reloaded()
-    with opened_runner(reloaded) as runner, listening(display.note):
+    with listening(display.note):
         summary = runner.run(stages, progress=display.stage)
     print_run(summary, list(display.total.values()))
     return summary
@@ -148,9 +141,10 @@ def run_job(configuration: Configuration, job: str, ranker: str) -> RunSummary:
     from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.orchestration.run import Stage
 
-    require_ranker(configuration, ranker)
-    stored_table(configuration.home.tables, "reference_ranking", ranker)
-    return run_stages(configuration, [Stage(job, (ranker,), ("asked for",))])
+    configuration.judges.members(ranker)
+    stored_table(configuration.home, "reference_ranking", ranker)
+    with opened_runner(configuration) as runner:
+        return run_stages(runner, [Stage(job, (ranker,), ("asked for",))])
 
 
 def require_checks(summary: RunSummary) -> None:
@@ -173,17 +167,15 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     from lunguage_assets.orchestration.jobs import JOBS
 
     judges = configuration.judges
-    judges_asked: set[str] = set()
-    for stage in stages:
-        if JOBS[stage.job].asks_judges:
-            key = stage.keys[0]
-            judges_asked.update(judges.members(key) if key in judges.rankers else [key])
+    asked = {stage.keys[0] for stage in stages if JOBS[stage.job].asks_judges}
+    if judges.panel_ranker in asked:
+        asked.update(judges.panel_members)
     # All answers of a model that the ledger knows may be there, to be replayed.
     ledger = configuration.existing_ledger()
     answered = set() if ledger is None else {*ledger.statistics()["model"]}
     # Rules need no key, no policy and no network.
     refusals: list[str] = []
-    for key in sorted(judges_asked & judges.models.keys()):
+    for key in sorted(asked & judges.models.keys()):
         if judges.models[key].model not in answered:
             examined = examine_judge(key, judges, configuration.data_class)
             refusals += [it.message for it in examined if it.severity == "refusal"]

@@ -55,10 +55,10 @@ def make_pairs(
             f"{out} exists, perhaps filled in. Name another file with --out, or move "
             "it."
         )
-    tables = configuration.home.tables
+    home = configuration.home
     extractor = configuration.judges.extractor
-    vocabulary = stored_table(tables, "hedge_vocabulary", extractor)
-    ranking = stored_table(tables, "reference_ranking", ranker)
+    vocabulary = stored_table(home, "hedge_vocabulary", extractor)
+    ranking = stored_table(home, "reference_ranking", ranker)
     seed = configuration.settings.explicit.seed
     template = pairs_template(vocabulary, ranking, pairs=pairs, seed=seed)
     write_private(out, sheet_frame(template).to_csv(index=False).encode("utf-8"))

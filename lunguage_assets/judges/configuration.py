@@ -127,9 +127,10 @@ class JudgesConfiguration:
         if ranker in self.rankers:
             return (ranker,)
         raise ConfigurationError(
-            f"ranker {ranker!r} is not known; expected one of "
-            f"{', '.join(self.rankers)}. Choose the preset whose panel it is in, or "
-            f"name it in candidates = [...] of [presets.{self.preset}]."
+            f"ranker {ranker!r} (--ranker) is unknown; expected one of "
+            f"{', '.join(self.rankers)}.{did_you_mean(ranker, self.rankers)} "
+            "A judge of the judges file takes part as a member of the panel, or as one "
+            f"of candidates = [...] of [presets.{self.preset}]."
         )
 
 

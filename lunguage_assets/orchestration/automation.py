@@ -15,6 +15,7 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
 
@@ -133,7 +134,7 @@ def nightly_schedule(
     )
     def nightly_release(
         context: dg.ScheduleEvaluationContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
     ) -> Iterator[dg.RunRequest]:
         # A daemon that starts again in a night requests no second run of one key.
         night = context.scheduled_execution_time.isoformat()

@@ -70,7 +70,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
         schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
             "configuration": configuration_resource(configuration),
-            "io_manager": ParquetStore(home.tables, home.database).definition(),
+            "io_manager": ParquetStore(home).definition(),
         },
         # A process for each step would cost two seconds a step; what runs beside each
         # other is whole runs, one a partition.

@@ -12,10 +12,9 @@ nothing that breaks one is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -31,8 +30,8 @@ from lunguage_assets.implicit.resolution.guarantees import (
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.trust import doubt
-from lunguage_assets.orchestration.metadata import examples, markdown
-from lunguage_assets.quality.rules import InvalidStudy, broken_studies
+from lunguage_assets.orchestration.metadata import examples, listing
+from lunguage_assets.quality.rules import InvalidStudy, Tables, broken_studies
 from lunguage_assets.quality.suites import examined, suite_file
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.versions import changes_since_sealing, sealed_versions
@@ -40,55 +39,34 @@ from lunguage_assets.workspace.versions import changes_since_sealing, sealed_ver
 WARN = dg.AssetCheckSeverity.WARN
 ERROR = dg.AssetCheckSeverity.ERROR
 
-P = ParamSpec("P")
-Check = Callable[P, dg.AssetCheckResult]
-
 
 def check_result(
+    name: str,
     passed: bool,
     metadata: Mapping[str, Any],
     remedy: str,
-    reason: str | None = None,
+    reason: str = "",
     severity: dg.AssetCheckSeverity = WARN,
 ) -> dg.AssetCheckResult:
-    """Return the result of a check, without its name.
+    """Return the result of a check.
 
     Args:
+        name: of the check.
         passed: whether all is as it should be.
         metadata: what was looked at.
         remedy: what to do where it is not; shown only then.
         reason: why it did not pass, in few words, for the summary of a run.
         severity: of a check that does not pass.
     """
-    with_remedy = metadata if passed else {**metadata, "remedy": remedy}
     return dg.AssetCheckResult(
+        check_name=name,
         passed=passed,
-        metadata=with_remedy,
-        description=None if passed else reason,
+        metadata=metadata if passed else {**metadata, "remedy": remedy},
+        description=reason or None,
         severity=severity,
     )
 
 
-def named_check(check: Check[P]) -> Check[P]:
-    """Name the results of a check as its function, and let it fail where it can't look.
-
-    A file that was edited wrongly, such as `expectations/expansions.yaml`, warns then
-    and does not end the run.
-    """
-
-    @wraps(check)
-    def run(*args: P.args, **kwargs: P.kwargs) -> dg.AssetCheckResult:
-        try:
-            result = check(*args, **kwargs)
-        except LunguageError as error:
-            remedy = "Fix what the note names, and launch this again."
-            result = check_result(False, {"note": str(error)}, remedy)
-        return result._replace(check_name=check.__name__)
-
-    return run
-
-
-@named_check
 def expectations(
     configuration: Configuration, table: str, frame: pd.DataFrame
 ) -> dg.AssetCheckResult:
@@ -100,29 +78,34 @@ def expectations(
         frame: the rows.
     """
     file = suite_file(table, configuration.home.root)
-    outcomes = examined(TABLES[table], frame, file)
+    try:
+        outcomes = examined(TABLES[table], frame, file)
+    # A file that was edited wrongly warns, and does not end the run.
+    except LunguageError as error:
+        remedy = "Fix what the note names, and launch this again."
+        return check_result("expectations", False, {"note": str(error)}, remedy)
     unmet = [outcome for outcome in outcomes if not outcome.is_met]
-    report = markdown(
-        ["expected", "observed", "keys", "what to do"],
-        [
-            (outcome.why, outcome.observed, examples(outcome.keys), outcome.remedy)
-            for outcome in unmet
-        ],
-        "All is as expected.",
-    )
+    rows = [
+        {
+            "expected": outcome.why,
+            "observed": outcome.observed,
+            "keys": examples(outcome.keys),
+            "what to do": outcome.remedy,
+        }
+        for outcome in unmet
+    ]
     metadata = {
         "rows": len(frame),
         "expectations": len(outcomes),
         "file": dg.MetadataValue.path(str(file)),
-        "report": report,
+        "report": listing(rows, "All is as expected."),
     }
     reasons = [f"{outcome.why.rstrip('.')}: {outcome.observed}" for outcome in unmet]
     remedies = list(dict.fromkeys(outcome.remedy for outcome in unmet))
     reason = "; ".join([*reasons, *remedies])
-    return check_result(not unmet, metadata, " ".join(remedies), reason)
+    return check_result("expectations", not unmet, metadata, " ".join(remedies), reason)
 
 
-@named_check
 def intake_accepted(
     configuration: Configuration, rejected: pd.DataFrame, reports: pd.DataFrame
 ) -> dg.AssetCheckResult:
@@ -138,17 +121,14 @@ def intake_accepted(
     delivered = int(reports["rows_delivered"].sum()) + without_study
     share = len(rejected) / delivered if delivered else 0.0
     allowed = configuration.settings.checks.rejected_share
-    by_reason = rejected.value_counts(["reason", "expected", "remedy"]).reset_index()
+    # The most frequent reason first: often one column of the export is wrong.
+    by_reason = rejected.value_counts(["reason", "expected", "remedy"])
+    rows = by_reason.reset_index(name="rows").rename(columns={"remedy": "what to do"})
     metadata = {
         "rejected": len(rejected),
         "rejected_share": share,
         "allowed_share": allowed,
-        # The most frequent reason first: often one column of the export is wrong.
-        "report": markdown(
-            ["reason", "expected", "what to do", "rows"],
-            by_reason.to_numpy(),
-            "Every row was accepted.",
-        ),
+        "report": listing(rows.to_dict("records"), "Every row was accepted."),
         "examples": examples(rejected["file"] + ":" + rejected["line"].astype(str)),
     }
     remedy = (
@@ -157,10 +137,9 @@ def intake_accepted(
         "rows share one reason, correct the export, and deliver everything again. "
         "Accepted rows stay valid."
     )
-    return check_result(share <= allowed, metadata, remedy)
+    return check_result("intake_accepted", share <= allowed, metadata, remedy)
 
 
-@named_check
 def answers_usable(
     configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
@@ -180,7 +159,7 @@ def answers_usable(
             f"{unusable:,} of {replies:,} replies of language models, which are paid, "
             "could not be used"
         )
-        return check_result(False, metadata, remedy, reason)
+        return check_result("answers_usable", False, metadata, remedy, reason)
     doubts = [
         f"judge {judge.judge!r}: {doubt(judge)}" for judge in totals if doubt(judge)
     ]
@@ -188,7 +167,8 @@ def answers_usable(
         'The judge prefers a position. Let it be asked in both orders (order = "both" '
         "in a table with a new key of the judges file), or choose another model."
     )
-    return check_result(not doubts, metadata, remedy, "; ".join(doubts))
+    reason = "; ".join(doubts)
+    return check_result("answers_usable", not doubts, metadata, remedy, reason)
 
 
 _IMPROVE_THE_MODEL = (
@@ -200,17 +180,14 @@ FEW_UNLIKE = 0.05
 """Share of sentences that may be unlike what a distilled model has learnt."""
 
 
-@named_check
 def as_good_as_the_panel(scorer: pd.DataFrame) -> dg.AssetCheckResult:
     """The distilled model errs little on phrases that it had not seen.
 
     And its intervals hold there.
     """
-    problems = shortcomings(scorer)
-    return check_result(not problems, {}, _IMPROVE_THE_MODEL, "; ".join(problems))
+    return _learnt_well("as_good_as_the_panel", shortcomings(scorer))
 
 
-@named_check
 def well_taught(panel: Sequence[Judge], fitted: pd.DataFrame) -> dg.AssetCheckResult:
     """A distilled model that is a judge did well in its test.
 
@@ -230,7 +207,12 @@ def well_taught(panel: Sequence[Judge], fitted: pd.DataFrame) -> dg.AssetCheckRe
             f"{unlike} of {len(stops)} sentences are unlike what it learnt: p of their "
             "phrases"
         )
-    return check_result(not problems, {}, _IMPROVE_THE_MODEL, "; ".join(problems))
+    return _learnt_well("well_taught", problems)
+
+
+def _learnt_well(name: str, problems: Sequence[str]) -> dg.AssetCheckResult:
+    reason = "; ".join(problems)
+    return check_result(name, not problems, {}, _IMPROVE_THE_MODEL, reason)
 
 
 _NOTHING_STORED = (
@@ -239,11 +221,10 @@ _NOTHING_STORED = (
 )
 
 
-@named_check
 def conflict_free(
     configuration: Configuration,
-    inputs: Mapping[str, pd.DataFrame],
-    tables: Mapping[str, pd.DataFrame],
+    inputs: Tables,
+    tables: Tables,
     broken_rules: Sequence[InvalidStudy] | None = None,
 ) -> dg.AssetCheckResult:
     """No finding twice at one place and time, and no polarity clash.
@@ -281,16 +262,18 @@ def conflict_free(
     guarantees = "\n".join(f"- {guarantee}" for guarantee in GUARANTEES)
     report = f"All guarantees hold for {len(rows)} rows:\n\n{guarantees}"
     metadata = {"rows": len(rows), "report": dg.MetadataValue.md(report)}
-    return check_result(True, metadata, _NOTHING_STORED, severity=ERROR)
+    return check_result(
+        "conflict_free", True, metadata, _NOTHING_STORED, severity=ERROR
+    )
 
 
 def not_conflict_free(note: str) -> dg.AssetCheckResult:
     """Return the failed check of rows that broke rules."""
-    result = check_result(False, {"note": note}, _NOTHING_STORED, severity=ERROR)
-    return result._replace(check_name="conflict_free")
+    return check_result(
+        "conflict_free", False, {"note": note}, _NOTHING_STORED, severity=ERROR
+    )
 
 
-@named_check
 def as_sealed(releases: Path) -> dg.AssetCheckResult:
     """Every sealed version of the release has the files that it was sealed with."""
     changes = [
@@ -300,4 +283,4 @@ def as_sealed(releases: Path) -> dg.AssetCheckResult:
     ]
     remedy = "Restore the files from a copy, or delete the folder of that version."
     metadata = {"changed": examples(changes)}
-    return check_result(not changes, metadata, remedy, "; ".join(changes))
+    return check_result("as_sealed", not changes, metadata, remedy, "; ".join(changes))

@@ -10,6 +10,7 @@ their versions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import dagster as dg
@@ -18,6 +19,8 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.jobs import JOBS
 from lunguage_assets.orchestration.partitions import partition_key
+from lunguage_assets.release.context import ANALYSES
+from lunguage_assets.release.newest import TABLES_PER_BATCH
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import fingerprint, is_stored, partition_path
@@ -27,16 +30,6 @@ DATA_VERSION = "dagster/data_version"
 
 ON_REQUEST: Mapping[str, str] = {"hedge_vocabulary": "hedge_phrases"}
 """Asset -> what makes it no more stale: new phrases would ask every judge again."""
-
-TABLES_PER_BATCH = tuple(
-    name
-    for name, table in TABLES.items()
-    if table.released and "report_batch" in table.partitioned_by
-)
-"""What a release reads of every batch."""
-
-ANALYSES = tuple(name for name, table in TABLES.items() if table.released == "analysis")
-"""What a release shows where somebody has made it."""
 
 MISSING = "missing"
 
@@ -63,7 +56,7 @@ class Current:
     def reasons_of(self, job: str, *keys: str) -> list[str]:
         """Say why a job is to be run for a partition; none: all it makes is current."""
         by_step = [self.reasons(step, *keys) for step in JOBS[job].steps]
-        return list(dict.fromkeys(reason for reasons in by_step for reason in reasons))
+        return list(dict.fromkeys(chain.from_iterable(by_step)))
 
     def reasons(self, asset: str, *keys: str, on_request: bool = False) -> list[str]:
         """Say why a partition is to be made; none: it is current.

@@ -139,7 +139,7 @@ def _counted(
 ) -> dict[str, object]:
     """Count reports and pairs of a batch by its stored findings, else by its files."""
     is_text = delivery.kind == "text"
-    findings = stored_or_none(configuration.home.tables, "findings", batch)
+    findings = stored_or_none(configuration.home, "findings", batch)
     if findings is None and is_text:
         reports = len(delivery.raw_reports())
         pairs = reports * PUBLISHED_PAIRS / PUBLISHED_REPORTS
@@ -205,9 +205,7 @@ def _matches(configuration: Configuration, pairs: Range) -> Range:
     """Count the comparisons of the vocabulary: known where it is stored."""
     settings = configuration.settings.explicit
     extractor = configuration.judges.extractor
-    vocabulary = stored_or_none(
-        configuration.home.tables, "hedge_vocabulary", extractor
-    )
+    vocabulary = stored_or_none(configuration.home, "hedge_vocabulary", extractor)
     if vocabulary is None:
         phrases = np.minimum(1.0, pairs / PUBLISHED_PAIRS) * PUBLISHED_PHRASES
         # Of fewer phrases the published scale is used, and nobody is asked.

@@ -8,8 +8,7 @@ is.
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, get_origin
 
 import dagster as dg
 import pandas as pd
@@ -22,6 +21,7 @@ from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.catalog import create_catalog
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
     EncodedTable,
     is_stored,
@@ -31,8 +31,8 @@ from lunguage_assets.workspace.store import (
 )
 from lunguage_assets.workspace.tables_location import is_local
 
-BY_PARTITION = "by_partition"
-"""Metadata of a parameter that is a mapping of frames, also where there is one."""
+ByPartition: TypeAlias = dict[str, pd.DataFrame]
+"""Type of a parameter that gets frames by partition, also where there is one."""
 
 
 class ParquetStore(dg.UPathIOManager):
@@ -42,15 +42,14 @@ class ParquetStore(dg.UPathIOManager):
     written.
 
     Args:
-        root: a local folder or any fsspec URL.
-        database: the DuckDB file with a view of each table.
+        home: whose tables lie in a local folder or at any fsspec URL.
     """
 
     extension = ".parquet"
 
-    def __init__(self, root: Path | UPath, database: Path) -> None:
-        super().__init__(base_path=UPath(root))
-        self._database = database
+    def __init__(self, home: Home) -> None:
+        super().__init__(base_path=UPath(home.tables))
+        self._home = home
 
     def definition(self) -> dg.IOManagerDefinition:
         """Return it as Dagster knows it. It takes no config, and refuses any."""
@@ -82,8 +81,8 @@ class ParquetStore(dg.UPathIOManager):
                 obj = EncodedTable(path.name, len(obj), obj.to_parquet())
             publish_table(obj, path)
         # Views follow the files by themselves: once is enough.
-        if not self._database.exists():
-            build_catalog(self._base_path, self._database)
+        if not self._home.database.exists():
+            build_catalog(self._home)
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
         """Read a stored partition."""
@@ -97,7 +96,7 @@ class ParquetStore(dg.UPathIOManager):
         """Read what an asset's parameter names: a partition, or several by their keys.
 
         Of one alone, Dagster's own store hands the frame: here too, except where the
-        parameter has the metadata `BY_PARTITION`.
+        type of the parameter is a dict.
 
         Raises:
             dg.Failure: it is not there; the message says what to launch.
@@ -109,17 +108,18 @@ class ParquetStore(dg.UPathIOManager):
                 table = context.asset_key.path[-1]
                 keys = list(context.asset_partition_keys)
                 raise MethodError(not_there(table, keys)) from None
-        if BY_PARTITION not in context.definition_metadata or isinstance(loaded, dict):
+        is_by_partition = get_origin(context.dagster_type.typing_type) is dict
+        if not is_by_partition or isinstance(loaded, dict):
             return loaded
         (partition,) = context.asset_partition_keys
         return {} if loaded is None else {partition: loaded}
 
 
-def stored_table(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame:
+def stored_table(home: Home, table: str, *keys: str) -> pd.DataFrame:
     """Read a stored partition outside of an asset's parameters.
 
     Args:
-        root: where tables lie.
+        home: whose table it is.
         table: its name.
         keys: of the partition, in the order of `Table.partitioned_by`.
 
@@ -128,32 +128,32 @@ def stored_table(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame:
         InvalidTable: as `workspace.store.read_table`.
     """
     try:
-        return read_table(TABLES[table], partition_path(root, table, *keys))
+        return read_table(TABLES[table], partition_path(home.tables, table, *keys))
     except FileNotFoundError:
         raise MethodError(not_there(table, keys)) from None
 
 
-def stored_or_none(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame | None:
+def stored_or_none(home: Home, table: str, *keys: str) -> pd.DataFrame | None:
     """Read a stored partition that not every home has, as `stored_table`."""
-    if not is_stored(TABLES[table], partition_path(root, table, *keys)):
+    if not is_stored(TABLES[table], partition_path(home.tables, table, *keys)):
         return None
-    return stored_table(root, table, *keys)
+    return stored_table(home, table, *keys)
 
 
-def build_catalog(root: UPath | Path, database: Path) -> None:
+def build_catalog(home: Home) -> None:
     """Build the DuckDB file with a view of each table.
 
     It is built aside and renamed, so that whoever has it open keeps a working file.
     Views of tables on other storage can be queried by a client that can reach that
     storage (deploy/README.md).
     """
-    database.parent.mkdir(parents=True, exist_ok=True)
-    temporary = database.with_name(f".{database.name}.{uuid.uuid4().hex}.tmp")
+    home.create()
+    temporary = home.root / f".lunguage.duckdb.{uuid.uuid4().hex}.tmp"
     try:
         with DuckDBResource(database=str(temporary)).get_connection() as connection:
-            if not is_local(root):
-                connection.register_filesystem(UPath(root).fs)
-            create_catalog(connection, root)
-        temporary.replace(database)
+            if not is_local(home.tables):
+                connection.register_filesystem(UPath(home.tables).fs)
+            create_catalog(connection, home.tables)
+        temporary.replace(home.database)
     finally:
         temporary.unlink(missing_ok=True)

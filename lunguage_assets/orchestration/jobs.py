@@ -28,8 +28,7 @@ because a budget holds by process.
 
 def pool_of_judges(judges: JudgesConfiguration) -> str | None:
     """Name the pool of the assets that ask judges; None: rules wait for nobody."""
-    asked = {judges.extractor, judges.structurer, *judges.active_judges}
-    return JUDGES_POOL if asked & judges.models.keys() else None
+    return JUDGES_POOL if judges.models else None
 
 
 class Job(NamedTuple):

@@ -7,34 +7,21 @@ not here, but in `pictures` and `release`.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import dagster as dg
-
-from lunguage_assets.wording import literal
 
 SHOWN = 20
 """Keys of rows that a check shows."""
 
 
-def markdown(
-    header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str
-) -> dg.MarkdownMetadataValue:
-    """Return a table for the UI.
-
-    Args:
-        header: names of the columns.
-        rows: their values; no markup begins in them.
-        otherwise: plain words where there are no rows.
-    """
-    lines = [
-        " | ".join(literal(str(value).replace("|", " / ")) for value in row)
-        for row in rows
-    ]
-    if not lines:
-        return dg.MetadataValue.md(otherwise)
-    lines = [" | ".join(header), "|".join(["---"] * len(header)), *lines]
-    return dg.MetadataValue.md("\n".join(f"| {line} |" for line in lines))
+def listing(rows: Iterable[Mapping[Any, Any]], otherwise: str) -> dg.MetadataValue[Any]:
+    """Return a table for the UI, by columns; plain words where there are no rows."""
+    records = [dg.TableRecord(row) for row in rows]
+    if not records:
+        return dg.MetadataValue.text(otherwise)
+    return dg.MetadataValue.table(records)
 
 
 def examples(keys: Iterable[object]) -> str:

@@ -26,17 +26,17 @@ from lunguage_assets.orchestration.jobs import COSTS, pool_of_judges
 from lunguage_assets.orchestration.redaction import redacted
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import expectation
-from lunguage_assets.quality.quarantine import Tables, valid_studies
-from lunguage_assets.quality.rules import InvalidStudy, studies_of
+from lunguage_assets.quality.quarantine import valid_studies
+from lunguage_assets.quality.rules import InvalidStudy, Tables, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import EncodedTable, encode, fingerprint
 
 if TYPE_CHECKING:
-    Result = dg.MaterializeResult[EncodedTable]
+    Results = Iterator[dg.MaterializeResult[EncodedTable]]
 else:
     # Dagster refuses one with a type argument where an asset has checks.
-    Result = dg.MaterializeResult
+    Results = Iterator[dg.MaterializeResult]
 
 Check = Callable[..., dg.AssetCheckResult]
 Step = Callable[..., Iterator[Any]]
@@ -80,18 +80,19 @@ def table_asset(
         options: of `@dg.multi_asset`: `ins`, `deps`.
     """
     pool = pool_of_judges(configuration.judges) if asks_judges else None
-    by_table: list[tuple[str, Check]] = [(tables[0], check) for check in checks]
-    if pool is not None:
-        by_table.append((tables[0], answers_usable))
-    by_table += [(table, expectations) for table in tables if table in SUITES]
+    checks_of_step = [*checks, answers_usable] if pool else checks
+    specs = [check_spec(check, tables[0], partitions) for check in checks_of_step]
     outs = {}
     for table in tables:
+        if table in SUITES:
+            specs.append(check_spec(expectations, table, partitions))
         condition = batch_condition(configuration, table) if automated else None
-        outs[table] = dg.AssetOut(
+        outs[table] = _asset_out(
+            TABLES[table],
+            asks_judges,
             group_name=group,
             code_version=code_version,
             automation_condition=condition,
-            **_shown(TABLES[table], asks_judges=asks_judges),
         )
 
     def declare(step: Step) -> dg.AssetsDefinition:
@@ -100,33 +101,32 @@ def table_asset(
             outs=outs,
             partitions_def=partitions,
             pool=pool,
-            check_specs=[
-                check_spec(check, table, partitions) for table, check in by_table
-            ],
+            check_specs=specs,
             **options,
         )(redacted(step))
 
     return declare
 
 
-def _shown(table: Table, *, asks_judges: bool) -> dict[str, Any]:
-    """Return what the UI shows of a table."""
+def _asset_out(table: Table, asks_judges: bool, **options: Any) -> dg.AssetOut:
+    """Declare a table as an asset, with what the UI shows of it."""
     tags = {"paid": "llm"} if asks_judges else {}
     if any(column.restricted for column in table.columns):
         tags["contains"] = "report-text"
     # The UI reads Markdown, and would take `<finding>` for a tag of HTML.
     description = re.sub(r"(<[^>\s]+>)", r"`\1`", table.description)
-    return {
+    return dg.AssetOut(
         # What a step returns is no frame yet: `io_manager.ParquetStore` stores it.
-        "dagster_type": dg.Any,
-        "description": f"{description}\n\n{COSTS}" if asks_judges else description,
-        "metadata": {
+        dagster_type=dg.Any,
+        description=f"{description}\n\n{COSTS}" if asks_judges else description,
+        metadata={
             "dagster/column_schema": column_schema(table),
             "dagster/table_name": table.name,
         },
-        "kinds": {"pandas", "parquet"},
-        "tags": tags,
-    }
+        kinds={"pandas", "parquet"},
+        tags=tags,
+        **options,
+    )
 
 
 def column_schema(table: Table) -> dg.TableSchema:
@@ -163,7 +163,7 @@ def stored(
     inputs: Tables | None = None,
     invalid: Sequence[InvalidStudy] = (),
     spending: Spending | None = None,
-) -> Iterator[Result]:
+) -> Results:
     """Validate tables and return them; the same rows have the same data version.
 
     Args:
@@ -184,13 +184,7 @@ def stored(
     if isinstance(tables, pd.DataFrame):
         tables = {step: tables}
     if inputs is not None:
-        tables, invalid = valid_studies(
-            step,
-            inputs,
-            tables,
-            strict=configuration.is_strict,
-            processes=configuration.processes,
-        )
+        tables, invalid = valid_studies(step, inputs, tables, configuration)
     shown = dict(metadata or {})
     results = list(checks)
     if invalid:
@@ -199,26 +193,20 @@ def stored(
         shown |= spending.metadata()
         if spending.is_paid:
             results.append(answers_usable(configuration, spending.asked))
-    for table in sorted(tables, key=lambda table: table == step):
-        is_step = table == step
-        yield _result(
-            configuration,
-            table,
-            tables[table],
-            shown if is_step else {},
-            results if is_step else [],
-            invalid if is_step else [],
-        )
+    for table, frame in tables.items():
+        if table != step:
+            yield _result(configuration, table, frame)
+    yield _result(configuration, step, tables[step], shown, results, invalid)
 
 
 def _result(
     configuration: Configuration,
     table: str,
     frame: pd.DataFrame,
-    metadata: Mapping[str, Any],
-    checks: Sequence[dg.AssetCheckResult],
-    invalid: Sequence[InvalidStudy],
-) -> Result:
+    metadata: Mapping[str, Any] = {},
+    checks: Sequence[dg.AssetCheckResult] = (),
+    invalid: Sequence[InvalidStudy] = (),
+) -> dg.MaterializeResult[EncodedTable]:
     """Return one table, as `stored` does."""
     encoded = encode(TABLES[table], frame, invalid)
     results = list(checks)

@@ -9,7 +9,8 @@ Docs: https://docs.dagster.io/guides/build/external-resources
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import dagster as dg
 import pandas as pd
@@ -21,9 +22,11 @@ from lunguage_assets.explicit.probability import (
     CalibrationError,
     calibration_problem,
     chosen_anchors,
-    require_anchors,
 )
 from lunguage_assets.explicit.ranking import on_published_scale
+
+ConfigurationResource: TypeAlias = dg.ResourceParam[Configuration]
+"""Type of a parameter that gets the resource `configuration`."""
 
 
 def configuration_resource(configuration: Configuration) -> dg.ResourceDefinition:
@@ -40,16 +43,6 @@ def anchor_set(configuration: Configuration) -> AnchorSet:
     home = configuration.home
     anchors = configuration.settings.explicit.anchors
     return chosen_anchors(anchors, home.anchor_ratings)
-
-
-def require_anchor_phrases(
-    configuration: Configuration, phrases: Collection[str]
-) -> None:
-    """Raise `CalibrationError` unless the anchors are among the phrases.
-
-    Comparisons are paid for, so that this is asked before they are made.
-    """
-    require_anchors(set(phrases), anchor_set(configuration).of(phrases))
 
 
 def anchors_of(configuration: Configuration, ranking: pd.DataFrame) -> Sequence[Anchor]:

@@ -22,6 +22,7 @@ from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.structuring.model.structurer import structurer_identity
 from lunguage_assets.workspace.store import fingerprint
 
@@ -57,7 +58,7 @@ def _source(
     )
     @redact_errors()
     def observe_source(
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
     ) -> dg.DataVersion | dg.DataVersionsByPartition:
         version_by_partition = _versions(configuration)[name]
         if partitions is None:
@@ -136,7 +137,7 @@ def sources_sensor() -> dg.SensorDefinition:
     @redact_errors()
     def observe_sources(
         context: dg.SensorEvaluationContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
     ) -> dg.SensorResult:
         changed = list(changed_sources(context.instance, configuration))
         return dg.SensorResult(asset_events=changed)

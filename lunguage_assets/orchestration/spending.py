@@ -7,6 +7,8 @@ Budgets and prices are not here, but in `judges`.
 from __future__ import annotations
 
 import time
+from functools import reduce
+from operator import add
 from typing import Any
 
 import dagster as dg
@@ -72,8 +74,5 @@ class Spending:
         self._log_totals()
         if not self.asked:
             return {}
-        metadata = {}
-        for name in SHOWN_COUNTS:
-            counts = [getattr(total, name) for total in self.asked]
-            metadata[f"llm_{name}"] = round(sum(counts), 6)
-        return metadata
+        total = reduce(add, self.asked)
+        return {f"llm_{name}": round(getattr(total, name), 6) for name in SHOWN_COUNTS}

@@ -6,21 +6,18 @@ An odd row costs its study, never the batch (docs/ui.md). Which rules there are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-import pandas as pd
-
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.quality.rules import (
     InvalidStudy,
+    Tables,
     broken_studies,
     require_few,
     studies_of,
     without_studies,
 )
 from lunguage_assets.workspace.store import SET_ASIDE
-
-Tables = Mapping[str, pd.DataFrame]
-"""Tables by name."""
 
 
 def invalid_upstream(inputs: Tables) -> list[InvalidStudy]:
@@ -35,7 +32,7 @@ def invalid_upstream(inputs: Tables) -> list[InvalidStudy]:
     return sorted(invalid_studies)
 
 
-def without_invalid(inputs: Tables) -> dict[str, pd.DataFrame]:
+def without_invalid(inputs: Tables) -> Tables:
     """Leave studies that an earlier step set aside out of all tables that are read.
 
     They are still in those that were made before that step.
@@ -47,10 +44,8 @@ def valid_studies(
     step: str,
     inputs: Tables,
     tables: Tables,
-    *,
-    strict: bool = False,
+    configuration: Configuration,
     delivered: Iterable[str] = (),
-    processes: int | None = 1,
 ) -> tuple[Tables, list[InvalidStudy]]:
     """Leave out the studies that break a rule in tables that a step made.
 
@@ -58,9 +53,9 @@ def valid_studies(
         step: named in what is told of a broken rule.
         inputs: tables that the step read.
         tables: those that it made of them.
-        strict: whether no study may break a rule.
+        configuration: says whether no study may break a rule, and how many processes
+            look.
         delivered: as in `broken_studies`.
-        processes: as in `parallel.map_studies`.
 
     Returns:
         The tables without these studies; and those that broke a rule, in this step or
@@ -72,7 +67,7 @@ def valid_studies(
     invalid = invalid_upstream(inputs)
     valid = without_studies(tables, studies_of(invalid))
     expected = set(delivered) - studies_of(invalid)
-    broken = broken_studies(step, valid, expected, processes)
+    broken = broken_studies(step, valid, expected, configuration.processes)
     if not broken:
         return valid, invalid
     invalid = sorted({*invalid, *broken})
@@ -81,5 +76,5 @@ def valid_studies(
         for frame in (*inputs.values(), *tables.values())
         if "study_id" in frame
     ]
-    require_few(broken, invalid, max(studies_by_table), strict=strict)
+    require_few(broken, invalid, max(studies_by_table), strict=configuration.is_strict)
     return without_studies(valid, studies_of(broken)), invalid

@@ -12,7 +12,7 @@ Not here: what people expect of a table (`suites.py`), which only warns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,8 @@ from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import BrokenRule, Table
 from lunguage_assets.tables.values import values_of
 
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+"""Tables by name."""
 MAX_QUARANTINED_SHARE = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
 TOLERANCE = 1e-9
@@ -150,7 +152,7 @@ RULES: Mapping[str, Callable[[pd.DataFrame], list[BrokenRule]]] = {
 
 def broken_studies(
     step: str,
-    frames: Mapping[str, pd.DataFrame],
+    frames: Tables,
     delivered: Iterable[str] = (),
     processes: int | None = 1,
 ) -> list[InvalidStudy]:
@@ -248,9 +250,7 @@ def studies_of(invalid: Iterable[InvalidStudy]) -> frozenset[str]:
     return frozenset(study.study_id for study in invalid)
 
 
-def without_studies(
-    frames: Mapping[str, pd.DataFrame], studies: frozenset[str]
-) -> dict[str, pd.DataFrame]:
+def without_studies(frames: Tables, studies: frozenset[str]) -> Tables:
     """Leave some studies out of the tables whose rows go with their study.
 
     Args:

@@ -85,7 +85,7 @@ def test_the_panel_of_another_preset_ranks_under_its_name(tmp_path: Path) -> Non
     assert load_judges(file, of_home="models").members("panel") == ("gpt", "lexicon")
     offline = load_judges(file, "offline", of_home="models")
     assert offline.rankers[0] == offline.panel_ranker == "offline"
-    message = "'panel' is not known; expected one of offline"
+    message = r"'panel' \(--ranker\) is unknown; expected one of offline"
     with pytest.raises(ConfigurationError, match=message):
         offline.members("panel")
 

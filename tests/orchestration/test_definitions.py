@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +14,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.errors import DagsterInvalidConfigError
-from hostile_words import HOSTILE
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import JOBS, asset_jobs
-from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
@@ -120,14 +117,6 @@ def test_what_asks_judges_says_how_to_estimate_its_cost(
     for table, is_paid in (("hedge_phrases", True), ("findings", False)):
         description = graph.get(dg.AssetKey(table)).description or ""
         assert ("`lunguage estimate`" in description) == is_paid
-
-
-def test_the_ui_shows_no_markup_of_a_corpus() -> None:
-    words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
-    table = markdown(["word"], [[words]], "none")
-    last = str(table.value).splitlines()[-1]
-    assert not re.search(r"(?<!\\)[<\[`]", last), last
-    assert "\\<script>" in last
 
 
 def test_no_launch_sets_a_field_of_the_home_or_of_its_tables(

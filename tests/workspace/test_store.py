@@ -70,8 +70,10 @@ def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> 
 
 
 def test_every_table_is_a_view_before_anything_is_stored(tmp_path: Path) -> None:
-    build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
-    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as connection:
+    build_catalog(Home(tmp_path))
+    with duckdb.connect(
+        str(tmp_path / "lunguage.duckdb"), read_only=True
+    ) as connection:
         for name, table in TABLES.items():
             columns = [
                 row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()
@@ -155,7 +157,7 @@ def test_views_over_other_storage_show_tables_that_come_later(
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     monkeypatch.setattr(catalog, "TABLES", {"terms": TERMS})  # all views take longer
     home.claim(SYNTHETIC)
-    build_catalog(home.tables, home.database)
+    build_catalog(home)
     with duckdb.connect(str(home.database), read_only=True) as connection:
         connection.register_filesystem(UPath(bucket).fs)
         assert connection.execute("SELECT count(*) FROM terms").fetchone() == (0,)

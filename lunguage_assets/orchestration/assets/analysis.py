@@ -5,8 +5,6 @@ it but the figures of the release. The statistics are not here, but in
 `explicit.analysis`.
 """
 
-from collections.abc import Iterator
-
 import dagster as dg
 import pandas as pd
 
@@ -17,15 +15,16 @@ from lunguage_assets.orchestration.assets.explicit import (
     FIT_OPTIONS,
     RANKING_OPTIONS,
     matches_by_judge,
-    of_members,
 )
+from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.outputs import (
-    Result,
+    Results,
     stored,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 GROUP = "analysis"
@@ -51,15 +50,15 @@ def analysis_assets(
         "judge_agreement",
         "ranking_correlations",
         "expert_agreement",
-        ins={"comparison_matches": of_members(by)},
+        ins={"comparison_matches": dg.AssetIn(partition_mapping=by.members)},
         deps=["experts_file"],
     )
     def measure_agreement(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
-        comparison_matches: dict[str, pd.DataFrame],
-    ) -> Iterator[Result]:
+        comparison_matches: ByPartition,
+    ) -> Results:
         """Measure how far judges agree.
 
         They are compared with each other, with themselves, with the pooled ranking, and
@@ -101,14 +100,14 @@ def analysis_assets(
         by.ranker,
         "fit_validation",
         "ranking_robustness",
-        ins={"comparison_matches": of_members(by)},
+        ins={"comparison_matches": dg.AssetIn(partition_mapping=by.members)},
     )
     def validate_fit(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
-        comparison_matches: dict[str, pd.DataFrame],
-    ) -> Iterator[Result]:
+        comparison_matches: ByPartition,
+    ) -> Results:
         """Rank again with half of the comparisons, and fit ranked phrases back.
 
         Args:

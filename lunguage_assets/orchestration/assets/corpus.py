@@ -7,8 +7,6 @@ Formats of deliveries are not here, but in the package `corpus`; how a sentence 
 rows is in `structuring`.
 """
 
-from collections.abc import Iterator, Mapping
-
 import dagster as dg
 import pandas as pd
 
@@ -25,19 +23,20 @@ from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.orchestration.checks import intake_accepted
-from lunguage_assets.orchestration.io_manager import BY_PARTITION
+from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.outputs import (
-    Result,
+    Results,
     stored,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined_tables, map_studies
-from lunguage_assets.quality.quarantine import Tables, valid_studies
+from lunguage_assets.quality.quarantine import valid_studies
 from lunguage_assets.quality.rules import studies_of
 from lunguage_assets.structuring.model.second_reader import SecondReader
 from lunguage_assets.structuring.model.structurer import open_structurer
@@ -47,9 +46,7 @@ from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.structuring.text.report import identity as text_rules
 
 # A batch of findings has no texts, and not every structurer reads.
-_OPTIONAL = {"allow_missing_partitions": True}
-TEXTS = dg.AssetIn(metadata=_OPTIONAL, dagster_type=dg.Any)
-STRUCTURED = dg.AssetIn(metadata={**_OPTIONAL, BY_PARTITION: True}, dagster_type=dg.Any)
+OPTIONAL = dg.AssetIn(metadata={"allow_missing_partitions": True})
 
 
 def text_assets(
@@ -75,8 +72,8 @@ def text_assets(
     )
     def read_texts(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Iterator[Result]:
+        configuration: ConfigurationResource,
+    ) -> Results:
         """Read the raw reports of a batch, and cut them into sentences."""
         delivery = configuration.home.delivery(context.partition_key)
         received = receive(delivery)
@@ -97,10 +94,10 @@ def text_assets(
     )
     def structure_reports(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         report_texts: pd.DataFrame,
         report_sentences: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Read findings in the raw reports of a batch with one structurer.
 
         Args:
@@ -142,8 +139,7 @@ def text_assets(
             "structured_findings",
             {"report_texts": report_texts, "report_sentences": report_sentences},
             structured._asdict(),
-            strict=configuration.is_strict,
-            processes=configuration.processes,
+            configuration,
         )
         accounts = structured.sentence_accounts
         gave_findings = accounts["account"] == "findings"
@@ -192,10 +188,10 @@ def corpus_assets(
         "intake_notes",
         "terms",
         ins={
-            "report_texts": TEXTS,
-            "rejected_reports": TEXTS,
-            "reading_notes": TEXTS,
-            "structured_findings": STRUCTURED,
+            "report_texts": OPTIONAL,
+            "rejected_reports": OPTIONAL,
+            "reading_notes": OPTIONAL,
+            "structured_findings": OPTIONAL,
         },
         deps=["deliveries"],
         checks=[intake_accepted],
@@ -203,10 +199,10 @@ def corpus_assets(
     )
     def take_in_findings(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-        structured_findings: dict[str, pd.DataFrame],
+        configuration: ConfigurationResource,
+        structured_findings: ByPartition,
         **texts: pd.DataFrame | None,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Validate the findings of a batch: delivered, or read in its raw reports.
 
         Args:
@@ -216,40 +212,37 @@ def corpus_assets(
             texts: `report_texts` and what was read with them; None: findings were
                 delivered.
         """
-        batch = configuration.home.batch(context.partition_key)
+        batch = context.partition_key
+        delivery = configuration.home.delivery(batch)
+        settings = configuration.settings.corpus
+        structurer = configuration.judges.structurer
         inputs: dict[str, pd.DataFrame] = {}
-        if batch.kind == "text":
-            partition = f"{batch.key}|{configuration.judges.structurer}"
-            texts["structured_findings"] = structured_findings.get(partition)
+        if delivery.kind == "text":
+            texts["structured_findings"] = structured_findings.get(
+                f"{batch}|{structurer}"
+            )
             for table, frame in texts.items():
                 if frame is None:
-                    raise MethodError(not_there(table, [batch.key]))
+                    raise MethodError(not_there(table, [batch]))
                 inputs[table] = frame
-        tables = _taken_in(configuration, batch.key, inputs)
+            received = Received(
+                inputs["report_texts"],
+                inputs["rejected_reports"],
+                inputs["reading_notes"],
+                # What is odd about the vocabulary is already in reading_notes.
+                read_terms(delivery.vocabulary, IntakeLog()),
+            )
+            # The rules read no other language; a language model may.
+            if structurer == RULES:
+                received = without_other_languages(received, NOT_ENGLISH)
+            rows = inputs["structured_findings"]
+            taken_in = take_in_structured(received, rows, settings)
+        else:
+            taken_in = take_in(delivery, settings)
+        tables = vars(taken_in)
         accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
         yield from stored(
             configuration, "findings", tables, checks=[accepted], inputs=inputs
         )
 
     return [take_in_findings]
-
-
-def _taken_in(
-    configuration: Configuration, batch: str, tables: Mapping[str, pd.DataFrame]
-) -> Tables:
-    """Take in the findings of a batch: those delivered, or read in its raw reports."""
-    delivery = configuration.home.delivery(batch)
-    settings = configuration.settings.corpus
-    if not tables:
-        return vars(take_in(delivery, settings))
-    received = Received(
-        tables["report_texts"],
-        tables["rejected_reports"],
-        tables["reading_notes"],
-        # What is odd about the vocabulary is already in reading_notes.
-        read_terms(delivery.vocabulary, IntakeLog()),
-    )
-    # The rules read no other language; a language model may.
-    if configuration.judges.structurer == RULES:
-        received = without_other_languages(received, NOT_ENGLISH)
-    return vars(take_in_structured(received, tables["structured_findings"], settings))

@@ -4,8 +4,6 @@ It is tested against them, and may then be a judge of the judges file, with a pa
 of its own (docs/distilled.md). How it learns is in the package `explicit.distilled`.
 """
 
-from collections.abc import Iterator
-
 import dagster as dg
 import pandas as pd
 
@@ -16,8 +14,9 @@ from lunguage_assets.orchestration.assets.explicit import GROUP
 from lunguage_assets.orchestration.checks import as_good_as_the_panel
 from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.outputs import Result, stored, table_asset
+from lunguage_assets.orchestration.outputs import Results, stored, table_asset
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.tables import TABLES
 
 
@@ -43,9 +42,9 @@ def distilled_assets(
     )
     def distil_panel(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Let a small model learn from the stored answers of a ranker's judges.
 
         Args:
@@ -58,7 +57,7 @@ def distilled_assets(
         batches = complete_batches(home, ranker)
 
         def over_batches(table: str, *keys: str) -> pd.DataFrame:
-            frames = [stored_table(home.tables, table, *keys, key) for key in batches]
+            frames = [stored_table(home, table, *keys, key) for key in batches]
             return pd.concat([TABLES[table].frame(), *frames])
 
         panel = panel_scores(

@@ -6,7 +6,7 @@ probability from its place in the ranking (docs/method/explicit.md).
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 import dagster as dg
 import pandas as pd
@@ -19,6 +19,7 @@ from lunguage_assets.explicit.hedges import (
 )
 from lunguage_assets.explicit.hedges import load_corrections, review_queue
 from lunguage_assets.explicit.open_judges import judge_identity, open_judge
+from lunguage_assets.explicit.probability import require_anchors
 from lunguage_assets.explicit.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.explicit.vocabulary import (
@@ -27,22 +28,22 @@ from lunguage_assets.explicit.vocabulary import (
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.checks import well_taught
-from lunguage_assets.orchestration.io_manager import BY_PARTITION, stored_table
+from lunguage_assets.orchestration.io_manager import ByPartition, stored_table
 from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
     Check,
-    Result,
+    Results,
     stored,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import (
+    ConfigurationResource,
     anchor_set,
     anchors_of,
     ranking_on_scale,
-    require_anchor_phrases,
 )
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
@@ -81,15 +82,6 @@ _OF_VOCABULARY = [
 """Columns of all batches that are held at once."""
 
 
-def of_members(by: Partitions) -> dg.AssetIn:
-    """Return the parameter of a ranker that has the frames of its judges."""
-    return dg.AssetIn(
-        partition_mapping=by.members,
-        dagster_type=dg.Any,
-        metadata={BY_PARTITION: True},
-    )
-
-
 def explicit_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
@@ -114,9 +106,9 @@ def explicit_assets(
     )
     def extract_phrases(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         findings: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Find the hedging phrases of a batch's tentative findings with one judge.
 
         Args:
@@ -162,16 +154,28 @@ def explicit_assets(
     )
     def collect_phrases(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Iterator[Result]:
+        configuration: ConfigurationResource,
+    ) -> Results:
         """Collect one judge's hedging phrases over all batches."""
-        hedges = _hedges_of_newest_studies(configuration, context.partition_key)
+        home = configuration.home
+        judge = context.partition_key
+        registered = [batch.key for batch in home.registered()]
+        batches = []
+        for batch in registered:
+            # A batch that is not read yet holds up no vocabulary.
+            if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
+                phrases = stored_table(home, "hedge_phrases", judge, batch)
+                batches.append(phrases[_OF_VOCABULARY])
+        if registered and not batches:
+            raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
+        # Of a study that came again, the newest.
+        hedges = newest_only(batches or [HEDGE_PHRASES.frame()])
         vocabulary = collect_vocabulary(
             hedges, configuration.settings.explicit, anchor_set(configuration)
         )
         # A correction of a finding that no batch has corrects nothing, and nobody would
         # notice.
-        corrected = load_corrections(configuration.home.corrections_file).keys()
+        corrected = load_corrections(home.corrections_file).keys()
         unknown = ", ".join(sorted(corrected - {*hedges["finding_id"]}))
         metadata = {"corrections_of_unknown_findings": unknown or "none"}
         yield from stored(configuration, "hedge_vocabulary", vocabulary, metadata)
@@ -188,9 +192,9 @@ def explicit_assets(
     )
     def compare_phrases(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Have one judge play all comparisons of the vocabulary.
 
         Args:
@@ -199,9 +203,8 @@ def explicit_assets(
             hedge_vocabulary: the extractor's.
         """
         # Before anything is paid for: without anchors no ranking gives probabilities.
-        is_retained = hedge_vocabulary["retained"]
-        retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
-        require_anchor_phrases(configuration, retained)
+        retained = set(hedge_vocabulary.query("retained")["phrase"])
+        require_anchors(retained, anchor_set(configuration).of(retained))
         spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(context.partition_key, configuration.judges, around)
@@ -219,16 +222,16 @@ def explicit_assets(
         "reference_ranking",
         ins={
             "hedge_vocabulary": of_extractor,
-            "comparison_matches": of_members(by),
+            "comparison_matches": dg.AssetIn(partition_mapping=by.members),
         },
         deps=["panels"],
     )
     def rank_phrases(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-        comparison_matches: dict[str, pd.DataFrame],
-    ) -> Iterator[Result]:
+        comparison_matches: ByPartition,
+    ) -> Results:
         """Rank the phrases from the matches of a judge or panel.
 
         Where no probability can be read off their ranking, it is shown, and the
@@ -278,12 +281,12 @@ def explicit_assets(
     )
     def fit_findings(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         findings: pd.DataFrame,
         hedge_phrases: pd.DataFrame,
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Fit every tentative finding into the ranking; map its score to p.
 
         Args:
@@ -356,9 +359,9 @@ def require_same_vocabulary(
 
 def matches_by_judge(
     members: Sequence[str],
-    matches: Mapping[str, pd.DataFrame],
+    matches: ByPartition,
     vocabulary: pd.DataFrame,
-) -> dict[str, pd.DataFrame]:
+) -> ByPartition:
     """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
 
     Args:
@@ -372,18 +375,3 @@ def matches_by_judge(
             matches[judge], vocabulary, f"comparison_matches[{judge}]"
         )
     return {judge: matches[judge] for judge in members}
-
-
-def _hedges_of_newest_studies(configuration: Configuration, judge: str) -> pd.DataFrame:
-    """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""
-    home = configuration.home
-    registered = [batch.key for batch in home.registered()]
-    batches = []
-    for batch in registered:
-        # A batch that is not read yet holds up no vocabulary.
-        if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
-            phrases = stored_table(home.tables, "hedge_phrases", judge, batch)
-            batches.append(phrases[_OF_VOCABULARY])
-    if registered and not batches:
-        raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
-    return newest_only(batches or [HEDGE_PHRASES.frame()])

@@ -7,6 +7,7 @@ expanded and resolved is not here, but in the package `implicit`.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -24,22 +25,23 @@ from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
 from lunguage_assets.orchestration.checks import conflict_free, not_conflict_free
 from lunguage_assets.orchestration.outputs import (
-    Result,
+    Results,
     stored,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, joined_tables, map_studies
 from lunguage_assets.quality.quarantine import (
-    Tables,
     invalid_upstream,
     valid_studies,
     without_invalid,
 )
 from lunguage_assets.quality.rules import (
     InvalidStudy,
+    Tables,
     set_aside_frame,
     studies_of,
     without_studies,
@@ -93,11 +95,11 @@ def implicit_assets(
         automated=True,
     )
     def merge_duplicates(
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         findings: pd.DataFrame,
         terms: pd.DataFrame,
         fitted_probabilities: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Merge duplicate findings of a study.
 
         Args:
@@ -142,10 +144,10 @@ def implicit_assets(
         automated=True,
     )
     def expand_diagnoses(
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
         terms: pd.DataFrame,
         deduplicated_findings: pd.DataFrame,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Match findings to pathways and generate the sub-findings that they imply.
 
         Args:
@@ -185,8 +187,8 @@ def implicit_assets(
         automated=True,
     )
     def resolve_contradictions(
-        configuration: dg.ResourceParam[Configuration], **inputs: pd.DataFrame
-    ) -> Iterator[dg.AssetCheckResult | Result]:
+        configuration: ConfigurationResource, **inputs: pd.DataFrame
+    ) -> Iterator[Any]:
         """Resolve every contradiction; a study that breaks a guarantee is set aside.
 
         Args:
@@ -221,7 +223,7 @@ def implicit_assets(
 
 def _resolved(
     configuration: Configuration, ranking_version: str, inputs: Tables
-) -> tuple[dict[str, pd.DataFrame], list[InvalidStudy]]:
+) -> tuple[Tables, list[InvalidStudy]]:
     """Resolve all studies, and account for their rows.
 
     Args:
@@ -257,13 +259,9 @@ def _resolved(
     }
     upstream = invalid_upstream(inputs)
     tables = _accounted(valid, resolved, upstream)
+    delivered = inputs["reports"]["study_id"]
     _, invalid = valid_studies(
-        "lunguage_plus_plus",
-        inputs,
-        tables,
-        strict=configuration.is_strict,
-        delivered=inputs["reports"]["study_id"],
-        processes=configuration.processes,
+        "lunguage_plus_plus", inputs, tables, configuration, delivered
     )
     if invalid != upstream:
         studies = studies_of(invalid)
@@ -272,9 +270,7 @@ def _resolved(
     return tables, invalid
 
 
-def _accounted(
-    inputs: Tables, tables: Tables, invalid: list[InvalidStudy]
-) -> dict[str, pd.DataFrame]:
+def _accounted(inputs: Tables, tables: Tables, invalid: list[InvalidStudy]) -> Tables:
     """Account for every delivered row; studies that are set aside are in no table."""
     accounts = account({**inputs, **tables}, studies_of(invalid))
     set_aside = set_aside_frame(invalid, inputs["reports"])

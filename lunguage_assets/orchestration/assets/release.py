@@ -22,26 +22,25 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.orchestration.checks import as_sealed
 from lunguage_assets.orchestration.current import (
-    TABLES_PER_BATCH,
     Current,
     complete_batches,
     version_of_inputs,
 )
 from lunguage_assets.orchestration.io_manager import stored_or_none, stored_table
 from lunguage_assets.orchestration.outputs import (
-    Result,
     check_spec,
     column_schema,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
-from lunguage_assets.release.newest import NewestStudies
+from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
-from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
+from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import Written, report_of
 
@@ -78,7 +77,7 @@ def release_assets(
     @redact_errors()
     def release_inputs(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
+        configuration: ConfigurationResource,
     ) -> dg.MaterializeResult[None]:
         """Hash the versions of everything that a release reads; no row is read.
 
@@ -115,8 +114,8 @@ def release_assets(
     @redact_errors()
     def write_release(
         context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+        configuration: ConfigurationResource,
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
         current = Current(configuration, context.instance, asset_graph())
@@ -168,15 +167,15 @@ def _write_release(configuration: Configuration, ranker: str, folder: Path) -> W
     judges = configuration.judges
     complete = complete_batches(home, ranker)
     registered = [batch.key for batch in home.registered()]
-    analyses = {name: stored_or_none(home.tables, name, ranker) for name in ANALYSES}
-    vocabulary = stored_or_none(home.tables, "hedge_vocabulary", judges.extractor)
+    analyses = {name: stored_or_none(home, name, ranker) for name in ANALYSES}
+    vocabulary = stored_or_none(home, "hedge_vocabulary", judges.extractor)
     if vocabulary is None:
         vocabulary = HEDGE_VOCABULARY.frame()
     with newest_studies(configuration, ranker) as studies:
         return write_bundle(
             Release(
                 ranker,
-                stored_table(home.tables, "reference_ranking", ranker),
+                stored_table(home, "reference_ranking", ranker),
                 studies,
                 tuple(batch for batch in registered if batch not in complete),
                 configuration.processes,
@@ -201,18 +200,18 @@ def newest_studies(
         configuration: of the home with the tables.
         ranker: whose results are read.
     """
-    tables = UPath(configuration.home.tables)
+    home = configuration.home
     batches: dict[str, dict[str, UPath]] = {}
-    for batch in complete_batches(configuration.home, ranker):
-        # Some tables are of the batch alone, others of a ranker and a batch.
+    for batch in complete_batches(home, ranker):
         key_by_dimension = {"ranker": ranker, "report_batch": batch}
         batches[batch] = {}
-        for table in TABLES_PER_BATCH:
-            keys = [key_by_dimension[name] for name in TABLES[table].partitioned_by]
-            batches[batch][table] = partition_path(tables, table, *keys)
+        for name, table in TABLES_PER_BATCH.items():
+            # Some tables are of the batch alone, others of a ranker and a batch.
+            keys = [key_by_dimension[dimension] for dimension in table.partitioned_by]
+            batches[batch][name] = partition_path(home.tables, name, *keys)
     # Two releases of a ranker at once would clear away each other's folder.
-    spill_folder = configuration.home.root / f".spill-{ranker}"
-    with exclusive_lock(configuration.home.root / f".spill-{ranker}.lock"):
+    spill_folder = home.root / f".spill-{ranker}"
+    with exclusive_lock(home.root / f".spill-{ranker}.lock"):
         # A killed release left what it had laid there.
         shutil.rmtree(spill_folder, ignore_errors=True)
         limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}

@@ -68,45 +68,42 @@ def access_rules(host: str, environment: Mapping[str, str]) -> list[Middleware]:
             allowed_hosts=[*_LOOPBACK, host, *proxy_hosts],
             www_redirect=False,
         ),
-        Middleware(Access, prefix=prefix),
+        Middleware(guarded, prefix=prefix),
     ]
 
 
-class Access:
-    """ASGI middleware that answers whoever knows the token, and no other site."""
+def guarded(app: ASGIApp, prefix: str) -> ASGIApp:
+    """Let an ASGI app answer whoever knows the token, and no other site."""
 
-    def __init__(self, app: ASGIApp, prefix: str) -> None:
-        self._app = app
-        self._prefix = prefix
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        app = self._app
+        refusal = None
         if scope["type"] in ("http", "websocket"):
-            app = self._refusal(HTTPConnection(scope)) or app
-        await app(scope, receive, send_with_headers)
+            refusal = _refusal(HTTPConnection(scope), prefix)
+        await (refusal or app)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: HTTPConnection) -> PlainTextResponse | None:
-        """Return why a request is not answered; None: it is."""
-        path: str = request.scope["path"]
-        first_part = f"/{path.split('/')[1]}"
-        if self._prefix and not hmac.compare_digest(
-            first_part.encode(), self._prefix.encode()
-        ):
-            return PlainTextResponse(
-                "Open the address that was printed where the UI was started.\n", 401
-            )
-        # Browsers send it with everything that could change or read something. It is
-        # held against the Host, which is known to be this server's own.
-        origin = request.headers.get("origin")
-        own_host = request.headers["host"]
-        if origin is not None and origin.partition("://")[2] != own_host:
-            return PlainTextResponse("A page of another site may not ask this.\n", 403)
-        is_get = request.scope.get("method") == "GET"
-        if is_get and path.endswith("/graphql") and "query" in request.query_params:
-            return PlainTextResponse("Queries are sent by POST.\n", 405)
-        return None
+    return answer
+
+
+def _refusal(request: HTTPConnection, prefix: str) -> PlainTextResponse | None:
+    """Return why a request is not answered; None: it is."""
+    path: str = request.scope["path"]
+    first_part = f"/{path.split('/')[1]}"
+    if prefix and not hmac.compare_digest(first_part.encode(), prefix.encode()):
+        return PlainTextResponse(
+            "Open the address that was printed where the UI was started.\n", 401
+        )
+    # Browsers send it with everything that could change or read something. It is held
+    # against the Host, which is known to be this server's own.
+    origin = request.headers.get("origin")
+    own_host = request.headers["host"]
+    if origin is not None and origin.partition("://")[2] != own_host:
+        return PlainTextResponse("A page of another site may not ask this.\n", 403)
+    is_get = request.scope.get("method") == "GET"
+    if is_get and path.endswith("/graphql") and "query" in request.query_params:
+        return PlainTextResponse("Queries are sent by POST.\n", 405)
+    return None

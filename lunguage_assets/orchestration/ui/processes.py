@@ -103,15 +103,6 @@ def serve(
     Raises:
         LunguageError: nothing answers; the message names the log.
     """
-    # In /tmp: the path of a socket must be short.
-    folder = Path(tempfile.mkdtemp(prefix="lunguage-ui-"))
-    code_socket = folder / "code"
-    workspace = ["--workspace", str(workspace_file(folder, str(code_socket)))]
-    quiet = ["--log-level", "warning"]
-    code_server = ["dagster", "code-server", "start", "-m", LOCATION, *quiet]
-    code_server += ["--socket", str(code_socket)]
-    webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
-    webserver += ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
     processes: list[Process] = []
 
     def start(*module: str) -> None:
@@ -127,8 +118,16 @@ def serve(
             )
         processes.append(process)
 
+    # In /tmp: the path of a socket must be short.
+    folder = Path(tempfile.mkdtemp(prefix="lunguage-ui-"))
+    code_socket = folder / "code"
+    workspace = ["--workspace", str(workspace_file(folder, str(code_socket)))]
+    quiet = ["--log-level", "warning"]
+    code_server = ["-m", LOCATION, "--socket", str(code_socket), *quiet]
+    webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
+    webserver += ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
     try:
-        start(*code_server)
+        start("dagster", "code-server", "start", *code_server)
         # The others ask it for definitions as soon as they start.
         _wait_for(code_socket.exists, processes, log)
         start("dagster._daemon", "run", *workspace, *quiet)
