@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -25,28 +24,7 @@ from lunguage_assets.tables.values import values_of
 ALTERNATIVE = "alternative"
 """`p_source` of a finding whose p follows from the other alternatives."""
 
-
-class _Fit(NamedTuple):
-    """What FITTED_PROBABILITIES says of a finding."""
-
-    finding_id: str
-    p: float
-    p_low: float
-    p_high: float
-    p_source: str
-    phrases: Sequence[str]
-
-
-_NO_FIT = _Fit("", 0.5, 0.0, 1.0, "none", ())
-
-
-class _Alternative(NamedTuple):
-    """A tentative row of a sentence, with its hedging phrases beside the "or"."""
-
-    row: Row
-    hedges: frozenset[str]
-    is_joined: bool
-    """Whether it has the "or"."""
+_FIT_COLUMNS = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
 
 
 def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
@@ -58,29 +36,33 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
 
     Args:
         rows: changed in place.
-        probabilities: FITTED_PROBABILITIES.
+        probabilities: FITTED_PROBABILITIES of them.
     """
-    columns = values_of(probabilities, *_Fit._fields)
-    fit_by_id = {fit.finding_id: fit for fit in map(_Fit._make, columns)}
-    alternatives: dict[tuple[str, str, int], list[_Alternative]] = defaultdict(list)
+    row_by_id = {row.finding_id: row for row in rows}
+    phrases_by_row: dict[Row, Sequence[str]] = defaultdict(tuple)
+    fits = values_of(probabilities, *_FIT_COLUMNS)
+    for finding_id, p, p_low, p_high, p_source, phrases in fits:
+        row = row_by_id[finding_id]
+        row.prob = rounded(p)
+        row.p_low = rounded(p_low)
+        row.p_high = rounded(p_high)
+        row.p_source = p_source
+        phrases_by_row[row] = phrases
+    alternatives: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
     for row in rows:
         if row.status.startswith("d"):
             _assign_definite(row)
             continue
-        fit = fit_by_id.get(row.finding_id, _NO_FIT)
-        row.prob = rounded(fit.p)
-        row.p_low = rounded(fit.p_low)
-        row.p_high = rounded(fit.p_high)
-        row.p_source = fit.p_source
-        hedges = frozenset(fit.phrases) - _connectors()
-        is_joined = len(hedges) < len(set(fit.phrases))
+        is_joined = not _connectors().isdisjoint(phrases_by_row[row])
         # "A, B or C": of the first nothing is hedged by a phrase of its own.
-        is_bare = row.p_source == "none" and not len(fit.phrases)
+        is_bare = row.p_source == "none" and not phrases_by_row[row]
         if row.positive and (is_joined or is_bare) and row.policy.shares_alternatives:
-            sentence = (row.study_id, row.section, row.sent_idx)
-            alternatives[sentence].append(_Alternative(row, hedges, is_joined))
+            alternatives[row.study_id, row.section, row.sent_idx].append(row)
     for members in alternatives.values():
-        _share(members)
+        phrases = set[str]().union(*(phrases_by_row[row] for row in members))
+        # A bare row is an alternative only beside an "or".
+        if not _connectors().isdisjoint(phrases):
+            _share(members, is_hedged=not _connectors().issuperset(phrases))
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
@@ -96,7 +78,7 @@ def _assign_definite(row: Row) -> None:
     row.prob, row.p_low, row.p_high = belief_of(restriction.qualifier)
 
 
-def _share(members: Sequence[_Alternative]) -> None:
+def _share(members: Sequence[Row], is_hedged: bool) -> None:
     """Make the probabilities of the alternatives of a sentence coherent.
 
     Together they have at most 1. Alternatives that nothing hedges but the "or" have
@@ -106,13 +88,12 @@ def _share(members: Sequence[_Alternative]) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    is_hedged = any(member.hedges for member in members)
     if not _are_to_share(members, is_hedged):
         return
-    low_by_name = {row.name: row.p_low for row, _, _ in members}
+    low_by_name = {row.name: row.p_low for row in members}
     # One alone has another beside it that is no known finding.
     share = rounded(1.0 / max(2, len(low_by_name)))
-    for row, _, _ in members:
+    for row in members:
         if share != row.prob:
             row.prob = share
             row.p_source = ALTERNATIVE
@@ -123,14 +104,11 @@ def _share(members: Sequence[_Alternative]) -> None:
             row.p_high = rounded(max(row.p_high, 1.0 - lows_beside))
 
 
-def _are_to_share(members: Sequence[_Alternative], is_hedged: bool) -> bool:
+def _are_to_share(members: Sequence[Row], is_hedged: bool) -> bool:
     """Whether the fits of alternatives are not coherent as they are."""
-    # A bare row is an alternative only beside an "or".
-    if not any(member.is_joined for member in members):
-        return False
     # Two rows of one finding are one alternative.
     p_by_name: dict[str, float] = {}
-    for row, _, _ in members:
+    for row in members:
         p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
     # "A nodule on the right or on the left": one finding twice, and none beside it.
     if len(p_by_name) == 1:
