@@ -36,7 +36,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.contradictions import Assertion, Statements
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.implicit.statements.locations import anatomical_parts
+from lunguage_assets.implicit.statements.locations import anatomy
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, TERMS
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
@@ -139,7 +139,7 @@ def _mentions(
 ) -> Iterator[str]:
     """Yield what the stated rows say of a sub-finding."""
     for assertion, stated in statements.about(child):
-        is_named = dictionary.recognise(stated.row.name) is not None
+        is_named = bool(dictionary.recognise(stated.row.name))
         only_shares_the_name = is_named and not diagnosis_of(stated.row, dictionary)
         if stated.row is parent or only_shares_the_name:
             continue
@@ -153,7 +153,8 @@ def _mentions(
 
 def _is_stated_at(stated: Assertion, implied: Assertion) -> bool:
     return compatible_locations(
-        anatomical_parts(stated.location), anatomical_parts(implied.location)
+        anatomy().location(stated.location).parts,
+        anatomy().location(implied.location).parts,
     )
 
 

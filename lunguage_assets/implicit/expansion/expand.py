@@ -76,17 +76,13 @@ class _StudyExpander:
         self.matches: list[dict[str, Any]] = []
         self.children: list[Row] = []
         self._study = study
-        self._dictionary = labels.dictionary
         self._labels = labels
-
-    # Most studies expand nothing: what they state need not be read.
-
-    @cached_property
-    def _stated_signs(self) -> StatedSigns:
-        return StatedSigns(self._study, self._labels)
+        self._dictionary = labels.dictionary
+        self._stated_signs = StatedSigns(study, labels)
 
     @cached_property
     def _statements(self) -> Statements:
+        # Most studies expand nothing: what they state need not be read.
         rows = [row for row in self._study if row.disposition != "excluded"]
         return Statements(self._labels, rows)
 
@@ -136,8 +132,6 @@ class _StudyExpander:
 
         They are those of the diagnosis' row, and of the signs in its sentence.
         """
-        if not edge.unless:
-            return False
         rows = [parent]
         for row in self._study:
             is_beside = (row.section, row.sent_idx) == (parent.section, parent.sent_idx)

@@ -6,10 +6,10 @@ dictionary knows (`pathways/`).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, diagnosis_of
@@ -30,7 +30,7 @@ class Match(NamedTuple):
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
     """Find the pathway of a row; a row without one never expands."""
-    diagnosis = diagnosis_of(row, dictionary) or ""
+    diagnosis = diagnosis_of(row, dictionary)
     refinements = []
     if diagnosis:
         cells = (row.name, plain(row.ent), *_REFINING_OF(row))
@@ -75,7 +75,7 @@ def _reason_not_expanding(row: Row, diagnosis: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def study_views(view_information: str) -> frozenset[str]:
     """Read the known views of a cell; anything else in it is unknown."""
     views = (view.strip().lower() for view in view_information.split(","))

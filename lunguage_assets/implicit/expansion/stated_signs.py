@@ -7,43 +7,23 @@ location, or as evidence of the diagnosis that implies it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import Row, priority
 from lunguage_assets.implicit.statements.contradictions import is_present
-from lunguage_assets.implicit.statements.label_file import LabelList, RowReading
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy, lies_in
-
-
-class _Implied(NamedTuple):
-    """A sub-finding, with what implies it.
-
-    Attributes:
-        child: the sub-finding.
-        edge: that implies it.
-        parent: whose diagnosis implies it.
-        meanings: labels that the child says are present (`RowReading`).
-        diagnosis: of the parent.
-    """
-
-    child: Row
-    edge: SubFinding
-    parent: Row
-    meanings: Mapping[int, bool]
-    diagnosis: str
 
 
 class StatedSigns:
     """The stated rows of one study, among which a sub-finding may be."""
 
     def __init__(self, study: Sequence[Row], labels: LabelList) -> None:
-        self._dictionary = labels.dictionary
         self._labels = labels
+        self._dictionary = labels.dictionary
         self._by_id = {row.finding_id: row for row in study}
-        self._readings = [(row, labels.read(row)) for row in self._by_id.values()]
 
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
@@ -53,28 +33,25 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        meanings = self._labels.read(child).present
-        diagnosis = self._labels.read(parent).diagnosis
-        implied = _Implied(child, edge, parent, meanings, diagnosis)
         survivors = [
             # A merged row counts through its survivor, so that the link to it holds.
             self._by_id[row.merged_into or row.finding_id]
-            for row, reading in self._readings
-            if self._states(row, reading, implied)
+            for row in self._by_id.values()
+            if self._states(row, child, edge, parent)
         ]
         return min(survivors, key=priority, default=None)
 
-    def _states(self, row: Row, reading: RowReading, implied: _Implied) -> bool:
+    def _states(self, row: Row, child: Row, edge: SubFinding, parent: Row) -> bool:
         """Whether a row states a sub-finding: by its name, or in other words."""
-        child = implied.child
         in_any_words = child.policy.recognises_other_wordings
-        if in_any_words and self._dictionary.is_symptom(implied.edge):
+        if in_any_words and self._dictionary.is_symptom(edge):
             # Symptoms stand in the history.
             return (row.name, row.positive) == (child.name, child.positive)
         if row.disposition == "excluded" or row.currency != child.currency:
             return False
         # Merged rows count: the survivor may be worded otherwise.
-        is_named = (reading.name, row.positive) == (child.name, child.positive)
+        name = self._labels.read(row).name
+        is_named = (name, row.positive) == (child.name, child.positive)
         if not in_any_words:
             # The paper compares names and locations, and nothing else.
             return (
@@ -84,27 +61,36 @@ class StatedSigns:
                     row.measurement, child.measurement
                 )
             )
-        if is_named and _is_beside(row, implied) and self._shows(row, implied.edge):
+        if is_named and _is_beside(row, child, parent) and self._shows(row, edge):
             return True
-        return child.positive and self._means_the_same(row, reading, implied)
+        return child.positive and self._means_the_same(row, child, edge, parent)
 
-    def _means_the_same(self, row: Row, reading: RowReading, implied: _Implied) -> bool:
-        """Whether a row means a label which the child means.
+    def _means_the_same(
+        self, row: Row, child: Row, edge: SubFinding, parent: Row
+    ) -> bool:
+        """Whether a row means a label which a sub-finding means.
 
         "Enlargement" of the heart means its increased size, "haziness" an opacity,
         "nodule" a nodular one. What names the parent itself does not state its signs:
         "lung cancer" is a lung lesion, and not its own nodular opacity.
+
+        Args:
+            row: that the report states.
+            child: the sub-finding.
+            edge: that implies it.
+            parent: whose diagnosis implies it.
         """
-        shared = implied.meanings.keys() & reading.present.keys()
-        if not shared or reading.diagnosis == implied.diagnosis or not is_present(row):
+        reading = self._labels.read(row)
+        is_parent_named = reading.diagnosis == self._labels.read(parent).diagnosis
+        if is_parent_named or not is_present(row):
             return False
-        for label in shared:
+        for label in reading.present.keys() & self._labels.read(child).present.keys():
             # Words that mean one thing say it all. An opacity may be of many kinds, so
             # that of a nodular one the report must say that it is nodular.
             suffices = self._labels.is_diagnosis(label)
             # "The heart is enlarged": what is said lies where the heart does.
-            is_located = reading.present[label] or _is_beside(row, implied)
-            if is_located and (suffices or self._shows(row, implied.edge)):
+            is_located = reading.present[label] or _is_beside(row, child, parent)
+            if is_located and (suffices or self._shows(row, edge)):
                 return True
         return False
 
@@ -125,18 +111,17 @@ class StatedSigns:
         return True
 
 
-def _is_beside(row: Row, implied: _Implied) -> bool:
+def _is_beside(row: Row, child: Row, parent: Row) -> bool:
     """Whether a row lies where a child does, around it, or inside it on the same sides.
 
     The name counts, too ("peribronchial opacity"). What the report names as evidence of
     the parent is the sign, wherever it lies.
     """
-    evidence = implied.parent.evidence
-    if row.finding_id in evidence or row.merged_into in evidence:
+    if not {row.finding_id, row.merged_into}.isdisjoint(parent.evidence):
         return True
     named = anatomy().location((row.ent,)).regions
     stated = (*row.location_parts, *sorted(named))
-    location = implied.child.location_parts
+    location = child.location_parts
     if stated and anatomy().covers(stated, location):
         return True
     # "Opacity" does not state the one at the left base; the whole lung is no narrower.

@@ -134,10 +134,14 @@ def stated_numbers(phrase: str) -> frozenset[float]:
 # Rows
 
 
-class Wording(NamedTuple):
-    """The phrase of a row, and what decides whether it may merge at all."""
+def phrase_of(row: Row) -> str:
+    """Linearise a row as the phrase by which an encoder compares it (section 2)."""
+    return collapsed(" ".join(filter(None, _PHRASED(row))))
 
-    phrase: str
+
+class Wording(NamedTuple):
+    """What of a row decides whether it may merge at all."""
+
     terms: frozenset[str]
     opposites: set[str]
     numbers: frozenset[float]
@@ -156,8 +160,8 @@ class Wording(NamedTuple):
 
 
 def wording_of(row: Row, blacklist: Blacklist) -> Wording:
-    """Read what keeps a row apart from others; the phrase is linearised (section 2)."""
-    phrase = collapsed(" ".join(filter(None, _PHRASED(row))))
+    """Read what keeps a row apart from others."""
+    phrase = phrase_of(row)
     # The canonical forms say what an abbreviation hides: RUL is right and upper.
     location = ", ".join(row.location_parts)
     terms = blacklist.terms(f"{phrase}, {row.name}, {location}")
@@ -169,7 +173,7 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
         # An empty cell states no direction of change.
         course = [name for name in COURSES if getattr(row, name)]
     opposites = blacklist.opposites(terms)
-    return Wording(phrase, terms, opposites, numbers, frozenset(course))
+    return Wording(terms, opposites, numbers, frozenset(course))
 
 
 def absorb(survivor: Row, merged: Row) -> None:

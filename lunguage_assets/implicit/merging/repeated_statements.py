@@ -45,15 +45,12 @@ def _repeating_pairs(
 ) -> list[tuple[Row, Row]]:
     observed = [row for row in block if row.section == "find"]
     concluded = [row for row in block if row.section == "impr"]
-    if not (observed and concluded):
-        return []
-    wordings = {row: wording_of(row, blacklist) for row in (*observed, *concluded)}
-    pairs = []
-    for first, second in product(observed, concluded):
-        is_separated = wordings[first].separated(wordings[second])
-        if not is_separated and _repeats(first, second, labels):
-            pairs.append((first, second))
-    return pairs
+    return [
+        (first, second)
+        for first, second in product(observed, concluded)
+        if _repeats(first, second, labels)
+        and not wording_of(first, blacklist).separated(wording_of(second, blacklist))
+    ]
 
 
 def _repeats(first: Row, second: Row, labels: LabelList) -> bool:
@@ -64,30 +61,25 @@ def _repeats(first: Row, second: Row, labels: LabelList) -> bool:
     if first.name == second.name:
         return _are_nested(first.location_parts, second.location_parts)
     # "Heart size is enlarged" and cardiomegaly mean one label.
-    meant = _diagnoses_meant(first, labels)
-    meant_by_second = _diagnoses_meant(second, labels)
-    for label in meant.keys() & meant_by_second.keys():
-        is_present, location = meant[label]
-        is_other_present, other_location = meant_by_second[label]
-        if is_present == is_other_present and _are_nested(location, other_location):
+    meant = product(_diagnoses_meant(first, labels), _diagnoses_meant(second, labels))
+    for (label, location), (other_label, other_location) in meant:
+        if label == other_label and _are_nested(location, other_location):
             return True
     return False
 
 
 def _diagnoses_meant(
     row: Row, labels: LabelList
-) -> dict[int, tuple[bool, LocationParts]]:
-    """List the labels that a row means: whether they are present, and where.
+) -> Iterator[tuple[tuple[int, bool], LocationParts]]:
+    """Yield the labels that a row means, with whether they are present, and where.
 
     Of a family it says no more than that: a nodule is no mass, though both are lung
     lesions; nor does "nodule" repeat "hamartoma", a kind of it.
     """
-    meant: dict[int, tuple[bool, LocationParts]] = {}
     for meaning, is_label_present in labels.read(row).meanings:
         if labels.is_diagnosis(meaning.label) and meaning.entry.reads != "kind":
             location = meaning.entry.location_of(row.location_parts)
-            meant[meaning.label] = is_label_present, location
-    return meant
+            yield (meaning.label, is_label_present), location
 
 
 def _are_nested(first: LocationParts, second: LocationParts) -> bool:

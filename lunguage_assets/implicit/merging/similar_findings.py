@@ -17,7 +17,7 @@ from scipy.spatial.distance import squareform
 from lunguage_assets.implicit.encoders import Embedder, cosines_of_groups
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
-    Wording,
+    phrase_of,
     wording_of,
 )
 from lunguage_assets.implicit.rows import Row
@@ -46,16 +46,10 @@ def similar_groups(
     Raises:
         MethodError: the encoder answers wrongly.
     """
-    wordings_by_block: list[list[Wording]] = []
-    phrases_by_block: list[list[str]] = []
-    for block in blocks:
-        wordings = [wording_of(row, blacklist) for row in block]
-        wordings_by_block.append(wordings)
-        phrases_by_block.append([wording.phrase for wording in wordings])
+    phrases_by_block = [list(map(phrase_of, block)) for block in blocks]
     cosines_by_block = cosines_of_groups(embedder, phrases_by_block)
-    for block, wordings, cosines in zip(
-        blocks, wordings_by_block, cosines_by_block, strict=True
-    ):
+    for block, cosines in zip(blocks, cosines_by_block, strict=True):
+        wordings = [wording_of(row, blacklist) for row in block]
         distances = 1.0 - cosines
         for first, second in combinations(range(len(block)), 2):
             if wordings[first].separated(wordings[second]):

@@ -18,7 +18,6 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
     SYMPTOM,
-    Diagnosis,
     Pathway,
     PathwayFile,
     SubFinding,
@@ -43,16 +42,20 @@ class PathwayDictionary:
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.diagnoses: dict[str, Diagnosis] = {}
+        self.diagnoses = {diagnosis.name: diagnosis for diagnosis in content.diagnoses}
         self._categories = content.categories
         self._direction_by_word: dict[str, str] = {}
         for direction, words in content.directions.items():
+            # "Not enlarged" says normal; "not normal" says no direction.
+            if direction != "normal":
+                denied = [DENIED + word for word in words]
+                self._direction_by_word.update(dict.fromkeys(denied, "normal"))
             self._direction_by_word.update(dict.fromkeys(words, direction))
-        self._diagnosis_by_spelling: dict[str, str] = {}
-        for diagnosis in content.diagnoses:
-            self.diagnoses[diagnosis.name] = diagnosis
-            for spelling in diagnosis.spellings:
-                self._diagnosis_by_spelling[spelling] = diagnosis.name
+        self._diagnosis_by_spelling = {
+            spelling: diagnosis.name
+            for diagnosis in content.diagnoses
+            for spelling in diagnosis.spellings
+        }
         # Exact spellings go before their forms in the vocabulary.
         for spelling, name in list(self._diagnosis_by_spelling.items()):
             self._diagnosis_by_spelling.setdefault(vocabulary.finding(spelling), name)
@@ -60,10 +63,13 @@ class PathwayDictionary:
 
     # Which diagnosis a wording names
 
-    def recognise(self, name: str, ent: str = "") -> str | None:
-        """Find the diagnosis that a finding names, canonically or in its wording."""
-        diagnosis = self._diagnosis_by_spelling.get(name)
-        return diagnosis or self._diagnosis_by_spelling.get(plain(ent))
+    def recognise(self, name: str, ent: str = "") -> str:
+        """Find the diagnosis that a finding names, canonically or in its wording.
+
+        It is empty where it names none.
+        """
+        by_wording = self._diagnosis_by_spelling.get(plain(ent), "")
+        return self._diagnosis_by_spelling.get(name, by_wording)
 
     def refinements(
         self, diagnosis: str, cells: Iterable[str], location: Iterable[str] = ()
@@ -128,66 +134,61 @@ class PathwayDictionary:
         return bool(first and second and first.isdisjoint(second))
 
     def _stated_directions(self, cell: str) -> set[str]:
-        stated: set[str] = set()
-        for token in chain.from_iterable(read_cell(cell)):
-            direction = self._direction_by_word.get(token.removeprefix(DENIED))
-            if direction is None:
-                continue
-            if not token.startswith(DENIED):
-                stated.add(direction)
-            elif direction != "normal":
-                # "Not enlarged" says normal; "not normal" says no direction.
-                stated.add("normal")
-        return stated
+        words = set(chain.from_iterable(read_cell(cell)))
+        stated = words & self._direction_by_word.keys()
+        return set(map(self._direction_by_word.__getitem__, stated))
 
     # The graph of diagnoses
 
-    def _implied(self, diagnosis: str) -> Iterator[tuple[SubFinding, str | None]]:
-        """Yield the sub-findings of a diagnosis, each with the diagnosis that it is."""
+    def _implied(self, diagnosis: str) -> Iterator[tuple[str, str]]:
+        """Yield the sub-findings of a diagnosis, each with the diagnosis that it is.
+
+        That is empty for a leaf.
+        """
         for pathway in self.diagnoses[diagnosis].pathways:
             for child in pathway.implies:
-                yield child, self.recognise(self.vocabulary.finding(child.ent))
+                yield child.ent, self.recognise(self.vocabulary.finding(child.ent))
 
     def _parents_first(self) -> list[str]:
         """Order the diagnoses: each comes before those among its sub-findings.
 
+        What is no diagnosis ("") comes last.
+
         Raises:
             CycleError: there is no such order.
         """
-        below = {}
-        for name in self.diagnoses:
-            below[name] = [
-                diagnosis for _, diagnosis in self._implied(name) if diagnosis
-            ]
+        below = {
+            name: [diagnosis for _, diagnosis in self._implied(name)]
+            for name in self.diagnoses
+        }
         return list(TopologicalSorter(below).static_order())[::-1]
 
-    def rank(self, name: str, ent: str = "") -> int:
+    def rank(self, name: str, ent: str) -> int:
         """Find the position of a finding in the graph; no diagnosis comes last."""
-        return self._rank.get(self.recognise(name, ent) or "", len(self._rank))
+        return self._rank[self.recognise(name, ent)]
+
+    def _chains(self, diagnosis: str) -> Iterator[tuple[str, ...]]:
+        """Yield every chain of sub-findings that a diagnosis implies, to its leaf."""
+        for ent, implied in self._implied(diagnosis):
+            if implied:
+                yield from ((ent, *chain) for chain in self._chains(implied))
+            else:
+                yield (ent,)
 
     def statistics(self) -> list[DiagnosisStatistics]:
         """Count variants, pathways, depth and width per diagnosis, in file order."""
-        depth: dict[str, int] = {}
-        leaves: dict[str, set[str]] = {}
-        for name in reversed(self._rank):
-            depth[name] = 1
-            leaves[name] = set()
-            for child, diagnosis in self._implied(name):
-                if diagnosis is None:
-                    leaves[name].add(child.ent)
-                else:
-                    depth[name] = max(depth[name], 1 + depth[diagnosis])
-                    leaves[name] |= leaves[diagnosis]
-        return [
-            DiagnosisStatistics(
+        statistics = []
+        for name, diagnosis in self.diagnoses.items():
+            chains = list(self._chains(name))
+            of_diagnosis = DiagnosisStatistics(
                 diagnosis=name,
                 variants=len(diagnosis.spellings),
                 pathways=len(diagnosis.pathways),
-                depth=depth[name],
-                width=len(leaves[name]),
+                depth=max(map(len, chains)),
+                width=len({chain[-1] for chain in chains}),
             )
-            for name, diagnosis in self.diagnoses.items()
-        ]
+            statistics.append(of_diagnosis)
+        return statistics
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
@@ -222,15 +223,14 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]
 # The diagnosis of a row
 
 
-def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str | None:
-    """Find the diagnosis of a row; its location may make it another condition.
+def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str:
+    """Find the diagnosis of a row, or ""; its location may make it another condition.
 
     An "effusion" of the pericardium only shares its name with the pleural one, and so
     does the "fracture" of a lead.
     """
     diagnosis = dictionary.recognise(row.name, row.ent)
-    if diagnosis is None:
-        return None
     cells = row.name, plain(row.ent), row.location, *row.location_parts
-    is_elsewhere = names_any(cells, dictionary.diagnoses[diagnosis].elsewhere)
-    return None if is_elsewhere else diagnosis
+    if diagnosis and names_any(cells, dictionary.diagnoses[diagnosis].elsewhere):
+        return ""
+    return diagnosis

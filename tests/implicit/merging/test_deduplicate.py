@@ -28,7 +28,11 @@ from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
     deduplicate,
 )
-from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
+from lunguage_assets.implicit.merging.merge_constraints import (
+    Blacklist,
+    phrase_of,
+    wording_of,
+)
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
 
@@ -218,8 +222,7 @@ def test_all_rows_of_a_group_are_alike_and_no_two_groups_could_be_one(
 
 def alike(first: Row, second: Row, encoder: AnyCosines, listed: Blacklist) -> float:
     """The rounded cosine of two rows; -1 where something keeps them apart."""
-    wordings = [wording_of(row, listed) for row in (first, second)]
-    if wordings[0].separated(wordings[1]):
+    if wording_of(first, listed).separated(wording_of(second, listed)):
         return -1.0
-    (cosines,) = cosines_of_groups(encoder, [[wording.phrase for wording in wordings]])
+    (cosines,) = cosines_of_groups(encoder, [[phrase_of(first), phrase_of(second)]])
     return float(cosines[0, 1])
