@@ -8,7 +8,8 @@ a row says (`statements/`), and any rule about two rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import chain, repeat
 from operator import attrgetter
@@ -47,7 +48,6 @@ CLINICAL_ATTRIBUTES = (
 """The clinical attributes of section 2, in the order of a compared phrase."""
 
 _SECTION_ORDER = {section: number for number, section in enumerate(SECTIONS)}
-_SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 
@@ -178,11 +178,17 @@ def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
     )
 
 
+def grouped_by(key: Callable[[Row], Any], rows: Iterable[Row]) -> dict[Any, list[Row]]:
+    """Group rows by what a function finds of each."""
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return groups
+
+
 def by_study(rows: Iterable[Row]) -> list[list[Row]]:
     """Group rows by study, each in report order, the studies sorted by their id."""
-    studies: dict[str, list[Row]] = {}
-    for row in rows:
-        studies.setdefault(row.study_id, []).append(row)
+    studies = grouped_by(attrgetter("study_id"), rows)
     return [sorted(studies[study], key=report_position) for study in sorted(studies)]
 
 
@@ -214,7 +220,8 @@ def priority(row: Row, rule: int = 0) -> tuple[Any, ...]:
             statements.
     """
     is_uninformed = row.p_source == "none"
-    section = _SECTION_PREFERENCE[row.section]
+    # The impression stands last in a report, and is preferred.
+    section = -_SECTION_ORDER[row.section]
     return is_uninformed, -row.claim, rule, section, report_position(row)
 
 
@@ -232,8 +239,7 @@ def collapsed(text: str) -> str:
 
 def cell_parts(cell: str) -> list[str]:
     """Split an attribute or location cell at commas into its non-empty parts."""
-    parts = (part.strip() for part in cell.split(","))
-    return [part for part in parts if part]
+    return list(filter(None, map(str.strip, cell.split(","))))
 
 
 def united_cells(cells: Iterable[str]) -> str:
@@ -243,11 +249,11 @@ def united_cells(cells: Iterable[str]) -> str:
     if len(present) < 2:
         return "".join(present)
     wording_by_part: dict[str, str] = {}
-    for part in chain.from_iterable(map(cell_parts, present)):
+    for part in cell_parts(",".join(present)):
         wording_by_part.setdefault(collapsed(part), part)
     return ", ".join(wording_by_part.values())
 
 
-def united_tokens(*lists: tuple[str, ...]) -> tuple[str, ...]:
+def united_tokens(*lists: Sequence[str]) -> tuple[str, ...]:
     """Unite reference lists in order and without repeats."""
     return tuple(dict.fromkeys(chain(*lists)))

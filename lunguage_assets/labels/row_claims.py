@@ -20,7 +20,6 @@ from lunguage_assets.implicit.statements.label_file import (
     is_borderline,
 )
 from lunguage_assets.implicit.statements.locations import (
-    anatomical_parts,
     anatomy,
     says_resolved,
 )
@@ -182,7 +181,7 @@ class RowClaims:
         removed = log[is_removed]
         removed_subjects: set[_Subject] = set()
         for finding, study, name, parts in _subjects(removed):
-            removed_subjects.add((study, name, anatomical_parts(parts)))
+            removed_subjects.add((study, name, anatomy().location(parts).parts))
             # The report said this, too: of the label it says both.
             diagnosis = self._diagnoses.get(finding, "")
             for meaning in self._label_list.meanings(name, diagnosis, parts):
@@ -227,5 +226,5 @@ def _stated_findings_of(subjects: set[_Subject], rows: pd.DataFrame) -> set[str]
     return {
         finding
         for finding, study, name, parts in _subjects(stated)
-        if (study, name, anatomical_parts(parts)) in subjects
+        if (study, name, anatomy().location(parts).parts) in subjects
     }

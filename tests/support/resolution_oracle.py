@@ -4,9 +4,15 @@ says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from invented_reports import Outcome
 
-from lunguage_assets.implicit.statements.locations import anatomical_parts
+from lunguage_assets.implicit.statements.locations import anatomy
+
+
+def _anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
+    return anatomy().location(tuple(location_parts)).parts
 
 
 def oracle_violations(outcome: Outcome) -> list[str]:
@@ -37,7 +43,7 @@ def oracle_violations(outcome: Outcome) -> list[str]:
     ) in zip(*(kept[c] for c in columns), strict=True):
         strength = -1.0 if p_source == "none" else support  # no information never wins
         keys.setdefault(
-            (study, currency, name, anatomical_parts(location_parts)), []
+            (study, currency, name, _anatomical_parts(location_parts)), []
         ).append((status, strength, finding_id))
     result: dict[tuple[object, ...], list[str]] = {}
     for study, currency, name, location_parts, finding_id in zip(
@@ -48,7 +54,7 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         strict=True,
     ):
         result.setdefault(
-            (study, currency, name, anatomical_parts(location_parts)), []
+            (study, currency, name, _anatomical_parts(location_parts)), []
         ).append(finding_id)
     violations = []
     for key, stated in keys.items():

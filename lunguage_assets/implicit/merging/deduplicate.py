@@ -32,6 +32,7 @@ from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import (
     Row,
     by_study,
+    grouped_by,
     priority,
     read_rows,
     united_tokens,
@@ -136,14 +137,14 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
     What has resolved is no duplicate of what is there, nor the denial of a kind ("no
     large effusion") one of the denial of all.
     """
-    blocks: dict[tuple[bool, bool, str, str], list[Row]] = {}
-    for row in study:
-        if row.disposition != "kept":
-            continue
-        is_resolved = row.policy.departs and says_resolved(row.improved)
-        in_common = row.positive, is_resolved, row.currency, kind_denied(row)
-        blocks.setdefault(in_common, []).append(row)
-    return [block for block in blocks.values() if len(block) > 1]
+    kept = [row for row in study if row.disposition == "kept"]
+    blocks = grouped_by(_in_common, kept).values()
+    return [block for block in blocks if len(block) > 1]
+
+
+def _in_common(row: Row) -> tuple[bool, bool, str, str]:
+    is_resolved = row.policy.departs and says_resolved(row.improved)
+    return row.positive, is_resolved, row.currency, kind_denied(row)
 
 
 def _merge_similar(group: Sequence[tuple[Row, float]]) -> None:
@@ -186,13 +187,10 @@ def _merge_repeated(
 def _move_references(study: Sequence[Row]) -> None:
     """Point references to merged rows to their survivor, without self-references."""
     survivor_ids = {row.finding_id: row.merged_into for row in study if row.merged_into}
-
-    def moved(references: Sequence[str], row: Row) -> tuple[str, ...]:
-        # A bare name is the id of no row, so it stays as it is.
-        targets = [survivor_ids.get(token, token) for token in references]
-        own_ids = (row.finding_id, survivor_ids.get(row.finding_id))
-        return united_tokens(tuple(t for t in targets if t not in own_ids))
-
     for row in study:
-        row.evidence = moved(row.evidence, row)
-        row.associate = moved(row.associate, row)
+        own_ids = {row.finding_id, row.merged_into}
+        for column in ("evidence", "associate"):
+            # A bare name is the id of no row, so it stays as it is.
+            targets = [survivor_ids.get(token, token) for token in getattr(row, column)]
+            others = [target for target in targets if target not in own_ids]
+            setattr(row, column, united_tokens(others))

@@ -64,10 +64,11 @@ def suppressed_conflicts(
     generated, and still they disagree. The paper counts only rows that there are.
     """
     for child in suppressed:
-        stating = by_id[child.linked_to or ""]
-        if not stating.policy.departs or child.outcome != ALREADY_STATED:
+        if child.outcome != ALREADY_STATED:
             continue
-        if child.status != stating.status and stating.disposition != "excluded":
+        stating = by_id[child.linked_to or ""]
+        is_compared = stating.policy.departs and stating.disposition != "excluded"
+        if is_compared and child.status != stating.status:
             conflict_type = type_of(child.status, stating.status)
             ids = child.finding_id, stating.finding_id
             conflict = _conflict(child, conflict_type, _STATED_AND_IMPLIED, ids)

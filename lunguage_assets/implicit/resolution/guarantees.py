@@ -22,12 +22,13 @@ from lunguage_assets.implicit.rows import (
     SPOKEN_AGAINST,
     Row,
     by_study,
+    grouped_by,
     read_rows,
 )
 from lunguage_assets.implicit.statements.contradictions import (
     Statements,
-    grouped,
     is_present,
+    key_of,
 )
 from lunguage_assets.implicit.statements.label_file import (
     LabelList,
@@ -91,6 +92,12 @@ _COUNTS = {
 rows: so `balanced` can fail.
 """
 
+_BALANCE = (
+    "rows_in == originals_out + merged + removed + excluded + rejected + set_aside"
+    " and rows_out == originals_out + generated - discarded"
+)
+"""Of a row of ACCOUNTING: every row that came in, and every row that goes out."""
+
 
 def account(
     tables: Mapping[str, pd.DataFrame], set_aside: Collection[str] = ()
@@ -127,20 +134,13 @@ def account(
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
     """Whether the numbers of each ACCOUNTING row add up, whatever `balanced` says."""
-    accounted_for = accounts[
-        ["originals_out", "merged", "removed", "excluded", "rejected", "set_aside"]
-    ].sum(axis=1)
-    implied = accounts["generated"] - accounts["discarded"]
-    is_every_row_in = accounts["rows_in"] == accounted_for
-    is_every_row_out = accounts["rows_out"] == accounts["originals_out"] + implied
-    return (is_every_row_in & is_every_row_out).to_numpy(dtype=bool)
+    return np.asarray(accounts.eval(_BALANCE, engine="python"), dtype=bool)
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:
     """List the studies without any row left whose accounts balance."""
-    is_explained = accounting["balanced"] & (accounting["rows_out"] == 0)
-    studies: list[str] = accounting.loc[is_explained, "study_id"].tolist()
-    return studies
+    explained = accounting.query("balanced and rows_out == 0")
+    return list(explained["study_id"])
 
 
 # Guarantees
@@ -178,10 +178,11 @@ def violations(
 
 
 def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:
-    violations_of_rows: list[Violation] = []
-    for study in by_study(read_rows(rows)):
-        violations_of_rows.extend(_violations_of_study(study, labels))
-    return violations_of_rows
+    return [
+        Violation(guarantee, study[0].study_id, tuple(broken))
+        for study in by_study(read_rows(rows))
+        for guarantee, broken in _broken_by(study, labels)
+    ]
 
 
 def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation]:
@@ -190,10 +191,10 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
     Args:
         tables: those that resolution read and made, by name.
     """
-    log = tables["resolution_log"]
-    is_resolved = (log["stage"] == "resolve") & (log["conflict_type"] != "none")
     listed_ids = tables["conflicts"]["finding_ids"]
-    unlisted = log[is_resolved & ~log["finding_id"].isin(listed_ids.explode())]
+    log = tables["resolution_log"]
+    resolved = log.query("stage == 'resolve' and conflict_type != 'none'")
+    unlisted = resolved[~resolved["finding_id"].isin(listed_ids.explode())]
     for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
         yield Violation(CONFLICTS_LISTED, study, (finding_id,))
     listed_pairs = set(map(tuple, listed_ids))
@@ -201,11 +202,9 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
         if ids not in listed_pairs:
             yield Violation(CONFLICTS_LISTED, study, ids)
 
-    accounts = tables["accounting"].set_index("study_id")
     recounted = account(tables, set(tables["set_aside"]["study_id"]))
-    recounted = recounted.set_index("study_id")
-    is_other = (accounts.reindex(recounted.index) != recounted).any(axis=1)
-    for study in recounted.index[is_other | ~recounted["balanced"]]:
+    compared = recounted.merge(tables["accounting"], how="left", indicator="found")
+    for study in compared.query("found == 'left_only' or not balanced")["study_id"]:
         yield Violation(ACCOUNTED, study, ())
 
 
@@ -221,12 +220,11 @@ def _disagreeing_pairs(
     stating = {
         row.finding_id: row for row in read_rows(tables["deduplicated_findings"])
     }
-    expansions = tables["expansions"]
-    children = read_rows(expansions[expansions["outcome"] == ALREADY_STATED])
+    children = read_rows(tables["expansions"])
     for conflict in suppressed_conflicts(children, stating):
         yield conflict["study_id"], tuple(conflict["finding_ids"])
     rows = tables["lunguage_plus_plus"]
-    stated = rows[(rows["source"] == "original") & (rows["mode"] != "paper")]
+    stated = rows.query("source == 'original' and mode != 'paper'")
     labels = load_label_list()
     for study in by_study(read_rows(stated)):
         for denial, presence in Statements(labels, study).contradictions():
@@ -235,41 +233,33 @@ def _disagreeing_pairs(
                 yield presence.row.study_id, tuple(ids)
 
 
-def _violations_of_study(
+def _broken_by(
     study: Sequence[Row], labels: LabelList
-) -> Iterator[Violation]:
-    """Yield the broken guarantees of a study: of its keys and of its rows."""
-    study_id = study[0].study_id
-    for group in grouped(study).values():
-        ids = tuple(sorted(row.finding_id for row in group))
+) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the guarantees that a study breaks, each with the ids of the rows."""
+    for group in grouped_by(key_of, study).values():
+        ids_of_key = sorted(row.finding_id for row in group)
         if len(group) > 1:
-            yield Violation(ONE_ROW_PER_KEY, study_id, ids)
+            yield ONE_ROW_PER_KEY, ids_of_key
         if len({row.positive for row in group}) > 1:
-            yield Violation(NO_CLASH, study_id, ids)
+            yield NO_CLASH, ids_of_key
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        yield from _violations_of_row(row, by_id, statements)
-
-
-def _violations_of_row(
-    row: Row, by_id: Mapping[str, Row], statements: Statements
-) -> Iterator[Violation]:
-    ids = (row.finding_id,)
-    parent = by_id.get(row.parent_id or "")
-    if not _has_living_parent(row, parent):
-        yield Violation(LIVING_PARENT, row.study_id, ids)
-    if parent is not None and _is_surer(row, parent):
-        yield Violation(NO_SURER, row.study_id, ids)
-    # In mode `paper` what is implied may contradict what is stated.
-    if row.is_generated and row.policy.departs:
-        opponent = statements.against(row)
-        if opponent is not None:
-            ids_of_both = (row.finding_id, opponent.finding_id)
-            yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
-    for references in (row.evidence, row.associate):
-        if not _are_whole(references, row, by_id):
-            yield Violation(WHOLE_REFERENCES, row.study_id, ids)
+        ids = [row.finding_id]
+        parent = by_id.get(row.parent_id or "")
+        if not _has_living_parent(row, parent):
+            yield LIVING_PARENT, ids
+        if parent is not None and _is_surer(row, parent):
+            yield NO_SURER, ids
+        # In mode `paper` what is implied may contradict what is stated.
+        if row.is_generated and row.policy.departs:
+            opponent = statements.against(row)
+            if opponent is not None:
+                yield NOT_AGAINST, [*ids, opponent.finding_id]
+        for references in (row.evidence, row.associate):
+            if not _are_whole(references, row, by_id):
+                yield WHOLE_REFERENCES, ids
 
 
 def _has_living_parent(row: Row, parent: Row | None) -> bool:

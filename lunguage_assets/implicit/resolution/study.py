@@ -19,6 +19,7 @@ from lunguage_assets.implicit.resolution.rules import rules_of
 from lunguage_assets.implicit.rows import (
     BARE,
     Row,
+    grouped_by,
     natural,
     report_position,
     united_tokens,
@@ -26,7 +27,7 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.statements.contradictions import (
     Key,
     contested_kinds,
-    grouped,
+    key_of,
 )
 
 _STAGE = "resolve"
@@ -55,11 +56,11 @@ class StudyResolver:
         """Resolve, and number the rows: stated ones first, children after parents."""
         # "Loculated" and "no loculated" effusion first: what stays of the two meets
         # the other effusions afterwards.
-        groups = grouped(self._living.values())
+        groups = grouped_by(key_of, self._living.values())
         contested = contested_kinds(groups)
         if contested:
             self._resolve(contested)
-            groups = grouped(self._living.values())
+            groups = grouped_by(key_of, self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
         for row in self._living.values():

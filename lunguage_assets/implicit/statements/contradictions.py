@@ -12,7 +12,6 @@ about a contradiction is not here (`resolution/`).
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -91,7 +90,7 @@ def qualifying(
         The qualifier with its word; None of a denial that nothing restricts.
     """
     # Reading a sentence costs far more than looking for such a word in it.
-    if not _qualifying_words().search(sentence):
+    if _qualifying_words().isdisjoint(tokens(sentence)):
         return None
     description = set(tokens(" ".join((ent, *cells))))
     for denial in denials_of(sentence, ent):
@@ -105,9 +104,9 @@ def qualifying(
 
 
 @cache
-def _qualifying_words() -> re.Pattern[str]:
-    words = set[str]().union(*(q.words for q in statements_file().qualifiers))
-    return re.compile(rf"\b(?:{'|'.join(sorted(words))})\b", re.IGNORECASE)
+def _qualifying_words() -> frozenset[str]:
+    qualifiers = statements_file().qualifiers
+    return frozenset[str]().union(*(qualifier.words for qualifier in qualifiers))
 
 
 class Belief(NamedTuple):
@@ -127,11 +126,9 @@ def belief_of(qualifier: Qualifier) -> Belief:
     # Jeffreys' prior is half a case of either kind, so that no p is 0 or 1.
     coded = qualifier.coded + 0.5
     not_coded = qualifier.denied - qualifier.coded + 0.5
-    return Belief(
-        p=rounded(coded / (coded + not_coded)),
-        low=rounded(float(betaincinv(coded, not_coded, 0.025))),
-        high=rounded(float(betaincinv(coded, not_coded, 0.975))),
-    )
+    p = coded / (coded + not_coded)
+    ends = betaincinv(coded, not_coded, (0.025, 0.975))
+    return Belief._make(map(rounded, (p, *ends.tolist())))
 
 
 # What contradicts what
@@ -147,25 +144,21 @@ class Assertion(NamedTuple):
 
     def contradicts(self, assertion: Assertion) -> bool:
         """Whether one denies, at a location that contains it, what the other states."""
-        if self.present == assertion.present:
-            return False
-        if self.present:
-            return assertion.denies(self)
-        return self.denies(assertion)
+        return self.denies(assertion) or assertion.denies(self)
 
     def denies(self, presence: Assertion) -> bool:
-        """Whether this denial leaves nothing of a presence of the same subject."""
+        """Whether this is a denial that leaves nothing of a presence of its subject."""
+        if self.present or not presence.present:
+            return False
         # "No large effusion": one that is stated may be small, unless it is called
         # large. Of one that only a pathway implies, it leaves nothing.
         restriction = qualifying_word_of(self.row)
-        is_of_another_kind = (
-            restriction is not None
-            and not presence.row.is_generated
-            and not states_kind(presence.row, {restriction.word})
+        is_denied = (
+            restriction is None
+            or presence.row.is_generated
+            or states_kind(presence.row, {restriction.word})
         )
-        if is_of_another_kind:
-            return False
-        return bool(anatomy().covers(self.location, presence.location))
+        return is_denied and anatomy().covers(self.location, presence.location)
 
 
 def is_present(row: Row) -> bool:
@@ -219,9 +212,7 @@ class Statements:
         """
         for assertions in self._assertions.values():
             for denial, presence in permutations(assertions, 2):
-                is_pair = presence.present and not denial.present
-                is_of_two = denial.row is not presence.row
-                if is_pair and is_of_two and denial.denies(presence):
+                if denial.row is not presence.row and denial.denies(presence):
                     yield denial, presence
 
 
@@ -243,19 +234,11 @@ class Key(NamedTuple):
 
 def key_of(row: Row) -> Key:
     """Build the key of a row inside its study."""
-    location = tuple(sorted(row.location_parts))
+    location = row.location_parts
     # "Right lung base" and "base of the right lung" are one location.
     if row.policy.departs:
         location = anatomy().location(row.location_parts).parts
     return Key(row.currency, row.name, location, kind_denied(row))
-
-
-def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Group rows by key."""
-    groups: dict[Key, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[key_of(row)].append(row)
-    return groups
 
 
 def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]:
@@ -268,11 +251,8 @@ def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]
     for key, denials in groups.items():
         restrictions = filter(None, map(qualifying_word_of, denials))
         words = {restriction.word for restriction in restrictions}
-        presences = [
-            row
-            for row in groups.get(key._replace(kind=""), ())
-            if states_kind(row, words)
-        ]
-        if key.kind and presences:
+        of_any_kind = groups.get(key._replace(kind=""), ())
+        presences = [row for row in of_any_kind if states_kind(row, words)]
+        if presences:
             contested[key] = [*denials, *presences]
     return contested

@@ -130,7 +130,7 @@ class LabelList:
         vocabulary: Vocabulary,
         dictionary: PathwayDictionary,
     ) -> None:
-        self.labels = tuple(labels)
+        self.labels = labels
         self.names = [label.name for label in labels]
         self.concluding: dict[str, tuple[int, int]] = {}
         """Of a normal structure: the label that it helps to conclude, and its part."""
@@ -140,13 +140,14 @@ class LabelList:
         self._of_diagnosis: dict[str, list[Meaning]] = defaultdict(list)
         for number, label in enumerate(labels):
             for entry in label.entries:
+                meaning = Meaning(number, entry)
                 for name in set(map(vocabulary.finding, entry.names)):
-                    self._of_name[name].append(Meaning(number, entry))
+                    self._of_name[name].append(meaning)
                 for diagnosis in entry.diagnoses:
-                    self._of_diagnosis[diagnosis].append(Meaning(number, entry))
+                    self._of_diagnosis[diagnosis].append(meaning)
             for part, names in enumerate(label.concluded_from):
-                for name in names:
-                    self.concluding[vocabulary.finding(name)] = number, part
+                for name in map(vocabulary.finding, names):
+                    self.concluding[name] = number, part
         # Reports repeat few wordings and contents, so their readings are remembered.
         self._reading = lru_cache(maxsize=ENTRIES)(self._read)
         self._wording = remembered(vocabulary.finding)
@@ -183,7 +184,7 @@ class LabelList:
         return self._reading(Content._make(content_of(row)))
 
     def _read(self, row: Content) -> RowReading:
-        diagnosis = diagnosis_of(row, self.dictionary) or ""
+        diagnosis = diagnosis_of(row, self.dictionary)
         is_positive = row.status[1] == "p"
         meanings: list[tuple[Meaning, bool]] = []
         for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):

@@ -8,7 +8,7 @@ words were composed (implicit.md sections 4 and 5). The parts and their order ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -86,53 +86,43 @@ class Anatomy:
         for side, words in content.sides.items():
             sides = {"left", "right"} if side == "both" else {str(side)}
             self._sides_by_word.update(dict.fromkeys(words, sides))
-        self._larger = {region.name: region.within for region in content.regions}
-        self.wholes = frozenset(
-            region.name for region in content.regions if region.whole
-        )
         self._no_details = content.fillers | self._sides_by_word.keys()
-        self._region_by_wording = {
-            " ".join(tokens(wording)): region.name
-            for region in content.regions
-            for wording in region.words
-        }
-        # The wording of most words that stands at a place is read, else a single word.
-        wordings = sorted(
-            self._region_by_wording, key=lambda wording: -wording.count(" ")
-        )
-        names = "|".join(map(re.escape, wordings))
-        self._pattern = re.compile(rf"(?<!\S)(?:{names})(?!\S)|\S+")
+        self._region_by_wording: dict[str, str] = {}
+        # The regions that a region lies in; in the file the larger ones come first.
+        self._around: dict[str, set[str]] = {"": set()}
+        for region in content.regions:
+            self._around[region.name] = {region.within, *self._around[region.within]}
+            for wording in region.words:
+                self._region_by_wording[" ".join(tokens(wording))] = region.name
+        self.wholes = {region.name for region in content.regions if region.whole}
+        # The longest wording that stands at a place is read, else a single word.
+        wordings = sorted(self._region_by_wording, key=len, reverse=True)
+        self._pattern = re.compile(rf"(?<!\S)(?:{'|'.join(wordings)})(?!\S)|\S+")
         # What decides is the location alone, and reports name few different ones.
         self.location = lru_cache(maxsize=ENTRIES)(self._location)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
     def _location(self, location_parts: tuple[str, ...]) -> Location:
         """Read the location that the comma parts of a cell name."""
+        wordings: set[str] = set()
         sides: set[str] = set()
-        regions: set[str] = set()
-        details: set[str] = set()
         for part in location_parts:
-            for wording in self._pattern.findall(" ".join(tokens(part))):
-                # "Biapical" names a region, and both sides.
-                for word in wording.split():
-                    sides.update(self._sides_by_word.get(word, ()))
-                region = self._region_by_wording.get(wording)
-                if region:
-                    regions.add(region)
-                else:
-                    details.update({wording} - self._no_details)
-        # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
-        containing = set[str]().union(*map(self._around, regions))
+            words = tokens(part)
+            wordings.update(self._pattern.findall(" ".join(words)))
+            # "Biapical" names a region, and both sides.
+            sides.update(*(self._sides_by_word.get(word, ()) for word in words))
+        names_of_regions = wordings & self._region_by_wording.keys()
+        regions = {self._region_by_wording[wording] for wording in names_of_regions}
         return Location(
             sides=frozenset(sides),
-            regions=frozenset(regions - containing),
-            details=frozenset(details),
+            # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
+            regions=frozenset(regions - self._regions_around(regions)),
+            details=frozenset(wordings - names_of_regions - self._no_details),
         )
 
-    def _around(self, region: str) -> Iterator[str]:
-        """Yield the regions that a region lies in, from the smallest on."""
-        while region := self._larger.get(region, ""):
-            yield region
+    def _regions_around(self, regions: Iterable[str]) -> set[str]:
+        """Collect the larger regions that some lie in."""
+        return set[str]().union(*map(self._around.__getitem__, regions))
 
     def _covers(self, outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
         """Whether a location, by its parts, contains another; none contains all."""
@@ -146,7 +136,7 @@ class Anatomy:
             return False
         # "No opacity in the lungs" denies every opacity without a location.
         outer_regions = wide.regions if narrow.regions else wide.regions - self.wholes
-        return outer_regions <= narrow.regions.union(*map(self._around, narrow.regions))
+        return outer_regions <= narrow.regions | self._regions_around(narrow.regions)
 
 
 @cache
@@ -181,8 +171,3 @@ def says_resolved(improved: str) -> bool:
         if not resolved.words.isdisjoint(words) and resolved.unless.isdisjoint(words):
             return True
     return False
-
-
-def anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
-    """List the anatomical parts of a location set, sorted."""
-    return anatomy().location(tuple(location_parts)).parts
