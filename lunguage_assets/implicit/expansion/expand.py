@@ -97,9 +97,7 @@ class _StudyExpander:
             child.finding_id = f"{row.finding_id}/{number}"
             child.parent_pathway_id = pathway.id
             child.edge = number
-            child.outcome, stated = self._outcome(child, edge, row)
-            if stated is not None:
-                child.linked_to = stated.finding_id
+            child.outcome, child.linked_to = self._outcome(child, edge, row)
             if child.outcome:
                 self.children.append(child)
             if child.outcome == GENERATED:
@@ -107,24 +105,24 @@ class _StudyExpander:
 
     def _outcome(
         self, child: Row, edge: SubFinding, parent: Row
-    ) -> tuple[str, Row | None]:
-        """Decide what becomes of a sub-finding, and by which stated row.
+    ) -> tuple[str, str | None]:
+        """Decide what becomes of a sub-finding, and by which stated row, if by any.
 
         It is empty where the sub-finding is not implied here.
         """
         # What the report itself says is as likely as it says, whatever is implied.
         stating = self._stated_signs.stating(child, edge, parent)
         if stating is not None:
-            return ALREADY_STATED, stating
+            return ALREADY_STATED, stating.finding_id
         if not child.policy.withholds_children:
             return GENERATED, None
         # A film shows no symptom, and readers of real reports struck some signs out.
-        is_withheld = self._dictionary.is_symptom(edge) or bool(edge.paper_only)
+        is_withheld = self._dictionary.is_symptom(edge) or edge.paper_only
         if is_withheld or self._is_worded(edge, parent):
             return "", None
         against = self._statements.against(child)
         if against is not None:
-            return SPOKEN_AGAINST, against
+            return SPOKEN_AGAINST, against.finding_id
         return GENERATED, None
 
     def _is_worded(self, edge: SubFinding, parent: Row) -> bool:

@@ -74,9 +74,8 @@ def inherits_location(edge: SubFinding, parent: Row, is_symptom: bool) -> bool:
         parent: whose diagnosis implies it.
         is_symptom: whether it is one.
     """
-    if is_symptom:
-        return False
-    return edge.inherits or not parent.policy.withholds_children
+    inherits = edge.inherits or not parent.policy.withholds_children
+    return inherits and not is_symptom
 
 
 def _locate(
@@ -124,12 +123,8 @@ def derive_probability(child: Row, parent: Row, strength: float | None) -> None:
     # "Possible pneumothorax" implies a possible absence of lung markings: certainty is
     # the parent's, polarity the pathway's.
     child.status = parent.status[0] + child.status[1]
-    if strength is not None:
-        bound = strength
-        child.support = rounded(parent.support * strength)
-    else:
-        bound = KEPT_ABOVE if widens else 1.0
-        child.support = rounded(parent.support)
+    bound = strength or (KEPT_ABOVE if widens else 1.0)
+    child.support = rounded(parent.support * (strength or 1.0))
     # Not above the parent's, not by a last digit either: printed, both are rounded.
     low = min(rounded(parent.p_low * bound), parent.p_low)
     if child.positive:

@@ -16,11 +16,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.pathway_file import Form
 from lunguage_assets.implicit.policy import METHOD, Policy
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -55,7 +56,7 @@ def _different(pair: tuple[str, str]) -> tuple[str, str]:
 WordPair = Annotated[tuple[Word, Word], AfterValidator(_different)]
 
 
-class _PairsFile(BaseModel, frozen=True, extra="forbid"):
+class _PairsFile(Form):
     paper_pairs: tuple[WordPair, ...] = ()
     term_pairs: tuple[WordPair, ...] = ()
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
@@ -32,11 +32,13 @@ def _known_attribute(name: str) -> str:
     return name
 
 
-class _Form(BaseModel, frozen=True, extra="forbid"):
-    """An entry without other keys than its own."""
+class Form(BaseModel):
+    """An entry of a file, without other keys than its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SubFinding(_Form, frozen=True):
+class SubFinding(Form):
     """One edge of a pathway: a sub-finding as if the diagnosis were certain."""
 
     finding: Wording = ""
@@ -59,16 +61,13 @@ class SubFinding(_Form, frozen=True):
     @property
     def notation(self) -> str:
         """It in the paper's notation: `ent: opacity > status: dp > loc: airspace`."""
-        pieces = [f"ent: {self.ent}", f"status: {self.status}"]
-        if self.location:
-            pieces.append(f"loc: {self.location}")
+        cells = {"ent": self.ent, "status": self.status, "loc": self.location}
         for name, published in ATTRIBUTES.items():
-            if name in self.attributes:
-                pieces.append(f"{published}: {self.attributes[name]}")
-        return " > ".join(pieces)
+            cells[published] = self.attributes.get(name, "")
+        return " > ".join(f"{name}: {cell}" for name, cell in cells.items() if cell)
 
 
-class When(_Form, frozen=True):
+class When(Form):
     """When a pathway applies: refinements of the finding, and views of the study."""
 
     refinements: Wordings = (PLAIN,)
@@ -97,7 +96,7 @@ class When(_Form, frozen=True):
         return [view for view in VIEWS if view in named]
 
 
-class Pathway(_Form, frozen=True):
+class Pathway(Form):
     """An expert pathway: when it applies and what it implies."""
 
     id: str = Field(min_length=1)
@@ -111,7 +110,7 @@ class Pathway(_Form, frozen=True):
         return f"view: {', '.join(self.when.views)} > {implied}"
 
 
-class Refinement(_Form, frozen=True):
+class Refinement(Form):
     """Words that choose among the pathways of a diagnosis."""
 
     name: Wording
@@ -119,7 +118,7 @@ class Refinement(_Form, frozen=True):
     locations: Wordings = ()
 
 
-class Diagnosis(_Form, frozen=True):
+class Diagnosis(Form):
     """A diagnosis: spellings, refinements (most specific first) and pathways."""
 
     name: Wording
@@ -159,7 +158,7 @@ class Diagnosis(_Form, frozen=True):
         ]
 
 
-class PathwayFile(_Form, frozen=True):
+class PathwayFile(Form):
     """The whole file."""
 
     categories: dict[Wording, Category] = {}

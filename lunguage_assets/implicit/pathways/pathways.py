@@ -7,7 +7,7 @@ It recognises diagnoses and chooses their pathways. The file that it reads is in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -72,7 +72,7 @@ class PathwayDictionary:
         return self._diagnosis_by_spelling.get(name, by_wording)
 
     def refinements(
-        self, diagnosis: str, cells: Iterable[str], location: Iterable[str] = ()
+        self, diagnosis: str, cells: Sequence[str], location: Sequence[str]
     ) -> list[str]:
         """List the refinements of a diagnosis that cells state, most specific first.
 
@@ -81,12 +81,10 @@ class PathwayDictionary:
             cells: its names and attributes.
             location: its cell and parts.
         """
-        location = list(location)
-        cells = [*location, *cells]
         return [
             refinement.name
             for refinement in self.diagnoses[diagnosis].refinements
-            if names_any(cells, refinement.words)
+            if names_any((*location, *cells), refinement.words)
             or names_any(location, refinement.locations)
         ]
 

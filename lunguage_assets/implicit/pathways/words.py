@@ -8,6 +8,7 @@ of `assertion/` says.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, product, starmap
 
 from lunguage_assets.assertion.phrases import split_by_denial
 from lunguage_assets.assertion.plurals import possible_singulars
@@ -41,10 +42,8 @@ def names_any(cells: Iterable[str], listed: Words) -> bool:
 
 @remembered
 def _names(cell: str, listed: Words) -> bool:
-    wordings = [wording for word in listed for wording in read_cell(word)]
-    return any(
-        _has_wording(part, wording) for part in read_cell(cell) for wording in wordings
-    )
+    wordings = chain.from_iterable(map(read_cell, listed))
+    return any(starmap(_has_wording, product(read_cell(cell), wordings)))
 
 
 def _has_wording(part: Words, wording: Words) -> bool:

@@ -51,8 +51,9 @@ def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]
             kind = type_of(first.status, second.status), source
             ids_by_conflict[kind] |= {first.finding_id, second.finding_id}
         for conflict in filter(ids_by_conflict.get, _CONFLICTS):
-            of_key = _conflict(groups[key][0], *conflict, ids_by_conflict[conflict])
-            yield of_key | {"location_parts": key.location}
+            row = groups[key][0]
+            ids = ids_by_conflict[conflict]
+            yield _conflict(row, *conflict, ids, location_parts=key.location)
 
 
 def suppressed_conflicts(
@@ -71,8 +72,9 @@ def suppressed_conflicts(
         if is_compared and child.status != stating.status:
             conflict_type = type_of(child.status, stating.status)
             ids = child.finding_id, stating.finding_id
-            conflict = _conflict(child, conflict_type, _STATED_AND_IMPLIED, ids)
-            yield conflict | {"suppressed": True}
+            yield _conflict(
+                child, conflict_type, _STATED_AND_IMPLIED, ids, suppressed=True
+            )
 
 
 def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Conflict]:
@@ -88,7 +90,7 @@ def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Co
 
 
 def _conflict(
-    row: Row, conflict_type: str, source: str, finding_ids: Iterable[str]
+    row: Row, conflict_type: str, source: str, ids: Iterable[str], **options: Any
 ) -> Conflict:
     """Note a conflict about the finding of a row, between the rows of these ids."""
     return {
@@ -98,6 +100,7 @@ def _conflict(
         "location_parts": row.location_parts,
         "conflict_type": conflict_type,
         "source": source,
-        "finding_ids": sorted(finding_ids),
+        "finding_ids": sorted(ids),
         "suppressed": False,
+        **options,
     }

@@ -8,7 +8,6 @@ What must hold afterwards is in `guarantees.py`.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
     BARE,
     GENERATED,
+    SPOKEN_AGAINST,
     Row,
     by_study,
     natural,
@@ -67,11 +67,8 @@ def resolve(
         Rows sorted by study and `idx`, which starts at 1 in every study; log;
         conflicts.
     """
-    delivered = read_rows(deduplicated)
-    children = sorted(
-        read_rows(expansions), key=lambda child: natural(child.finding_id)
-    )
-    by_id = {row.finding_id: row for row in (*delivered, *children)}
+    children = sorted(read_rows(expansions), key=_by_id)
+    by_id = {row.finding_id: row for row in (*read_rows(deduplicated), *children)}
     for child in children:
         _join_to_parent(child, by_id)
     columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
@@ -82,28 +79,28 @@ def resolve(
         row.match_reason = reason
         row.ranking_version = ranking_version
         row.root_id = row.root_id or finding_id
-    living: dict[str, list[Row]] = defaultdict(list)
-    suppressed: dict[str, list[Row]] = defaultdict(list)
-    for row in by_id.values():
-        if row.outcome != GENERATED:
-            suppressed[row.study_id].append(row)
-        elif row.disposition == "kept":
-            living[row.study_id].append(row)
 
     resolved: list[Row] = []
     log: list[Event] = []
     conflicts: list[Conflict] = []
-    for study in by_study(delivered):
-        study_id = study[0].study_id
-        resolver = StudyResolver(living[study_id], labels.dictionary)
+    for study in by_study(by_id.values()):
+        generated = [row for row in study if row.outcome == GENERATED]
+        living = [row for row in generated if row.disposition == "kept"]
+        resolver = StudyResolver(living, labels.dictionary)
         study_rows = resolver.run()
+        suppressed = [row for row in study if row.outcome != GENERATED]
+        suppressed.sort(key=_by_id)
         conflicts += conflicts_of_keys(resolver.groups)
-        conflicts += suppressed_conflicts(suppressed[study_id], by_id)
+        conflicts += suppressed_conflicts(suppressed, by_id)
         conflicts += stated_contradictions(study_rows, labels)
         resolved += study_rows
-        log += events_before(study, suppressed[study_id], resolver.survivor_id)
+        log += events_before(study, suppressed, resolver.survivor_id)
         log += resolver.log
     return resolution_of(resolved, log, conflicts)
+
+
+def _by_id(row: Row) -> tuple[int, str]:
+    return natural(row.finding_id)
 
 
 def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:
@@ -121,7 +118,7 @@ def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:
         # A history row is no row of the result: its bare name is left of it.
         is_excluded = stating.disposition == "excluded"
         token = BARE + stating.name if is_excluded else stating.finding_id
-    if child.outcome in (GENERATED, ALREADY_STATED) and token != parent.finding_id:
+    if child.outcome != SPOKEN_AGAINST and token != parent.finding_id:
         parent.evidence = united_tokens(parent.evidence, (token,))
 
 

@@ -7,8 +7,8 @@ both go with them, and what refers to them is redirected.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from lunguage_assets.implicit.merging.merge_constraints import absorb
@@ -22,7 +22,6 @@ from lunguage_assets.implicit.rows import (
     grouped_by,
     natural,
     report_position,
-    united_tokens,
 )
 from lunguage_assets.implicit.statements.contradictions import (
     Key,
@@ -47,9 +46,7 @@ class StudyResolver:
         self._dictionary = dictionary
         in_order = sorted(rows, key=report_position)
         self._living = {row.finding_id: row for row in in_order}
-        self._children: dict[str | None, list[Row]] = defaultdict(list)
-        for row in in_order:
-            self._children[row.parent_id].append(row)
+        self._children = grouped_by(attrgetter("parent_id"), in_order)
         self._merged_into: dict[str, str] = {}
 
     def run(self) -> list[Row]:
@@ -63,15 +60,12 @@ class StudyResolver:
             groups = grouped_by(key_of, self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
+        # Only now is it known which rows are left: a survivor may have been merged on.
+        for event in self.log:
+            event["survivor_id"] = self.survivor_id(event["finding_id"])
         for row in self._living.values():
             row.evidence = self._redirected(row, row.evidence)
             row.associate = self._redirected(row, row.associate)
-            if row.parent_id is not None:
-                row.associate = united_tokens((row.parent_id,), row.associate)
-        # Only now is it known which rows are left: a survivor may have been merged on.
-        for event in self.log:
-            if event["event"] == "merged":
-                event["survivor_id"] = self.survivor_id(event["finding_id"])
         resolved = sorted(self._living.values(), key=_place_in_result)
         for number, row in enumerate(resolved, start=1):
             row.idx = number
@@ -110,27 +104,30 @@ class StudyResolver:
         """Merge a row into the survivor, which keeps its wording and p."""
         # The loser's sub-findings go with it: they are no evidence of the survivor,
         # which has its own, and no row may be surer than its parent.
-        children = {child.finding_id for child in self._children[loser.finding_id]}
+        children = {child.finding_id for child in self._children_of(loser)}
         loser.evidence = tuple(t for t in loser.evidence if t not in children)
         absorb(survivor, loser)
         self._merged_into[loser.finding_id] = survivor.finding_id
-        self._note_gone(loser, "merged", rule, type_of(survivor.status, loser.status))
-        self._remove_children(loser, "parent merged")
+        conflict_type = type_of(survivor.status, loser.status)
+        self._take_out(loser, "merged", rule, conflict_type, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree, unless it is gone already."""
         if row.finding_id in self._living:
             event = "discarded" if row.is_generated else "removed"
-            self._note_gone(row, event, rule, conflict_type)
-            self._remove_children(row, "parent gone")
+            self._take_out(row, event, rule, conflict_type, "parent gone")
 
-    def _remove_children(self, row: Row, rule: str) -> None:
-        for child in self._children[row.finding_id]:
-            self._remove(child, rule, "none")
-
-    def _note_gone(self, row: Row, event: str, rule: str, conflict_type: str) -> None:
+    def _take_out(
+        self, row: Row, event: str, rule: str, conflict_type: str, rule_below: str
+    ) -> None:
+        """Note what became of a row, and remove the sub-findings below it."""
         del self._living[row.finding_id]
         self.log.append(event_of(row, event, _STAGE, rule, conflict_type=conflict_type))
+        for child in self._children_of(row):
+            self._remove(child, rule_below, "none")
+
+    def _children_of(self, row: Row) -> Sequence[Row]:
+        return self._children.get(row.finding_id, ())
 
     # What refers to rows that are gone
 

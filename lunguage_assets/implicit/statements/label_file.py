@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
-from lunguage_assets.caches import ENTRIES, remembered
+from lunguage_assets.caches import ENTRIES
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.pathways.pathway_file import Wordings
+from lunguage_assets.implicit.pathways.pathway_file import Form, Wordings
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     diagnosis_of,
@@ -37,7 +36,7 @@ _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
-class Findings(BaseModel, frozen=True, extra="forbid"):
+class Findings(Form):
     """Wordings and diagnoses that are a label, where, how described, and how read."""
 
     names: Wordings = ()
@@ -59,26 +58,8 @@ class Findings(BaseModel, frozen=True, extra="forbid"):
         """Read where a row that stands at a location says it."""
         return () if self.placeless else location_parts
 
-    def describes(self, cells: Sequence[str]) -> bool:
-        """Whether the wording and the attributes of a row admit this meaning."""
-        if self.described and not names_any(cells, self.described):
-            return False
-        return not names_any(cells, self.not_described)
 
-    def holds_after(self, words_before: str) -> bool:
-        """Whether the words of the sentence before the finding admit this meaning."""
-        # A bare "infection" is a pneumonia, "a sequela of infection" is none.
-        nearest = tokens(words_before)[-_WORDS_BEFORE:]
-        return self.not_after.isdisjoint(nearest)
-
-    def holds_at(self, location: str) -> bool:
-        """Whether the location of a row admits this meaning."""
-        if names_any([location], self.not_at):
-            return False
-        return not self.at or names_any([location], self.at)
-
-
-class Label(BaseModel, frozen=True, extra="forbid"):
+class Label(Form):
     """One label of the list."""
 
     name: str
@@ -95,7 +76,7 @@ class Label(BaseModel, frozen=True, extra="forbid"):
         return Findings(diagnoses=self.diagnoses), *self.findings
 
 
-class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
+class _LabelsFile(Form):
     labels: tuple[Label, ...]
 
 
@@ -150,7 +131,6 @@ class LabelList:
                     self.concluding[name] = number, part
         # Reports repeat few wordings and contents, so their readings are remembered.
         self._reading = lru_cache(maxsize=ENTRIES)(self._read)
-        self._wording = remembered(vocabulary.finding)
 
     def meanings(
         self, name: str, diagnosis: str, location: Sequence[str]
@@ -172,11 +152,11 @@ class LabelList:
             for meaning in self._of_diagnosis.get(diagnosis, ())
             if meaning.label not in is_kind_of
         ]
-        wording = ", ".join(location)
+        cells = [", ".join(location)]
         return [
             meaning
             for meaning in (*by_diagnosis, *by_name)
-            if meaning.entry.holds_at(wording)
+            if _is_admitted(cells, meaning.entry.at, meaning.entry.not_at)
         ]
 
     def read(self, row: Row) -> RowReading:
@@ -222,17 +202,21 @@ class LabelList:
         Yields:
             Each with whether the row is read as it stands, or the other way round.
         """
+        nearest_words = tokens(words_before)[-_WORDS_BEFORE:]
         admitted: list[Meaning] = []
         replaced: set[str] = set()
         for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
             entry = meaning.entry
-            if not (entry.describes(cells) and entry.holds_after(words_before)):
-                continue
+            # A bare "infection" is a pneumonia, "a sequela of infection" is none.
+            is_other = not entry.not_after.isdisjoint(nearest_words)
             # An opacity that the report calls a nipple shadow is none of the lung.
-            if causes and causes <= set(map(self._wording, entry.not_explained_by)):
+            outside = map(self._vocabulary.finding, entry.not_explained_by)
+            is_explained = bool(causes) and causes <= set(outside)
+            if is_other or is_explained:
                 continue
-            admitted.append(meaning)
-            replaced.update(self.labels[meaning.label].instead_of)
+            if _is_admitted(cells, entry.described, entry.not_described):
+                admitted.append(meaning)
+                replaced.update(self.labels[meaning.label].instead_of)
         for meaning in admitted:
             as_it_stands = self._read_as(meaning.entry, row)
             is_replaced = self.names[meaning.label] in replaced
@@ -244,9 +228,8 @@ class LabelList:
 
         What is healed is no kind of it.
         """
-        if meaning.entry.reads in ("denial", "against"):
-            return False
-        return not self.labels[meaning.label].instead_of
+        is_healed = bool(self.labels[meaning.label].instead_of)
+        return not is_healed and meaning.entry.reads not in ("denial", "against")
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing; else it is a family."""
@@ -284,6 +267,12 @@ class LabelList:
             return None
         # A positive "heart size normal" is turned round, a negative one stands.
         return is_enlarged or not is_positive
+
+
+def _is_admitted(cells: Sequence[str], listed: Wordings, excluded: Wordings) -> bool:
+    """Whether cells name a listed wording, where some are, and no excluded one."""
+    is_listed = not listed or names_any(cells, listed)
+    return is_listed and not names_any(cells, excluded)
 
 
 def is_borderline(measured: str) -> bool:

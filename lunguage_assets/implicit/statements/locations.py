@@ -12,14 +12,15 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from lunguage_assets.caches import ENTRIES, remembered
+from lunguage_assets.implicit.pathways.pathway_file import Form
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.packaged_data import read_as, resource
 
 
-class Region(BaseModel, frozen=True, extra="forbid"):
+class Region(Form):
     """A region, the larger one that it lies in, and its wordings."""
 
     name: str
@@ -28,14 +29,14 @@ class Region(BaseModel, frozen=True, extra="forbid"):
     whole: bool = False
 
 
-class ResolvedWords(BaseModel, frozen=True, extra="forbid"):
+class ResolvedWords(Form):
     """Words that say that something is gone, and words that take it back."""
 
     words: frozenset[str]
     unless: frozenset[str]
 
 
-class Qualifier(BaseModel, frozen=True, extra="forbid"):
+class Qualifier(Form):
     """Words that restrict what a denial denies, and the counts behind its p."""
 
     name: str
@@ -51,7 +52,7 @@ class Qualifier(BaseModel, frozen=True, extra="forbid"):
         return not self.of or not self.of.isdisjoint(tokens(name))
 
 
-class StatementsFile(BaseModel, frozen=True, extra="forbid"):
+class StatementsFile(Form):
     """The content of resources/statements.yaml."""
 
     sides: dict[Literal["left", "right", "both"], list[str]]
