@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution.conflicts import Conflict, conflicts_of_keys
-from lunguage_assets.implicit.resolution.log import Event
-from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_of
+from lunguage_assets.implicit.resolution.conflicts import conflicts_of_keys
+from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.resolution.study import StudyResolver
-from lunguage_assets.implicit.rows import Row, by_study, read_rows
+from lunguage_assets.implicit.rows import Row, by_study, read_rows, write_rows
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 
 
 def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resolution:
@@ -17,11 +17,15 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resoluti
     are not listed.
     """
     resolved: list[Row] = []
-    log: list[Event] = []
-    conflicts: list[Conflict] = []
+    log: list[object] = []
+    conflicts: list[object] = []
     for study in by_study(read_rows(rows)):
         resolver = StudyResolver(study, dictionary)
         resolved += resolver.run()
         conflicts += conflicts_of_keys(resolver.groups)
         log += resolver.log
-    return resolution_of(resolved, log, conflicts)
+    return Resolution(
+        rows=write_rows(LUNGUAGE_PLUS_PLUS, resolved),
+        log=pd.DataFrame({"event": log}),
+        conflicts=pd.DataFrame({"conflict": conflicts}),
+    )

@@ -9,11 +9,10 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, diagnosis_of
-from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, Row
+from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, Row, cell_parts
 from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.tables import VIEWS
 
@@ -39,7 +38,8 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     reason = _reason_not_expanding(row, diagnosis)
     pathway = None
     if not reason:
-        views = study_views(row.view_information)
+        # What else stands in the cell is unknown.
+        views = frozenset(VIEWS).intersection(cell_parts(row.view_information.lower()))
         pathway, reason = dictionary.choose(diagnosis, refinements, views)
     record = {
         "finding_id": row.finding_id,
@@ -73,10 +73,3 @@ def _reason_not_expanding(row: Row, diagnosis: str) -> str:
     if row.p_source == "none":
         return "no information on certainty"
     return ""
-
-
-@remembered
-def study_views(view_information: str) -> frozenset[str]:
-    """Read the known views of a cell; anything else in it is unknown."""
-    views = (view.strip().lower() for view in view_information.split(","))
-    return frozenset(VIEWS) & frozenset(views)

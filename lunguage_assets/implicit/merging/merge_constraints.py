@@ -69,14 +69,17 @@ class Blacklist:
         inside_words: a word counts wherever its letters stand, also inside another word
             ("cardio" in "cardiomegaly"), as in the paper's table. Otherwise whole words
             count, and plurals.
+
+    Attributes:
+        opposites: the words that each listed one excludes.
     """
 
     def __init__(self, pairs: Iterable[WordPair], inside_words: bool = False) -> None:
         self._inside_words = inside_words
-        self._opposites: dict[str, set[str]] = defaultdict(set)
+        self.opposites: dict[str, set[str]] = defaultdict(set)
         for word, opposite in pairs:
-            self._opposites[word].add(opposite)
-            self._opposites[opposite].add(word)
+            self.opposites[word].add(opposite)
+            self.opposites[opposite].add(word)
         self.terms = remembered(self._find_terms)
 
     def _find_terms(self, text: str) -> frozenset[str]:
@@ -84,13 +87,9 @@ class Blacklist:
         if self._inside_words:
             # The paper's table counts letters: "cardio" stands in "cardiomegaly".
             lowered = text.lower()
-            return frozenset(word for word in self._opposites if word in lowered)
+            return frozenset(word for word in self.opposites if word in lowered)
         words = set[str]().union(*map(possible_singulars, tokens(text)))
-        return frozenset(words & self._opposites.keys())
-
-    def opposites(self, terms: Iterable[str]) -> set[str]:
-        """Collect the words that listed ones exclude."""
-        return set[str]().union(*map(self._opposites.__getitem__, terms))
+        return frozenset(words & self.opposites.keys())
 
 
 def load_blacklist(path: Path | None = None, policy: Policy = METHOD) -> Blacklist:
@@ -145,8 +144,8 @@ class Wording(NamedTuple):
 
     terms: frozenset[str]
     opposites: set[str]
-    numbers: frozenset[float]
-    course: frozenset[str]
+    numbers: frozenset[float] = frozenset()
+    course: frozenset[str] = frozenset()
 
     def separated(self, wording: Wording) -> bool:
         """Whether two rows are kept apart, whatever their similarity."""
@@ -156,8 +155,8 @@ class Wording(NamedTuple):
         if self.numbers and wording.numbers and self.numbers != wording.numbers:
             return True
         # One that shrinks is none that grows.
-        has_courses = self.course and wording.course
-        return bool(has_courses) and self.course.isdisjoint(wording.course)
+        has_courses = bool(self.course and wording.course)
+        return has_courses and self.course.isdisjoint(wording.course)
 
 
 def wording_of(row: Row, blacklist: Blacklist) -> Wording:
@@ -166,15 +165,14 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     # The canonical forms say what an abbreviation hides: RUL is right and upper.
     location = ", ".join(row.location_parts)
     terms = blacklist.terms(f"{phrase}, {row.name}, {location}")
-    numbers: frozenset[float] = frozenset()
-    course: list[str] = []
-    if row.policy.departs:
-        # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
-        numbers = stated_numbers(f"{phrase}, {row.placement}")
-        # An empty cell states no direction of change.
-        course = [name for name in COURSES if getattr(row, name)]
-    opposites = blacklist.opposites(terms)
-    return Wording(terms, opposites, numbers, frozenset(course))
+    opposites = set[str]().union(*(blacklist.opposites[term] for term in terms))
+    if not row.policy.departs:
+        return Wording(terms, opposites)
+    # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
+    numbers = stated_numbers(f"{phrase}, {row.placement}")
+    # An empty cell states no direction of change.
+    course = frozenset(name for name in COURSES if getattr(row, name))
+    return Wording(terms, opposites, numbers, course)
 
 
 def absorb(survivor: Row, merged: Row) -> None:

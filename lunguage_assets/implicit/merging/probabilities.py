@@ -7,13 +7,14 @@ share. The probability of what is implied is not here (`expansion/sub_findings.p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
+from operator import attrgetter
 
 import pandas as pd
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
-from lunguage_assets.implicit.rows import Row, rounded
+from lunguage_assets.implicit.rows import Row, grouped_by, rounded
 from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
@@ -24,6 +25,7 @@ from lunguage_assets.tables.values import values_of
 ALTERNATIVE = "alternative"
 """`p_source` of a finding whose p follows from the other alternatives."""
 
+_SENTENCE_OF = attrgetter("study_id", "section", "sent_idx")
 _FIT_COLUMNS = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
 
 
@@ -48,23 +50,25 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
         row.p_high = rounded(p_high)
         row.p_source = p_source
         phrases_by_row[row] = phrases
-    alternatives: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
     for row in rows:
         if row.status.startswith("d"):
             _assign_definite(row)
-            continue
-        is_joined = not _connectors().isdisjoint(phrases_by_row[row])
-        # "A, B or C": of the first nothing is hedged by a phrase of its own.
-        is_bare = row.p_source == "none" and not phrases_by_row[row]
-        if row.positive and (is_joined or is_bare) and row.policy.shares_alternatives:
-            alternatives[row.study_id, row.section, row.sent_idx].append(row)
-    for members in alternatives.values():
+    alternatives = [row for row in rows if _is_alternative(row, phrases_by_row[row])]
+    for members in grouped_by(_SENTENCE_OF, alternatives).values():
         phrases = set[str]().union(*(phrases_by_row[row] for row in members))
         # A bare row is an alternative only beside an "or".
         if not _connectors().isdisjoint(phrases):
             _share(members, is_hedged=not _connectors().issuperset(phrases))
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
+
+
+def _is_alternative(row: Row, phrases: Collection[str]) -> bool:
+    """Whether a tentative row has an "or", or stands bare beside one, perhaps."""
+    # "A, B or C": of the first nothing is hedged by a phrase of its own.
+    is_bare = row.p_source == "none" and not phrases
+    is_joined = is_bare or not _connectors().isdisjoint(phrases)
+    return is_joined and row.status == "tp" and row.policy.shares_alternatives
 
 
 def _assign_definite(row: Row) -> None:

@@ -28,7 +28,14 @@ def repeated_across_sections(
         blacklist: pairs that keep rows apart, and with them numbers and directions.
         labels: what findings mean.
     """
-    pairs = _repeating_pairs(block, blacklist, labels)
+    observed = [row for row in block if row.section == "find"]
+    concluded = [row for row in block if row.section == "impr"]
+    pairs = [
+        (first, second)
+        for first, second in product(observed, concluded)
+        if _repeats(first, second, labels)
+        and not wording_of(first, blacklist).separated(wording_of(second, blacklist))
+    ]
     number_of_partners = Counter(chain.from_iterable(pairs))
     taken: set[Row] = set()
     for first, second in pairs:
@@ -38,19 +45,6 @@ def repeated_across_sections(
         if is_clear and taken.isdisjoint((first, second)):
             taken.update((first, second))
             yield first, second
-
-
-def _repeating_pairs(
-    block: Sequence[Row], blacklist: Blacklist, labels: LabelList
-) -> list[tuple[Row, Row]]:
-    observed = [row for row in block if row.section == "find"]
-    concluded = [row for row in block if row.section == "impr"]
-    return [
-        (first, second)
-        for first, second in product(observed, concluded)
-        if _repeats(first, second, labels)
-        and not wording_of(first, blacklist).separated(wording_of(second, blacklist))
-    ]
 
 
 def _repeats(first: Row, second: Row, labels: LabelList) -> bool:

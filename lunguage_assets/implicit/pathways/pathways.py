@@ -38,7 +38,11 @@ class DiagnosisStatistics(NamedTuple):
 
 
 class PathwayDictionary:
-    """Diagnoses and their pathways, seen through a `vocabulary`."""
+    """Diagnoses and their pathways, seen through a `vocabulary`.
+
+    Raises:
+        CycleError: a diagnosis implies itself.
+    """
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -59,7 +63,14 @@ class PathwayDictionary:
         # Exact spellings go before their forms in the vocabulary.
         for spelling, name in list(self._diagnosis_by_spelling.items()):
             self._diagnosis_by_spelling.setdefault(vocabulary.finding(spelling), name)
-        self._rank = {name: rank for rank, name in enumerate(self._parents_first())}
+        below = {
+            name: [diagnosis for _, diagnosis in self._implied(name)]
+            for name in self.diagnoses
+        }
+        # Each diagnosis comes before those among its sub-findings, and what is none
+        # ("") comes last.
+        parents_first = list(TopologicalSorter(below).static_order())[::-1]
+        self._rank = {name: rank for rank, name in enumerate(parents_first)}
 
     # Which diagnosis a wording names
 
@@ -104,7 +115,7 @@ class PathwayDictionary:
             The pathway, or None; and one of `tables.MATCH_REASONS`.
         """
         # Of "acute on chronic" the more specific one chooses.
-        refinement = next(iter(refinements), PLAIN)
+        refinement = [*refinements, PLAIN][0]
         for pathway in self.diagnoses[diagnosis].applying(refinement, views):
             return pathway, "matched"
         pathways = self.diagnoses[diagnosis].pathways
@@ -146,20 +157,6 @@ class PathwayDictionary:
         for pathway in self.diagnoses[diagnosis].pathways:
             for child in pathway.implies:
                 yield child.ent, self.recognise(self.vocabulary.finding(child.ent))
-
-    def _parents_first(self) -> list[str]:
-        """Order the diagnoses: each comes before those among its sub-findings.
-
-        What is no diagnosis ("") comes last.
-
-        Raises:
-            CycleError: there is no such order.
-        """
-        below = {
-            name: [diagnosis for _, diagnosis in self._implied(name)]
-            for name in self.diagnoses
-        }
-        return list(TopologicalSorter(below).static_order())[::-1]
 
     def rank(self, name: str, ent: str) -> int:
         """Find the position of a finding in the graph; no diagnosis comes last."""

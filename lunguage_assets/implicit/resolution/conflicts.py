@@ -77,16 +77,16 @@ def suppressed_conflicts(
             )
 
 
-def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Conflict]:
-    """Yield stated rows that contradict each other by containment; both stay."""
+def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> list[Conflict]:
+    """List stated rows that contradict each other by containment; both stay."""
     # "Opacity at the left base" and "no opacity": two keys, which no rule resolves.
     stated = [row for row in rows if not row.is_generated and row.policy.departs]
-    presence_by_ids: dict[tuple[str, ...], Row] = {}
+    conflict_by_ids: dict[tuple[str, ...], Conflict] = {}
     for denial, presence in Statements(labels, stated).contradictions():
-        ids = sorted((denial.row.finding_id, presence.row.finding_id))
-        presence_by_ids.setdefault(tuple(ids), presence.row)
-    for ids_of_pair, presence_row in sorted(presence_by_ids.items()):
-        yield _conflict(presence_row, "stated_contradiction", _STATED_ONLY, ids_of_pair)
+        ids = denial.row.finding_id, presence.row.finding_id
+        conflict = _conflict(presence.row, "stated_contradiction", _STATED_ONLY, ids)
+        conflict_by_ids.setdefault(tuple(conflict["finding_ids"]), conflict)
+    return [conflict_by_ids[ids] for ids in sorted(conflict_by_ids)]
 
 
 def _conflict(

@@ -197,40 +197,33 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
     unlisted = resolved[~resolved["finding_id"].isin(listed_ids.explode())]
     for study, finding_id in values_of(unlisted, "study_id", "finding_id"):
         yield Violation(CONFLICTS_LISTED, study, (finding_id,))
+    # Two rows may disagree, and resolution leaves both: a sub-finding and the row that
+    # states it with another status, and stated rows of one name. Which names mean one
+    # diagnosis, a dictionary of the home may say otherwise than the packaged one.
+    delivered = read_rows(tables["deduplicated_findings"])
+    stating = {row.finding_id: row for row in delivered}
+    children = read_rows(tables["expansions"])
+    pairs = [
+        (conflict["study_id"], conflict["finding_ids"])
+        for conflict in suppressed_conflicts(children, stating)
+    ]
+    rows = tables["lunguage_plus_plus"]
+    stated = rows.query("source == 'original' and mode != 'paper'")
+    labels = load_label_list()
+    for rows_of_study in by_study(read_rows(stated)):
+        for denial, presence in Statements(labels, rows_of_study).contradictions():
+            if denial.subject == denial.row.name:
+                ids = sorted((denial.row.finding_id, presence.row.finding_id))
+                pairs.append((presence.row.study_id, ids))
     listed_pairs = set(map(tuple, listed_ids))
-    for study, ids in _disagreeing_pairs(tables):
-        if ids not in listed_pairs:
-            yield Violation(CONFLICTS_LISTED, study, ids)
+    for study, pair in pairs:
+        if tuple(pair) not in listed_pairs:
+            yield Violation(CONFLICTS_LISTED, study, tuple(pair))
 
     recounted = account(tables, set(tables["set_aside"]["study_id"]))
     compared = recounted.merge(tables["accounting"], how="left", indicator="found")
     for study in compared.query("found == 'left_only' or not balanced")["study_id"]:
         yield Violation(ACCOUNTED, study, ())
-
-
-def _disagreeing_pairs(
-    tables: Mapping[str, pd.DataFrame],
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield study and ids of two rows that disagree, of which resolution leaves both.
-
-    Those are a sub-finding and the row that states it with another status, and stated
-    rows of one name. Which names mean one diagnosis, a dictionary of the home may say
-    otherwise than the packaged one.
-    """
-    stating = {
-        row.finding_id: row for row in read_rows(tables["deduplicated_findings"])
-    }
-    children = read_rows(tables["expansions"])
-    for conflict in suppressed_conflicts(children, stating):
-        yield conflict["study_id"], tuple(conflict["finding_ids"])
-    rows = tables["lunguage_plus_plus"]
-    stated = rows.query("source == 'original' and mode != 'paper'")
-    labels = load_label_list()
-    for study in by_study(read_rows(stated)):
-        for denial, presence in Statements(labels, study).contradictions():
-            if denial.subject == denial.row.name:
-                ids = sorted((denial.row.finding_id, presence.row.finding_id))
-                yield presence.row.study_id, tuple(ids)
 
 
 def _broken_by(

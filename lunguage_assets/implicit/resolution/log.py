@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lunguage_assets.implicit.rows import ALREADY_STATED, SPOKEN_AGAINST, Row
@@ -40,28 +40,21 @@ def event_of(row: Row, event: str, stage: str, rule: str, **options: Any) -> Eve
     }
 
 
-def events_before(
-    study: Sequence[Row],
-    suppressed: Sequence[Row],
-    survivor_id: Callable[[str], str | None],
-) -> Iterator[Event]:
+def events_before(study: Sequence[Row], suppressed: Sequence[Row]) -> Iterator[Event]:
     """Yield what became of the rows of a study before it was resolved.
 
-    Args:
-        study: its delivered rows.
-        suppressed: its sub-findings that were not generated.
-        survivor_id: the row that stands for another one in the end.
+    `suppressed` are its sub-findings that were not generated.
     """
     for row in study:
         if row.merged_into is not None:
             # Only what an encoder found alike has a similarity.
             is_alike = row.merge_similarity is not None
             rule = "same meaning" if is_alike else "same statement"
-            survivor = survivor_id(row.merged_into)
-            yield event_of(row, "merged", "deduplicate", rule, survivor_id=survivor)
+            into = row.merged_into
+            yield event_of(row, "merged", "deduplicate", rule, survivor_id=into)
         elif row.disposition == "excluded":
             yield event_of(row, "excluded", "deduplicate", "history section")
     for child in suppressed:
         rule = "stated against" if child.outcome == SPOKEN_AGAINST else ALREADY_STATED
-        survivor = survivor_id(child.linked_to or "")
-        yield event_of(child, child.outcome, "expand", rule, survivor_id=survivor)
+        stated = child.linked_to
+        yield event_of(child, child.outcome, "expand", rule, survivor_id=stated)

@@ -8,8 +8,7 @@ What must hold afterwards is in `guarantees.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -94,9 +93,19 @@ def resolve(
         conflicts += suppressed_conflicts(suppressed, by_id)
         conflicts += stated_contradictions(study_rows, labels)
         resolved += study_rows
-        log += events_before(study, suppressed, resolver.survivor_id)
-        log += resolver.log
-    return resolution_of(resolved, log, conflicts)
+        events = [*events_before(study, suppressed), *resolver.log]
+        # Only now is it known which rows are left: a survivor may have been merged on.
+        for event in events:
+            event["survivor_id"] = resolver.survivor_id(event["survivor_id"])
+        log += events
+    for records in (log, conflicts):
+        for number, record in enumerate(records):
+            record["number"] = number
+    return Resolution(
+        rows=write_rows(LUNGUAGE_PLUS_PLUS, resolved),
+        log=RESOLUTION_LOG.frame(log),
+        conflicts=CONFLICTS.frame(conflicts),
+    )
 
 
 def _by_id(row: Row) -> tuple[int, str]:
@@ -120,18 +129,3 @@ def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:
         token = BARE + stating.name if is_excluded else stating.finding_id
     if child.outcome != SPOKEN_AGAINST and token != parent.finding_id:
         parent.evidence = united_tokens(parent.evidence, (token,))
-
-
-def resolution_of(
-    resolved: Sequence[Row], log: Sequence[Event], conflicts: Sequence[Conflict]
-) -> Resolution:
-    """Write `resolved` rows, `log` and `conflicts` as tables, in their order."""
-    return Resolution(
-        rows=write_rows(LUNGUAGE_PLUS_PLUS, resolved),
-        log=RESOLUTION_LOG.frame(_numbered(log)),
-        conflicts=CONFLICTS.frame(_numbered(conflicts)),
-    )
-
-
-def _numbered(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"number": number, **record} for number, record in enumerate(records)]

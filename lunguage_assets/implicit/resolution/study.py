@@ -60,9 +60,6 @@ class StudyResolver:
             groups = grouped_by(key_of, self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
-        # Only now is it known which rows are left: a survivor may have been merged on.
-        for event in self.log:
-            event["survivor_id"] = self.survivor_id(event["finding_id"])
         for row in self._living.values():
             row.evidence = self._redirected(row, row.evidence)
             row.associate = self._redirected(row, row.associate)
@@ -72,16 +69,17 @@ class StudyResolver:
         return resolved
 
     def _resolve(self, groups: Mapping[Key, Sequence[Row]]) -> None:
+        def rank(key: Key) -> tuple[int, Key]:
+            rank_of = self._dictionary.rank
+            return min(rank_of(row.name, row.ent) for row in groups[key]), key
+
         # In topological order of their findings: before a child's key is resolved,
         # every parent is final, and what was below a row that is gone is gone, too.
-        for key in sorted(groups, key=lambda key: (self._rank(groups[key]), key)):
+        for key in sorted(groups, key=rank):
             group = [row for row in groups[key] if row.finding_id in self._living]
             # What stands alone passes through (the printed algorithm would drop it).
             if len(group) > 1:
                 self._resolve_key(group)
-
-    def _rank(self, group: Sequence[Row]) -> int:
-        return min(self._dictionary.rank(row.name, row.ent) for row in group)
 
     def _resolve_key(self, group: list[Row]) -> None:
         """Apply the rules, each to what the rules before it have left."""
@@ -108,21 +106,27 @@ class StudyResolver:
         loser.evidence = tuple(t for t in loser.evidence if t not in children)
         absorb(survivor, loser)
         self._merged_into[loser.finding_id] = survivor.finding_id
-        conflict_type = type_of(survivor.status, loser.status)
-        self._take_out(loser, "merged", rule, conflict_type, "parent merged")
+        event = event_of(
+            loser,
+            "merged",
+            _STAGE,
+            rule,
+            conflict_type=type_of(survivor.status, loser.status),
+            survivor_id=survivor.finding_id,
+        )
+        self._take_out(loser, event, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree, unless it is gone already."""
         if row.finding_id in self._living:
-            event = "discarded" if row.is_generated else "removed"
-            self._take_out(row, event, rule, conflict_type, "parent gone")
+            verb = "discarded" if row.is_generated else "removed"
+            event = event_of(row, verb, _STAGE, rule, conflict_type=conflict_type)
+            self._take_out(row, event, "parent gone")
 
-    def _take_out(
-        self, row: Row, event: str, rule: str, conflict_type: str, rule_below: str
-    ) -> None:
+    def _take_out(self, row: Row, event: Event, rule_below: str) -> None:
         """Note what became of a row, and remove the sub-findings below it."""
+        self.log.append(event)
         del self._living[row.finding_id]
-        self.log.append(event_of(row, event, _STAGE, rule, conflict_type=conflict_type))
         for child in self._children_of(row):
             self._remove(child, rule_below, "none")
 
@@ -131,7 +135,7 @@ class StudyResolver:
 
     # What refers to rows that are gone
 
-    def survivor_id(self, finding_id: str) -> str | None:
+    def survivor_id(self, finding_id: str | None) -> str | None:
         """Find the living row that stands for a row now; None without one."""
         while finding_id in self._merged_into:
             finding_id = self._merged_into[finding_id]

@@ -33,7 +33,7 @@ _WORDS_BEFORE = 6
 """How many words before a finding may take a meaning from it."""
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 
-Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
+ReadAs = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
 class Findings(Form):
@@ -47,7 +47,7 @@ class Findings(Form):
     not_described: Wordings = ()
     not_after: frozenset[str] = frozenset()
     not_explained_by: Wordings = ()
-    reads: Reading = "presence"
+    reads: ReadAs = "presence"
 
     @property
     def placeless(self) -> bool:
@@ -87,6 +87,12 @@ class Meaning(NamedTuple):
     entry: Findings
 
 
+Reading = tuple[Meaning, bool]
+"""A label that a row may be, and whether the row says that it is present, or reads as
+it stands.
+"""
+
+
 class RowReading(NamedTuple):
     """What a row says."""
 
@@ -94,7 +100,7 @@ class RowReading(NamedTuple):
     """Of its own where the row only shares the name of a diagnosis."""
     diagnosis: str
     """At its location; empty without one."""
-    meanings: tuple[tuple[Meaning, bool], ...]
+    meanings: tuple[Reading, ...]
     """Each with whether the row says that its label is present."""
     present: Mapping[int, bool]
     """The labels that it says are present, as one with others of the label: each with
@@ -166,11 +172,10 @@ class LabelList:
     def _read(self, row: Content) -> RowReading:
         diagnosis = diagnosis_of(row, self.dictionary)
         is_positive = row.status[1] == "p"
-        meanings: list[tuple[Meaning, bool]] = []
-        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
-            as_it_stands = self._read_as(meaning.entry, row)
-            if as_it_stands is not None:
-                meanings.append((meaning, is_positive == as_it_stands))
+        meanings = tuple(
+            (meaning, is_positive == as_it_stands)
+            for meaning, as_it_stands in self._readings(row, diagnosis)
+        )
         name = row.name
         # "Fracture" of a wire neither states nor denies one of a rib.
         if not diagnosis and self.dictionary.recognise(name):
@@ -178,9 +183,22 @@ class LabelList:
         present = {
             meaning.label: meaning.entry.placeless
             for meaning, is_label_present in meanings
-            if is_label_present and self._is_family(meaning)
+            # What is healed is no kind of a label.
+            if is_label_present
+            and not self.labels[meaning.label].instead_of
+            and meaning.entry.reads not in ("denial", "against")
         }
-        return RowReading(name, diagnosis, tuple(meanings), present)
+        return RowReading(name, diagnosis, meanings, present)
+
+    def _readings(self, row: Content, diagnosis: str) -> Iterator[Reading]:
+        """Yield the labels that a row may be, each with whether it reads as it stands.
+
+        Otherwise it is read the other way round.
+        """
+        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
+            as_it_stands = self._read_as(meaning.entry, row)
+            if as_it_stands is not None:
+                yield meaning, as_it_stands
 
     def admitted_meanings(
         self,
@@ -189,8 +207,8 @@ class LabelList:
         cells: Sequence[str],
         causes: AbstractSet[str],
         words_before: str,
-    ) -> Iterator[tuple[Meaning, bool]]:
-        """Yield the meanings that a row has, without those that one of them replaces.
+    ) -> list[Reading]:
+        """List the meanings that a row has, without those that one of them replaces.
 
         Args:
             row: of the result.
@@ -199,13 +217,13 @@ class LabelList:
             causes: what the report explains it by.
             words_before: those of its sentence before it.
 
-        Yields:
+        Returns:
             Each with whether the row is read as it stands, or the other way round.
         """
         nearest_words = tokens(words_before)[-_WORDS_BEFORE:]
-        admitted: list[Meaning] = []
+        admitted: list[Reading] = []
         replaced: set[str] = set()
-        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
+        for meaning, as_it_stands in self._readings(row, diagnosis):
             entry = meaning.entry
             # A bare "infection" is a pneumonia, "a sequela of infection" is none.
             is_other = not entry.not_after.isdisjoint(nearest_words)
@@ -215,21 +233,13 @@ class LabelList:
             if is_other or is_explained:
                 continue
             if _is_admitted(cells, entry.described, entry.not_described):
-                admitted.append(meaning)
+                admitted.append((meaning, as_it_stands))
                 replaced.update(self.labels[meaning.label].instead_of)
-        for meaning in admitted:
-            as_it_stands = self._read_as(meaning.entry, row)
-            is_replaced = self.names[meaning.label] in replaced
-            if as_it_stands is not None and not is_replaced:
-                yield meaning, as_it_stands
-
-    def _is_family(self, meaning: Meaning) -> bool:
-        """Whether what has this meaning is one with others of the label.
-
-        What is healed is no kind of it.
-        """
-        is_healed = bool(self.labels[meaning.label].instead_of)
-        return not is_healed and meaning.entry.reads not in ("denial", "against")
+        return [
+            reading
+            for reading in admitted
+            if self.names[reading[0].label] not in replaced
+        ]
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing; else it is a family."""
@@ -288,9 +298,9 @@ def load_label_list(dictionary: PathwayDictionary | None = None) -> LabelList:
 
     By default it is the packaged one.
     """
-    vocabulary, packaged = _packaged()
+    packaged = _packaged_dictionary()
     content = read_as(resource("labels.yaml"), _LabelsFile)
-    return LabelList(content.labels, vocabulary, dictionary or packaged)
+    return LabelList(content.labels, packaged.vocabulary, dictionary or packaged)
 
 
 def label_tools() -> tuple[LabelList]:
@@ -313,10 +323,9 @@ def study_tools(
 
 
 @cache
-def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
-    """Load the built-in forms, and the packaged dictionary seen through them.
+def _packaged_dictionary() -> PathwayDictionary:
+    """Load the packaged dictionary, seen through the built-in forms.
 
-    Every batch asks for them often.
+    Every batch asks for it often.
     """
-    vocabulary = Vocabulary.from_terms(TERMS.frame())
-    return vocabulary, load_dictionary(None, vocabulary)
+    return load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
