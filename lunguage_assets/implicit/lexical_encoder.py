@@ -7,6 +7,7 @@ in `encoders.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -41,11 +42,11 @@ class LexicalEmbedder:
 
         It is the number of shared words over the geometric mean of both numbers.
         """
-        bags = [self._bag(phrase) for phrase in phrases]
-        words = sorted(frozenset().union(*bags))
-        has_word = np.array([[word in bag for word in words] for bag in bags], float)
-        sizes = has_word.sum(axis=1)
-        cosines: Floats = has_word @ has_word.T / np.sqrt(np.outer(sizes, sizes))
+        pairs = product(map(self._bag, phrases), repeat=2)
+        numbers_shared = [len(first & second) for first, second in pairs]
+        shared = np.reshape(numbers_shared, (len(phrases), len(phrases)))
+        sizes = np.diagonal(shared)
+        cosines: Floats = shared / np.sqrt(np.outer(sizes, sizes))
         return cosines
 
     def _make_bag(self, phrase: str) -> frozenset[str]:

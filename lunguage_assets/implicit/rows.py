@@ -150,11 +150,6 @@ class Content(NamedTuple):
     measurement: str
     morphology: str
 
-    @property
-    def wordings_of_location(self) -> tuple[str, ...]:
-        """The location as the report words it, and in its canonical parts."""
-        return self.location, *self.location_parts
-
 
 content_of = attrgetter(*Content._fields)
 

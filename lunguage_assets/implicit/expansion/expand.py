@@ -130,6 +130,8 @@ class _StudyExpander:
 
         They are those of the diagnosis' row, and of the signs in its sentence.
         """
+        if not edge.unless:
+            return False
         rows = [parent]
         for row in self._study:
             is_beside = (row.section, row.sent_idx) == (parent.section, parent.sent_idx)

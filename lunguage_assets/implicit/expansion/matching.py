@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathway_file import Pathway
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, diagnosis_of
+from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, Row, cell_parts
 from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.tables import VIEWS
@@ -34,7 +35,12 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     if diagnosis:
         cells = (row.name, plain(row.ent), *_REFINING_OF(row))
         location = (row.location, *row.location_parts)
-        refinements = dictionary.refinements(diagnosis, cells, location)
+        refinements = [
+            refinement.name
+            for refinement in dictionary.diagnoses[diagnosis].refinements
+            if names_any((*location, *cells), refinement.words)
+            or names_any(location, refinement.locations)
+        ]
     reason = _reason_not_expanding(row, diagnosis)
     pathway = None
     if not reason:

@@ -50,8 +50,8 @@ class StatedSigns:
         if row.disposition == "excluded" or row.currency != child.currency:
             return False
         # Merged rows count: the survivor may be worded otherwise.
-        name = self._labels.read(row).name
-        is_named = (name, row.positive) == (child.name, child.positive)
+        has_name = (row.name, row.positive) == (child.name, child.positive)
+        is_named = has_name and self._labels.read(row).name == child.name
         if not in_any_words:
             # The paper compares names and locations, and nothing else.
             return (
@@ -80,11 +80,13 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        reading = self._labels.read(row)
-        is_parent_named = reading.diagnosis == self._labels.read(parent).diagnosis
-        if is_parent_named or not is_present(row):
+        if not is_present(row):
             return False
-        for label in reading.present.keys() & self._labels.read(child).present.keys():
+        reading = self._labels.read(row)
+        shared = reading.present.keys() & self._labels.read(child).present.keys()
+        if not shared or reading.diagnosis == self._labels.read(parent).diagnosis:
+            return False
+        for label in shared:
             # Words that mean one thing say it all. An opacity may be of many kinds, so
             # that of a nodular one the report must say that it is nodular.
             suffices = self._labels.is_diagnosis(label)

@@ -89,21 +89,23 @@ def deduplicate(
     Raises:
         MethodError: the encoder answers wrongly.
     """
-    rows = believed_rows(findings, probabilities, settings)
-    for row in rows:
-        row.encoder = embedder.identity
+    compared = findings.assign(encoder=embedder.identity)
+    rows = believed_rows(compared, probabilities, settings)
     studies = by_study(rows)
-    policy = POLICIES[settings.mode]
 
     # Blocks of all studies go to the encoder together: it sees every phrase once.
     blocks = [block for study in studies for block in blocks_of(study)]
     for group in similar_groups(blocks, blacklist, embedder, settings.merge_threshold):
-        _merge_similar(group)
+        survivor = min((row for row, _ in group), key=priority)
+        for row, similarity in group:
+            if row is not survivor:
+                row.merge_similarity = similarity
+                _merge(row, survivor)
 
     # Similar rows are merged first: a survivor stands for all of them here.
     for study in studies:
         # The paper merges by similarity alone.
-        if policy.merges_repeated_statements:
+        if study[0].policy.merges_repeated_statements:
             for block in blocks_of(study):
                 for pair in repeated_across_sections(block, blacklist, labels):
                     _merge_repeated(study, pair, labels)
@@ -121,9 +123,8 @@ def believed_rows(
         probabilities: FITTED_PROBABILITIES of them.
         settings: mode, and whether history stays; what does not is marked as excluded.
     """
-    rows = read_rows(findings)
+    rows = read_rows(findings.assign(mode=settings.mode))
     for row in rows:
-        row.mode = settings.mode
         if row.section == "hist" and settings.history == "exclude":
             row.disposition = "excluded"
     in_order = list(chain.from_iterable(by_study(rows)))
@@ -145,15 +146,6 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
 def _in_common(row: Row) -> tuple[bool, bool, str, str]:
     is_resolved = row.policy.departs and says_resolved(row.improved)
     return row.positive, is_resolved, row.currency, kind_denied(row)
-
-
-def _merge_similar(group: Sequence[tuple[Row, float]]) -> None:
-    """Merge rows that are alike, each with its similarity, into the preferred one."""
-    survivor = min((row for row, _ in group), key=priority)
-    for row, similarity in group:
-        if row is not survivor:
-            row.merge_similarity = similarity
-            _merge(row, survivor)
 
 
 def _merge(row: Row, survivor: Row) -> None:

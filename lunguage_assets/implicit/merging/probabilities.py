@@ -92,7 +92,15 @@ def _share(members: Sequence[Row], is_hedged: bool) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    if not _are_to_share(members, is_hedged):
+    # Two rows of one finding are one alternative.
+    p_by_name: dict[str, float] = {}
+    for row in members:
+        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
+    # "A nodule on the right or on the left": one finding twice, and none beside it.
+    is_one_twice = len(p_by_name) == 1 and len(members) > 1
+    # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
+    is_coherent = is_hedged and sum(p_by_name.values()) <= 1.0
+    if is_one_twice or is_coherent:
         return
     low_by_name = {row.name: row.p_low for row in members}
     # One alone has another beside it that is no known finding.
@@ -106,19 +114,6 @@ def _share(members: Sequence[Row], is_hedged: bool) -> None:
         if not is_hedged:
             lows_beside = sum(low_by_name.values()) - low_by_name[row.name]
             row.p_high = rounded(max(row.p_high, 1.0 - lows_beside))
-
-
-def _are_to_share(members: Sequence[Row], is_hedged: bool) -> bool:
-    """Whether the fits of alternatives are not coherent as they are."""
-    # Two rows of one finding are one alternative.
-    p_by_name: dict[str, float] = {}
-    for row in members:
-        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
-    # "A nodule on the right or on the left": one finding twice, and none beside it.
-    if len(p_by_name) == 1:
-        return len(members) == 1 and not is_hedged
-    # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
-    return not is_hedged or sum(p_by_name.values()) > 1.0
 
 
 @cache

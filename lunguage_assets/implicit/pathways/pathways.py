@@ -7,7 +7,7 @@ It recognises diagnoses and chooses their pathways. The file that it reads is in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -81,23 +81,6 @@ class PathwayDictionary:
         """
         by_wording = self._diagnosis_by_spelling.get(plain(ent), "")
         return self._diagnosis_by_spelling.get(name, by_wording)
-
-    def refinements(
-        self, diagnosis: str, cells: Sequence[str], location: Sequence[str]
-    ) -> list[str]:
-        """List the refinements of a diagnosis that cells state, most specific first.
-
-        Args:
-            diagnosis: of the finding.
-            cells: its names and attributes.
-            location: its cell and parts.
-        """
-        return [
-            refinement.name
-            for refinement in self.diagnoses[diagnosis].refinements
-            if names_any((*location, *cells), refinement.words)
-            or names_any(location, refinement.locations)
-        ]
 
     # Which pathway applies
 

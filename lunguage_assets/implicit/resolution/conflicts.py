@@ -48,10 +48,10 @@ def conflicts_of_keys(groups: Mapping[Key, Sequence[Row]]) -> Iterator[Conflict]
         for first, second in combinations(groups[key], 2):
             # The sources are listed by how many of the two rows are implied.
             source = CONFLICT_SOURCES[first.is_generated + second.is_generated]
-            kind = type_of(first.status, second.status), source
-            ids_by_conflict[kind] |= {first.finding_id, second.finding_id}
+            conflict = type_of(first.status, second.status), source
+            ids_by_conflict[conflict] |= {first.finding_id, second.finding_id}
+        row = groups[key][0]
         for conflict in filter(ids_by_conflict.get, _CONFLICTS):
-            row = groups[key][0]
             ids = ids_by_conflict[conflict]
             yield _conflict(row, *conflict, ids, location_parts=key.location)
 

@@ -128,8 +128,7 @@ def account(
     is_set_aside = accounts.index.isin(list(set_aside))
     accounts["set_aside"] = (accounts["rows_in"] - accounts["rejected"]) * is_set_aside
     accounts["balanced"] = balance(accounts)
-    accounts = accounts.rename_axis("study_id").reset_index()
-    return ACCOUNTING.frame(accounts)
+    return ACCOUNTING.frame(accounts.reset_index(names="study_id"))
 
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:

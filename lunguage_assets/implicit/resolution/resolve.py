@@ -83,8 +83,11 @@ def resolve(
     log: list[Event] = []
     conflicts: list[Conflict] = []
     for study in by_study(by_id.values()):
-        generated = [row for row in study if row.outcome == GENERATED]
-        living = [row for row in generated if row.disposition == "kept"]
+        living = [
+            row
+            for row in study
+            if row.outcome == GENERATED and row.disposition == "kept"
+        ]
         resolver = StudyResolver(living, labels.dictionary)
         study_rows = resolver.run()
         suppressed = [row for row in study if row.outcome != GENERATED]

@@ -33,7 +33,7 @@ _STAGE = "resolve"
 
 
 class StudyResolver:
-    """Resolves the rows of one study to one row per key.
+    """Resolves the rows of one study, in report order, to one row per key.
 
     Attributes:
         groups: the rows that met, by key.
@@ -44,9 +44,8 @@ class StudyResolver:
         self.groups: dict[Key, list[Row]] = {}
         self.log: list[Event] = []
         self._dictionary = dictionary
-        in_order = sorted(rows, key=report_position)
-        self._living = {row.finding_id: row for row in in_order}
-        self._children = grouped_by(attrgetter("parent_id"), in_order)
+        self._living = {row.finding_id: row for row in rows}
+        self._children = grouped_by(attrgetter("parent_id"), rows)
         self._merged_into: dict[str, str] = {}
 
     def run(self) -> list[Row]:

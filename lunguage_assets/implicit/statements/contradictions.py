@@ -237,7 +237,7 @@ def key_of(row: Row) -> Key:
     location = row.location_parts
     # "Right lung base" and "base of the right lung" are one location.
     if row.policy.departs:
-        location = anatomy().location(row.location_parts).parts
+        location = anatomy().location(location).parts
     return Key(row.currency, row.name, location, kind_denied(row))
 
 

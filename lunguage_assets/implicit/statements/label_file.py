@@ -195,7 +195,9 @@ class LabelList:
 
         Otherwise it is read the other way round.
         """
-        for meaning in self.meanings(row.name, diagnosis, row.wordings_of_location):
+        # As the report words it, and in its canonical parts.
+        location = (row.location, *row.location_parts)
+        for meaning in self.meanings(row.name, diagnosis, location):
             as_it_stands = self._read_as(meaning.entry, row)
             if as_it_stands is not None:
                 yield meaning, as_it_stands

@@ -167,8 +167,8 @@ def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
 def says_resolved(improved: str) -> bool:
     """Whether a course says that the finding is gone: it is absent now (section 4)."""
     resolved = statements_file().resolved
-    for words in map(tokens, improved.split(",")):
+    return any(
         # "nearly resolved" is still there
-        if not resolved.words.isdisjoint(words) and resolved.unless.isdisjoint(words):
-            return True
-    return False
+        not resolved.words.isdisjoint(words) and resolved.unless.isdisjoint(words)
+        for words in map(tokens, improved.split(","))
+    )
