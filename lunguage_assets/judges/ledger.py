@@ -243,8 +243,7 @@ class Ledger:
 
     def has_valid(self, judge: str) -> bool:
         """Whether a judge has ever given an answer that could be read."""
-        counts = self.statistics()
-        return bool(counts.loc[counts["judge"] == judge, "valid"].any())
+        return bool(self.statistics().query("judge == @judge")["valid"].any())
 
     def spent_today(self) -> float:
         """Sum up the US dollars of the last 24 hours, of all who share the ledger."""

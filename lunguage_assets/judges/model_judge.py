@@ -198,8 +198,7 @@ class ModelJudge:
         return [pair.choice for pair in pairs]
 
     def _requests(self, comparisons: Sequence[ComparisonQuestion]) -> list[Request]:
-        prompts = load_prompts()
-        return [prompts.comparison(it, self._config.mode) for it in comparisons]
+        return [load_prompts().comparison(it, self._config.mode) for it in comparisons]
 
     def _pass_trial(self) -> None:
         """Answer the trial before the first question of a step.
