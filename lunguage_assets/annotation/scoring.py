@@ -131,6 +131,7 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
 def score_reports(
     references: Sequence[GivenReport],
     generated: Sequence[GivenReport],
+    *,
     source: str = "score",
 ) -> Scores:
     """Score generated reports against their references, when their texts are checked.
