@@ -202,18 +202,22 @@ def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:
 def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Series:
     """Replace what rows refer to by values of these rows; what is named twice is once.
 
+    No row refers to itself: a structurer may say so, as of a row that it did not write.
+
     Args:
         rows: of structurers, which refer by section and number (`find:2`).
         column: `evidence` or `associate`.
         values: one for each row.
     """
-    own_key = rows["study_id"] + " " + rows["section"] + ":"
-    own_key += rows["ent_idx"].astype("str")
-    value_by_key = dict(zip(own_key, values, strict=True))
+    keys = rows["study_id"] + " " + rows["section"] + ":"
+    keys += rows["ent_idx"].astype("str")
+    value_by_key = dict(zip(keys, values, strict=True))
     cells = []
-    for study_id, references in values_of(rows, "study_id", column):
-        named = dict.fromkeys(references)
-        cells.append([value_by_key[f"{study_id} {name}"] for name in named])
+    referring = values_of(rows, "study_id", column)
+    for own_key, (study_id, references) in zip(keys, referring, strict=True):
+        named = dict.fromkeys(f"{study_id} {reference}" for reference in references)
+        others = (key for key in named if key in value_by_key and key != own_key)
+        cells.append([value_by_key[key] for key in others])
     return pd.Series(cells, rows.index, dtype=object)
 
 

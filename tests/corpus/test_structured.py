@@ -5,6 +5,7 @@ file.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -176,6 +177,17 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
     assert intake.reports["rows_rejected"].tolist() == [1, 1]
     words = ["expected", "remedy"]
     assert intake.rejected.drop(columns=words).equals(refused.drop(columns=words))
+
+
+def test_a_reference_to_no_other_row_is_left_out() -> None:
+    frame = structured(1, 3, 0)
+    own = f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}"
+    frame.at[0, "evidence"] = ["impr:99", own]
+    intake = take_in_structured(received(1), frame, CorpusSettings())
+    finding_ids = set(intake.findings["finding_id"])
+    row: Any
+    for row in intake.findings.itertuples():
+        assert set(row.evidence) <= finding_ids - {row.finding_id}
 
 
 def test_rows_of_an_unknown_study_are_refused() -> None:
