@@ -26,8 +26,7 @@ Kind = Literal[
     "negated", "negated before", "ended", "hedged",
     "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
-    "relative", "limitation", "limitation before", "reservation",
-    "mimic before",
+    "relative", "reservation",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -47,13 +46,11 @@ Meant = Literal["asserted", "hedged", "doubted", "negated", "ended", "past", "as
 """How a mention is meant; `aside`: nothing is said of the patient now."""
 
 PRECEDENCE: tuple[Meant, ...] = (
-    "aside", "past", "ended", "negated", "doubted", "hedged", "asserted",
+    "aside", "past", "ended", "doubted", "negated", "hedged", "asserted",
 )  # fmt: skip
 """What a mention is that cues of several categories reach: the first of these.
 
-Between `negated` and `doubted` the cue decides that reached it first: the one before
-it, else the one behind it. A hedge that is itself denied says nothing ("not suspicious
-for").
+A hedge that is itself denied says nothing ("not suspicious for").
 """
 
 
@@ -68,6 +65,8 @@ class CategoryRule(BaseModel, frozen=True, extra="forbid"):
     spares: frozenset[str] = frozenset()
     kind: Kind | Literal[""] = ""
     kind_before: Kind | Literal[""] = ""
+    code: str = ""
+    must_reach: bool = False
 
 
 CATEGORIES: Mapping[Category, CategoryRule] = read_as(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from lunguage_assets.assertion.categories import Category, Meant
 from lunguage_assets.assertion.lists import (
@@ -22,10 +22,10 @@ from lunguage_assets.assertion.units import (
     LIMITATION,
     OWN_WORDS,
     TaggedToken,
+    Units,
     clause_before,
     first_beyond,
     has_kind,
-    is_adjective,
     kind_at,
     kind_beyond,
     own_words,
@@ -34,14 +34,11 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
-Says = Meant | Literal["reserved", ""]
-"""What a cue makes of what it reaches; `reserved`: what is denied is doubted."""
-_ORDER: Mapping[Says, int] = {
+_ORDER: Mapping[Meant, int] = {
     "aside": 1,
     "negated": 2,
     "doubted": 2,
     "ended": 2,
-    "reserved": 3,
     "hedged": 4,
     "past": 5,
 }
@@ -54,12 +51,12 @@ _ENDS_ATTRIBUTE = ("", "break", "comma", "preposition")
 class Claim(NamedTuple):
     """What a cue says of a unit."""
 
-    says: Says
+    says: Meant
     cue: TaggedToken
     target: TaggedToken
 
 
-def mark_claims(units: list[TaggedToken]) -> None:
+def mark_claims(units: Units) -> None:
     """Mark what every cue says of the units that it reaches.
 
     Args:
@@ -75,13 +72,9 @@ def mark_claims(units: list[TaggedToken]) -> None:
     )
     for claim in claims:
         _mark(claim)
-    for unit in units:
-        # The words that say what cannot be seen are in the row that they limit.
-        if unit.is_of("limitation"):
-            unit.become(LIMITATION._replace(cue=unit.cue))
 
 
-def _is_plain_copula(units: list[TaggedToken], at: int) -> bool:
+def _is_plain_copula(units: Units, at: int) -> bool:
     """Whether a verb only joins what is said to its subject: "the lungs appear clear".
 
     "There appears to be an effusion" hedges.
@@ -90,11 +83,10 @@ def _is_plain_copula(units: list[TaggedToken], at: int) -> bool:
     if judgement is None or judgement.kind == "normal":
         return True
     subject = kind_beyond(reversed(units[:at]), ("word", "other"))
-    is_abnormal = judgement.kind == "abnormal" or is_adjective(judgement)
-    return is_abnormal and subject in ("anatomy", "place")
+    return judgement.kind == "abnormal" and subject in ("anatomy", "place")
 
 
-def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
+def _claims(units: Units, at: int) -> Iterator[Claim]:
     """Yield what a cue says of what it reaches."""
     unit = units[at]
     if unit.name == UNDECIDED:
@@ -105,32 +97,48 @@ def _claims(units: list[TaggedToken], at: int) -> Iterator[Claim]:
         # "A nodule was seen on the prior CT"
         for target in _seen_then(units, at):
             yield Claim("past", unit, target)
-    if unit.cue.category in _REACHES:
-        # "Though a small one could be missed" doubts what is denied elsewhere.
-        says: Says = "reserved" if unit.is_of("reservation") else unit.cue.makes
+    makes = unit.cue.makes
+    if makes and unit.cue.category in _REACHES:
         for target in _REACHES[unit.cue.category](units, at):
-            yield Claim(says, unit, target)
+            yield Claim(makes, unit, target)
 
 
 def _mark(claim: Claim) -> None:
+    """Note what a cue says of a unit, together with what was said of it before."""
     says, cue, target = claim
-    if says == "reserved":
-        target.doubt_denial(cue)
-    elif says == "hedged":
-        # "Edema or effusion is not seen" denies both.
-        if not (target.negation and cue.is_of("alternative")):
-            target.leave_open(cue)
-    elif says in ("negated", "doubted", "ended"):
-        target.negate(cue, with_doubt=says == "doubted")
-    elif says == "aside":
-        target.aside = cue.cue.rule.reason
-        target.note(cue)
-    if says == "past" or (says == "ended" and target.kind == "finding"):
-        target.past = cue
-        target.note(cue)
+    if says in ("hedged", "doubted") and target.is_denied:
+        if _doubts_denial(claim):
+            target.mark("doubted", cue)
+    # "Though a small one could be missed" doubts what is denied, and denies nothing.
+    elif not cue.is_of("reservation") and not (says == "negated" and target.is_denied):
+        target.mark(says, cue)
 
 
-def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _doubts_denial(claim: Claim) -> bool:
+    """Whether a hedge or doubt is said of the denial: "likely no effusion"."""
+    says, cue, target = claim
+    denial = target.edges[0]
+    is_hedge = says == "hedged"
+    # "Edema or effusion is not seen" denies both; "edema, as opposed to infection, is
+    # suspected" is said of the edema.
+    is_of_other = cue.is_of("alternative") or denial.cue == "doubted.rather_than"
+    if is_hedge and is_of_other:
+        return False
+    is_behind = cue.begin > target.begin
+    is_before_denial = cue.end <= denial.begin
+    if "ended" in target.meanings:
+        # "Has probably resolved"; "the possible effusion has resolved" has gone.
+        doubts = is_behind and (is_before_denial or not is_hedge)
+        cue.has_spoken |= doubts or (is_hedge and cue.cue.reach == "next")
+    else:
+        # "Likely no effusion"; inside a denial a hedge changes nothing: "no possible
+        # effusion".
+        doubts = is_behind or is_before_denial or not is_hedge
+        cue.has_spoken = True
+    return doubts and "doubted" not in target.meanings
+
+
+def _denied(units: Units, at: int) -> Units:
     """List what a denial, a doubt or a likeness is said of."""
     cue = units[at]
     if _is_of_device_end(units, at):
@@ -138,12 +146,26 @@ def _denied(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         cue.has_spoken = True
         cue.become(LIMITATION)
         return []
-    if cue.kind in ("negated before", "mimic before") or _is_answer(units, at):
+    return _reached(units, at)
+
+
+def _reached(units: Units, at: int) -> Units:
+    """List what a cue is said of, by the direction of its entry."""
+    cue = units[at].cue
+    if cue.direction == "before" or units[at].kind == "negated before":
         return list_before(units, at)
-    return list_behind(units, at)
+    behind = list_behind(units, at)
+    if cue.direction == "behind":
+        return behind
+    # "The effusion has resolved", "lung cancer, now resolved pneumonia"
+    is_predicate = kind_beyond(units[at + 1 :], OWN_WORDS) != "finding"
+    if _is_answer(units, at) or (cue.makes == "ended" and is_predicate):
+        return list_before(units, at) or behind
+    # "No" and "unlikely" deny what stands before them as an answer only.
+    return behind if cue.denies else behind or list_before(units, at)
 
 
-def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
+def _is_of_device_end(units: Units, at: int) -> bool:
     """Whether only the end of a device is not seen: "tip not seen"."""
     clause = clause_before(units, at)
     if units[at].kind == "negated":
@@ -151,59 +173,44 @@ def _is_of_device_end(units: list[TaggedToken], at: int) -> bool:
     return any(unit.is_of("device_part") for unit in clause)
 
 
-def _is_answer(units: list[TaggedToken], at: int) -> bool:
-    """Whether a denial is the whole answer: "Effusion: no", "pneumonia less likely"."""
+def _is_answer(units: Units, at: int) -> bool:
+    """Whether a cue is said of what stands before it: "Effusion: no", "edema?"."""
+    if units[at].form == "?" and units[at - 1].end == units[at].begin:
+        return True
     following = units[at + 1 : at + 2]
     # "Effusion (no), edema (mild)"
     is_last = all(unit.kind == "break" or unit.form == ")" for unit in following)
     # "Effusion: no, edema: mild": a colon is read as a verb, a dash as a comma.
-    is_behind_dash = units[max(at - 1, 0)].form in ("-", "–", "—")
+    is_behind_dash = units[at - 1].form in ("-", "–", "—")
     is_told = is_behind_dash or kind_at(units, at - 1) in ("finding", "copula")
-    is_whole = is_last or (is_told and kind_at(units, at + 1) == "comma")
-    return units[at].cue.direction == "both" and is_whole
+    return is_last or (is_told and kind_at(units, at + 1) == "comma")
 
 
-def _ended(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """List what has gone: what stands before, else what follows ("resolved edema")."""
-    direction = units[at].cue.direction
-    # "Lung cancer, now resolved pneumonia"
-    is_adjective = kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
-    if direction == "behind" or (direction == "both" and is_adjective):
-        return list_behind(units, at)
-    return list_before(units, at) or list_behind(units, at)
-
-
-def _hedged(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _hedged(units: Units, at: int) -> Units:
     """List what a hedge leaves open: the list behind it, or what it is said of."""
     hedge = units[at]
-    if hedge.kind == "hedged before":
-        # "Atelectasis, scarring, or both".
-        return list_before(units, at)
     if _is_of_attribute(units, at):
         hedge.has_spoken = True
         return []
-    # A sign belongs to what stands before it: "edema?".
-    is_glued = hedge.form == "?" and units[at - 1].end == hedge.begin
-    behind = list_behind(units, at)
-    if is_glued or not behind:
-        return list_before(units, at)
+    reached = _reached(units, at)
     # "Consistent with known edema": it is there, whatever hedges it.
-    open_ = [unit for unit in behind if not _is_known(units, unit)]
-    hedge.has_spoken = open_ != behind
+    open_ = [finding for finding in reached if not _is_known(units, finding)]
+    hedge.has_spoken = open_ != reached
     return open_
 
 
-def _is_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
+def _is_known(units: Units, finding: TaggedToken) -> bool:
     return any(word.form == "known" for word in own_words(units, finding))
 
 
-def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
+def _is_of_attribute(units: Units, at: int) -> bool:
     """Whether only a place, a course or a cause is left open, and the finding is there.
 
     "Opacity, possibly in the lingula", "the effusion is likely unchanged", "effusion,
     likely malignant".
     """
-    if not has_kind(clause_before(units, at), "finding"):
+    is_said_before = units[at].cue.direction == "before"
+    if is_said_before or not has_kind(clause_before(units, at), "finding"):
         return False
     if kind_at(units, at + 1) == "preposition":
         # "Pneumonia is likely in the left base" leaves open the pneumonia.
@@ -221,22 +228,20 @@ def _is_of_attribute(units: list[TaggedToken], at: int) -> bool:
     return is_described and kind_at(units, at + 1 + len(words)) in _ENDS_ATTRIBUTE
 
 
-def _alternatives(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """List "A or B" of a joint, and "A versus" something unknown."""
+def _alternatives(units: Units, at: int) -> Units:
+    """List "A or B" of a joint, and "A or" something unknown."""
     if units[at].form == "either":
         return list_behind(units, at)
-    before = finding_beside(units, at, -1)
-    behind = finding_beside(units, at, 1)
+    before = finding_beside(clause_before(units, at))
+    behind = finding_beside(rest_of_clause(units, at))
     if before is not None and behind is not None:
         return [*list_before(units, at), behind]
+    # "Edema versus overlap": what is in no word list may be it, too.
     finding = before or behind
-    if finding is not None and units[at].form in ("versus", "vs"):
-        # "Edema versus overlap": what is in no word list may be it, too.
-        return [finding]
-    return []
+    return [finding] if finding else []
 
 
-def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _set_aside(units: Units, at: int) -> Units:
     """List what advice, an aim, a condition or a relative is about, itself first."""
     cue = units[at]
     reached = [cue]
@@ -259,36 +264,27 @@ def _set_aside(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return reached
 
 
-def _not_assessed(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _not_assessed(units: Units, at: int) -> Units:
     """List the findings that cannot be assessed; what is known to be there is not.
 
     "The extent of the effusion cannot be assessed" knows of the effusion.
     """
     units[at].has_spoken = True
-    if units[at].kind == "limitation before":
-        reached = list_before(units, at)
-        clause = clause_before(units, at)
-        near = [unit.kind for unit in clause if unit.kind in ("finding", "comma")]
-        if near[:1] == ["comma"]:
-            # "A right effusion, and the left base cannot be assessed" is of the base.
-            reached = []
-    else:
-        reached = list_behind(units, at)
-    # "Evaluation of the effusion is limited"
-    return [
-        unit
-        for unit in reached
-        if not _is_known(units, unit)
-        and not any(word.is_definite for word in own_words(units, unit))
-    ]
+    reached: Units = []
+    for finding in _reached(units, at):
+        # "Evaluation of the effusion is limited"
+        is_definite = any(word.is_definite for word in own_words(units, finding))
+        if not is_definite and not _is_known(units, finding):
+            reached.append(finding)
+    return reached
 
 
-def _reserved(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _reserved(units: Units, at: int) -> Units:
     """List what a reservation is about: what is denied before it."""
     return units[:at]
 
 
-def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def _seen_then(units: Units, at: int) -> Units:
     """List what an earlier examination showed: "was seen on the prior film"."""
     before = clause_before(units, at)
     behind = rest_of_clause(units, at)
@@ -304,11 +300,11 @@ def _seen_then(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return []
 
 
-_REACHES: Mapping[Category, Callable[[list[TaggedToken], int], list[TaggedToken]]] = {
+_REACHES: Mapping[Category, Callable[[Units, int], Units]] = {
     "negated": _denied,
     "doubted": _denied,
     "mimic": _denied,
-    "ended": _ended,
+    "ended": _reached,
     "hedged": _hedged,
     "setting": _hedged,
     "alternative": _alternatives,

@@ -8,6 +8,7 @@ it reaches.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, cached_property
 from math import prod
@@ -33,9 +34,10 @@ from lunguage_assets.assertion.categories import (
     Reach,
 )
 from lunguage_assets.assertion.tokens import (
+    BRACKETS,
     WORD_OR_SIGN,
-    bundled_tokenizer,
     choices_of,
+    forms_of,
 )
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
@@ -96,7 +98,7 @@ def _compared(words: frozenset[str], info: ValidationInfo) -> frozenset[str]:
     """Bring single words to the forms in which words are compared."""
     forms: set[str] = set()
     for word in words:
-        forms_of_word = bundled_tokenizer().forms(word)
+        forms_of_word = forms_of(word)
         if len(forms_of_word) != 1:
             raise _refused(info, word, "expected one word")
         forms.add(forms_of_word[0])
@@ -120,16 +122,13 @@ def _fault_of_pattern(pattern: str) -> str:
     """Say what is wrong with a pattern, and what was expected; empty: nothing."""
     if len(pattern) > LONGEST_PATTERN:
         return f"of more than {LONGEST_PATTERN:,} characters; expected several patterns"
-    choices = choices_of(pattern)
-    for number, choices_of_part in enumerate(choices):
-        is_bracket = number % 2 == 1
-        if is_bracket or not set("(|)") & set(choices_of_part[0]):
-            continue
+    if set("(|)").intersection(BRACKETS.sub("", pattern)):
         return 'with "(", "|" or ")" beside brackets; expected "(a|b) c", none nested'
-    words = " ".join(word for choices_of_part in choices for word in choices_of_part)
-    unread = WORD_OR_SIGN.sub("", words.lower()).strip(_BETWEEN_WORDS)
+    words = pattern.lower().replace("|", " ")
+    unread = WORD_OR_SIGN.sub("", words).strip(_BETWEEN_WORDS)
     if unread:
         return f"with {unread!r}, which is read in no report; expected words and signs"
+    choices = choices_of(pattern)
     if prod(map(len, choices)) > MOST_WORDINGS:
         return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
     if all(any(not word.strip() for word in part) for part in choices):
@@ -209,15 +208,13 @@ class Cue(BaseModel, frozen=True, extra="forbid"):
         if category not in CATEGORIES:
             raise _unexpected(entry, "category", tuple(CATEGORIES))
         rule = CATEGORIES[category]  # type: ignore[index]
-        settled: dict[str, object] = {}
-        for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
-            if field in entry and entry[field] not in allowed:
-                raise _unexpected(entry, field, allowed)
-            if allowed:
-                settled[field] = allowed[0]
-        if entry.get("ends_at") and not rule.reaches:
-            raise _unexpected(entry, "ends_at", ())
-        return {**settled, **entry}
+        allowed = {"direction": rule.directions, "reach": rule.reaches}
+        if not rule.reaches:
+            allowed["ends_at"] = ()
+        for field, values in allowed.items():
+            if field in entry and entry[field] not in values:
+                raise _unexpected(entry, field, values)
+        return {field: it[0] for field, it in allowed.items() if it} | entry
 
 
 def _unexpected(
@@ -260,14 +257,13 @@ def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
             f"{path}: found {len(cues):,} entries, expected {MOST_CUES:,} at most. "
             "Leave out some."
         )
-    ids = set(other_ids)
-    for cue in cues:
-        if cue.id in ids:
+    ids = Counter([*other_ids, *(cue.id for cue in cues)])
+    for cue_id, count in ids.items():
+        if count > 1:
             raise ConfigurationError(
-                f"{path}: found the id {cue.id!r} twice, or in a bundled file too; "
+                f"{path}: found the id {cue_id!r} twice, or in a bundled file too; "
                 "expected an id of its own for each cue. Rename this one."
             )
-        ids.add(cue.id)
     return tuple(cues)
 
 

@@ -8,7 +8,6 @@ which words of a single cue do, its entry says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import dropwhile
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.cues import Cue
@@ -16,8 +15,10 @@ from lunguage_assets.assertion.units import (
     JOINTS,
     OWN_WORDS,
     TaggedToken,
+    Units,
     first_beyond,
     kind_at,
+    kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
@@ -47,112 +48,88 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 }
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
-_FINDING: frozenset[Kind] = frozenset({"finding"})
+_JOINTS_BEHIND = ("comma", "and", "with")
+_BESIDE: frozenset[Kind] = OWN_WORDS | {"preposition", "comma", "hedged"}
 _SYMPTOM = "PATIENT INFO."
 _AHEAD = 30
 """Units that are looked through for an "or"."""
 
 
-def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def list_behind(units: Units, at: int) -> Units:
     """List what follows a cue and what is joined to it: "no edema, mass or fracture".
 
     Args:
         units: of the sentence.
         at: position of the cue.
     """
-    cue = units[at].cue
-    # "Not enlarged", "possibly enlarged"; of the past, or gone, are findings alone.
-    reached = JUDGED if cue.denies or cue.makes == "hedged" else _FINDING
-    members: list[TaggedToken] = []
+    members: Units = []
     has_member = False
     for position in range(at + 1, len(units)):
-        unit = units[position]
-        if _ends_behind(unit, cue, has_member=has_member):
+        if _ends_behind(units, position, units[at].cue, has_member=has_member):
             break
-        if unit.kind in reached:
-            members.append(unit)
+        # "Not enlarged", "possibly normal"
+        if units[position].kind in JUDGED:
+            members.append(units[position])
             # "No displaced, healing rib fractures" goes on to its noun.
-            has_member |= unit.kind == "finding"
-        elif unit.kind in ("comma", "and", "with") and not _goes_on(
-            units, position, cue, has_member=has_member
-        ):
-            break
+            has_member |= units[position].kind == "finding"
     return members
 
 
-def _ends_behind(unit: TaggedToken, cue: Cue, *, has_member: bool) -> bool:
-    """Whether the list behind a cue ends at a unit that is no joint.
+def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
+    """Whether the list behind a cue ends at a unit.
 
     Args:
-        unit: in question.
+        units: of the sentence.
+        at: position of the unit.
         cue: whose list it is.
         has_member: whether the list has a member already.
     """
+    unit = units[at]
     if unit.kind in _ENDS or unit.form in cue.ends_at:
         return True
     # "Neither enlarged nor displaced", "favored over pneumonia"
     if unit.kind == "negated" and (cue.denies or unit.doubts):
         return True
+    is_joint = unit.kind in _JOINTS_BEHIND and unit.form != "/"
+    if not has_member:
+        return is_joint and cue.makes == "hedged"
     # What is felt is now: "history of asthma, cough".
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
-    ends = _ENDS_BEHIND_MEMBER.get(cue.makes, frozenset())
-    return has_member and (is_felt or unit.kind in ends)
-
-
-def _goes_on(units: list[TaggedToken], at: int, cue: Cue, *, has_member: bool) -> bool:
-    """Whether a list goes on behind a joint, or something else is stated there.
-
-    Args:
-        units: of the sentence.
-        at: position of the joint.
-        cue: whose list it is.
-        has_member: whether the list has a member before the joint.
-    """
-    joint = units[at]
-    is_hedge = cue.makes == "hedged"
-    if joint.form == "/":
+    if is_felt or unit.kind in _ENDS_BEHIND_MEMBER.get(cue.makes, ()):
         return True
-    if not has_member:
-        return not is_hedge
-    if cue.reach == "next" and (is_hedge or joint.kind != "comma"):
-        # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
-        return False
-    return not _begins_statement(units, at, is_hedge=is_hedge)
+    # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
+    return is_joint and (cue.reach == "next" or _begins_statement(units, at, cue))
 
 
-def _begins_statement(units: list[TaggedToken], at: int, *, is_hedge: bool) -> bool:
+def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
     """Whether something else is stated behind a joint.
 
     Args:
         units: of the sentence.
         at: position of the joint.
-        is_hedge: whether the list is one of a hedge.
+        cue: whose list it is.
     """
-    joints = ("and", "comma", "with")
     behind = units[at + 1 : at + _AHEAD]
-    statement = list(dropwhile(lambda unit: unit.kind in joints, behind))
-    if not statement or statement[0].kind == "hedged":
+    if kind_beyond(behind, _JOINTS_BEHIND) == "hedged":
         # "No effusion and possible pneumonia"
         return True
-    if is_hedge and units[at].kind == "and":
+    first = first_beyond(behind, {*_JOINTS_BEHIND, "place", "other"})
+    if first is None or (cue.makes == "hedged" and units[at].kind == "and"):
         # "May represent edema and small effusion": the size is on the list.
         return False
-    # "No effusion is seen (blunting may be scar)": its verb has closed the list.
-    is_stated = units[at - 1].kind == "seen" or _states_something(statement)
-    ends = (unit.kind for unit in statement if unit.kind in _BEFORE_OR)
+    is_stated = (
+        # "No effusion is seen (blunting may be scar)": its verb has closed the list.
+        units[at - 1].kind == "seen"
+        # "No effusion, mild edema"
+        or first.code in STATEMENT_BEGINS
+        # "No effusion, calcified granulomas": what is hardly ever denied.
+        or first.form in WORDS["stated"]
+    )
+    ends = (unit.kind for unit in behind if unit.kind in _BEFORE_OR)
     return is_stated and next(ends, "") != "alternative"
 
 
-def _states_something(statement: list[TaggedToken]) -> bool:
-    """Whether the first word is one of size or course, or a hedge of its own."""
-    first = first_beyond(statement, ("place", "other")) or statement[-1]
-    # "No effusion, calcified granulomas": what is hardly ever denied.
-    is_stated = first.code in STATEMENT_BEGINS or first.form in WORDS["stated"]
-    # "No fracture, findings compatible with emphysema"
-    return is_stated or first.kind == "hedged"
-
-
-def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def list_before(units: Units, at: int) -> Units:
     """List the finding before a cue, and those joined to it, the nearest first.
 
     A comma joins in a hedged list, and where the list has an "and" or "or": "A, B and C
@@ -162,9 +139,7 @@ def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     is_list = cue.makes == "hedged"
     is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
-    # "The heart appears large, but this is due to the projection"
-    reached = JUDGED if cue.category == "mimic" else _FINDING
-    members: list[TaggedToken] = []
+    members: Units = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if not members and _stands_between(unit):
@@ -177,7 +152,7 @@ def list_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"
             is_joined |= is_list
-        elif unit.kind in reached:
+        elif unit.kind in JUDGED:
             if not is_joined:
                 break
             members.append(unit)
@@ -209,27 +184,24 @@ def _ends_before(unit: TaggedToken, cue: Cue, *, has_member: bool) -> bool:
         # "Scarring, either atelectasis or pneumonia": the list begins here.
         if is_sign or is_other_list or unit.form == "either":
             return True
+    if cue.category == "limitation" and unit.kind == "comma" and not has_member:
+        # "A right effusion, and the left base cannot be assessed" is of the base.
+        return True
     # "The effusion is small, edema is absent": a verb ends the list.
     is_verb = has_member and unit.kind in ("copula", "link", "seen")
     return is_verb or unit.kind in _ENDS_BEFORE or unit.form in cue.ends_at
 
 
-def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken | None:
+def finding_beside(clause: Units) -> TaggedToken | None:
     """Find the finding next to a joint, with nothing but its own words between.
 
     Args:
-        units: of the sentence.
-        at: position of the joint.
-        step: 1 to look behind it, -1 to look before it.
+        clause: its units before or behind the joint, the nearest first.
     """
-    beside = units[at + 1 : at + _AHEAD]
-    if step < 0:
-        beside = units[max(0, at - _AHEAD) : at][::-1]
-    between = {*OWN_WORDS, "preposition", "comma", "hedged"}
-    for unit in beside:
+    for unit in clause:
         if unit.kind == "finding":
             return unit
         # "Edema or, less likely, pneumonia"
-        if unit.kind not in between and not unit.doubts:
+        if unit.kind not in _BESIDE and not unit.doubts:
             return None
     return None

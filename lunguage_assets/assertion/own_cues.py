@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from lunguage_assets.assertion.cues import Cue, Example, bundled_cues, read_cues
-from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.reader import read_assertions
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.vocabulary import (
@@ -40,7 +39,7 @@ def read_own_cues(path: Path) -> tuple[Cue, ...]:
 @lru_cache(maxsize=4)
 def _read(path: Path, _content: bytes) -> tuple[Cue, ...]:
     """Read cues once for each content of the file: a vocabulary is built for it."""
-    cues = read_cues(path, (cue.id for cue in (*bundled_cues(), *hedge_cues())))
+    cues = read_cues(path, (cue.id for cue in bundled_cues()))
     # The examples are read together with all cues, as sentences of reports are.
     for fault in faults_of_examples(cues, build_vocabulary(cues)):
         raise ConfigurationError(f"{path}, {fault}")

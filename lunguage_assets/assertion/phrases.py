@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lunguage_assets.assertion.claims import mark_claims
 from lunguage_assets.assertion.tagging import tag
-from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.units import TaggedToken, Units
 from lunguage_assets.assertion.vocabulary import LexiconEntry, vocabulary_of_cues
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -40,7 +40,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     units = tag(phrase, vocabulary_of_cues(), "find")
     if not any(unit.cue.denies or unit.kind == "ended" for unit in units):
         return (Segment(phrase, is_denied=False),)
-    read: list[TaggedToken] = []
+    read: Units = []
     for unit in units:
         if unit.kind == "other":
             unit.become(LexiconEntry("finding", unit.form))
@@ -51,7 +51,7 @@ def split_by_denial(phrase: str) -> tuple[Segment, ...]:
     mark_claims(read)
     words = [unit for unit in read if unit.kind == "finding"]
     segments: list[Segment] = []
-    for is_denied, neighbours in groupby(words, lambda word: bool(word.negation)):
+    for is_denied, neighbours in groupby(words, lambda word: word.is_denied):
         segment = list(neighbours)
         text = phrase[segment[0].begin : segment[-1].end]
         segments.append(Segment(text, is_denied))

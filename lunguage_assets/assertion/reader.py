@@ -10,7 +10,7 @@ from lunguage_assets.assertion.run_ons import divide_run_ons
 from lunguage_assets.assertion.sides import restore_sides
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.unanswered import mark_unanswered
-from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.units import TaggedToken, Units
 from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
 
 _MENTIONS: frozenset[Kind] = frozenset(
@@ -18,9 +18,7 @@ _MENTIONS: frozenset[Kind] = frozenset(
 )
 
 
-def mark_assertions(
-    units: list[TaggedToken], text: str, vocabulary: Vocabulary
-) -> None:
+def mark_assertions(units: Units, text: str, vocabulary: Vocabulary) -> None:
     """Mark how every unit of a sentence is meant.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from lunguage_assets.assertion.lists import COURSES
-from lunguage_assets.assertion.units import TaggedToken, has_kind, kind_at
+from lunguage_assets.assertion.units import TaggedToken, Units, has_kind, kind_at
 from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -18,7 +18,7 @@ _JOINTS = ("break", "comma", "and")
 _PREDICATES = ("ended", "negated before", "negated")
 
 
-def restore_sides(units: list[TaggedToken]) -> None:
+def restore_sides(units: Units) -> None:
     """Put back the finding that a sentence names once and speaks of twice.
 
     Args:
@@ -28,17 +28,17 @@ def restore_sides(units: list[TaggedToken]) -> None:
     at = 0
     while at < len(units):
         unit = units[at]
-        if unit.kind in ("finding", "anatomy"):
+        if unit.kind == "finding":
+            subject = unit
+        elif unit.kind == "anatomy":
             # What is said next of a part of the body is said of it.
             subject = None
-            if unit.kind == "finding":
-                subject = unit
         elif subject is not None and kind_at(units, at - 1) in _JOINTS:
             _restore(units, at, subject)
         at += 1
 
 
-def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
+def _restore(units: Units, at: int, subject: TaggedToken) -> None:
     """Give a statement its subject, where it speaks of the other side.
 
     Args:
@@ -54,13 +54,16 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
         # "... but a small one on the right"
         units[at + forms.index("one")] = subject.copy()
         return
-    predicates = list(filter(_is_predicate, statement))
-    if not predicates or WORDS["sides"].isdisjoint(forms):
+    if WORDS["sides"].isdisjoint(forms) or not any(map(_is_predicate, statement)):
         return
     units[at - 1].become(LexiconEntry("break"))
     last = statement[-1]
     if last.kind == "negated":
-        _read_bare_not(units, at, last)
+        # "The left has gone, the right has not": it is still there.
+        last.has_spoken = True
+        if not has_kind(units[:at], "ended"):
+            # "... is seen on the left, the right is not"
+            last.become(LexiconEntry("negated before", cue=last.cue))
     # "... but not on the right", "the right is unchanged"
     is_behind = statement[0].kind == "negated"
     units.insert(at + is_behind, subject.copy())
@@ -68,11 +71,3 @@ def _restore(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
 
 def _is_predicate(unit: TaggedToken) -> bool:
     return unit.kind in _PREDICATES or unit.code in COURSES
-
-
-def _read_bare_not(units: list[TaggedToken], at: int, last: TaggedToken) -> None:
-    """Read the "not" of "the left has gone, the right has not": it is still there."""
-    last.has_spoken = True
-    if not has_kind(units[:at], "ended"):
-        # "... is seen on the left, the right is not"
-        last.become(LexiconEntry("negated before", cue=last.cue))

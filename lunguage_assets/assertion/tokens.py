@@ -7,36 +7,22 @@ What belongs here: how a text is cut, and what is the same word in another writi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from pydantic import BaseModel, RootModel
-
 from lunguage_assets.assertion.plurals import Singulars
-from lunguage_assets.assertion.word_files import word_file
+from lunguage_assets.assertion.word_files import WORDS, word_file
 from lunguage_assets.caches import remembered
-from lunguage_assets.packaged_data import read_as, resource
 
 MASK = "<finding>"
 """Stands for the finding in a judge's question."""
-WORD_OR_SIGN = re.compile(
-    r"""<finding>                                   # the finding of a judge's question
-    | and/or | // | vs\b\.?
-    | [wc]/o? | [rs]/[op] | [hb]/[ol]               # "w/o", "c/o", "s/p", "h/o", "b/l"
-    | n/a\b                                         # not applicable
-    | [ctls]\d{1,2}\b                               # a vertebra
-    | \d{1,2}(?:st|nd|rd|th)\b                      # a rib, or one of several
-    | \d+(?:[.,]\d+)*
-    | [^\W\d_]+(?:['’][^\W\d_]+)?                  # a word, an apostrophe in it
-    | _+                                            # what de-identification leaves
-    | (?<=\s)[-–]+(?=\s) | —                       # a dash, and no hyphen
-    | [;:.,?()/&+\[\]]
-    """,
-    re.VERBOSE,
-)
-_BRACKETS = re.compile(r"\(([^()]*)\)")
+GAP = "<gap>"
+"""Form of what de-identification leaves of a word."""
+
+_NUMBER = r"\d[\d.,]*"
+BRACKETS = re.compile(r"\(([^()]*)\)")
 
 
 class Token(NamedTuple):
@@ -49,7 +35,7 @@ class Token(NamedTuple):
 
 def choices_of(pattern: str) -> list[list[str]]:
     """Cut a pattern: "no (a|b|) c" is [["no "], ["a", "b", ""], [" c"]]."""
-    parts = _BRACKETS.split(pattern)
+    parts = BRACKETS.split(pattern)
     choices: list[list[str]] = []
     for number, part in enumerate(parts):
         is_bracket = number % 2 == 1
@@ -64,103 +50,97 @@ def alternatives(pattern: str) -> Iterator[str]:
         yield " ".join(joined.split())
 
 
-def _any_shorthand(abbreviations: Iterable[str]) -> re.Pattern[str]:
-    """Match any of some abbreviations, the longest first, with blanks or without.
+def _meant_by(group: str) -> dict[str, str]:
+    """Read what the writings of a group of `words.yaml` stand for."""
+    meaning_by_writing: dict[str, str] = {}
+    for meaning, writings in word_file("words")[group].items():
+        for writing in writings:
+            meaning_by_writing["".join(writing.split())] = meaning
+    return meaning_by_writing
 
-    One with a capital letter is matched in exactly this writing.
-    """
-    exact: list[str] = []
-    folded: list[str] = []
-    for key in sorted(abbreviations, key=len, reverse=True):
-        group = folded if key == key.lower() else exact
-        group.append(r"\s*".join(map(re.escape, key)))
+
+_SHORTHAND = _meant_by("shorthand")
+_SPELLINGS = _meant_by("spellings")
+
+
+def _any_shorthand() -> str:
+    """Write a pattern of all abbreviations, with blanks or without."""
+    writings: list[str] = []
+    # The longest first; one with a capital letter is matched in exactly this writing.
+    for key in sorted(_SHORTHAND, key=len, reverse=True):
+        spaced = r"\s*".join(map(re.escape, key))
+        writings.append(spaced if key == key.lower() else rf"(?<!\d\s)(?-i:{spaced})")
     # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
-    return re.compile(
-        rf"(?<![\w/])(?:(?<!\d\s)(?:{'|'.join(exact)})|(?i:{'|'.join(folded)}))(?![\w/])"
-    )
+    return rf"(?<![\w/])(?:{'|'.join(writings)})(?![\w/])"
 
 
-class Tokenizer:
-    """Cuts a text into tokens; a hyphen separates, other signs are tokens of their own.
+WORD_OR_SIGN = re.compile(
+    rf"""<(?:finding|size|vertebra|ordinal)>        # as files of words write them
+    | (?P<shorthand>{_any_shorthand()})
+    | (?P<size>                                     # "2.3 x 1.4 cm", "2 to 3 cm"
+        {_NUMBER} (?:\s*(?:x|by|to|-|–)\s*{_NUMBER})* [\s-]*
+        (?:{"|".join(WORDS["units_of_size"])})s?\b
+      )
+    | (?P<vertebra>[ctls]\d{{1,2}}\b)
+    | (?P<ordinal>\d{{1,2}}(?:st|nd|rd|th)\b)       # a rib, or one of several
+    | and/or | // | vs\b\.?
+    | [wc]/o? | [rs]/[op] | [hb]/[ol]               # "w/o", "c/o", "s/p", "h/o", "b/l"
+    | n/a\b                                         # not applicable
+    | \d+(?:[.,]\d+)*
+    | (?P<gap>x{{3,}}\b | _+)                        # what de-identification leaves
+    | [^\W\d_]+(?:['’][^\W\d_]+)?                  # a word, an apostrophe in it
+    | (?<=\s)[-–]+(?=\s) | —                       # a dash, and no hyphen
+    | [;:.,?()/&+\[\]]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What a named group matches is one word to all rules, "<size>"; shorthand is the words
+that it stands for.
+"""
 
-    Args:
-        singulars: bring plurals to one form.
-        spellings: form -> words that are read as it (British, slips of the keyboard).
-        shorthand: abbreviation -> words that it stands for.
+
+def tokens_of(text: str) -> list[Token]:
+    """Cut a text into tokens; a hyphen separates, other signs are tokens of their own.
+
+    The tokens of an abbreviation share its characters.
     """
-
-    def __init__(
-        self,
-        singulars: Singulars,
-        spellings: Mapping[str, list[str]],
-        shorthand: Mapping[str, str],
-    ) -> None:
-        self._singulars = singulars
-        self._form_by_spelling: dict[str, str] = {}
-        for form, listed in spellings.items():
-            for spelling in listed:
-                self._form_by_spelling[spelling.lower()] = form.lower()
-        # Reports repeat their words: each is brought to its form once.
-        self._form = remembered(self._form_of)
-        self._meanings = {"".join(key.split()): shorthand[key] for key in shorthand}
-        self._shorthand = _any_shorthand(self._meanings)
-
-    def tokens(self, text: str) -> list[Token]:
-        """Cut a text into tokens; those of an abbreviation share its characters."""
-        # Shorthand is looked for in the text as written, whose capitals tell "L" (left)
-        # from "l"; all other words in lower case.
-        compared = text.lower()
-        # A few letters have a longer lower case, which would shift what stands behind.
-        if len(compared) != len(text):
-            compared = text
-        tokens: list[Token] = []
-        end_of_last = 0
-        for match in self._shorthand.finditer(text):
-            begin, end = match.span()
-            key = "".join(match.group().split())
-            meaning = self._meanings.get(key) or self._meanings[key.lower()]
-            tokens += self._tokens_between(compared, end_of_last, begin)
-            words = WORD_OR_SIGN.findall(meaning)
-            tokens += [Token(self._form(word), begin, end) for word in words]
-            end_of_last = end
-        tokens += self._tokens_between(compared, end_of_last, len(text))
-        return tokens
-
-    def forms(self, words: str) -> tuple[str, ...]:
-        """Give the forms of the words of a spelling."""
-        # Blanks around tell a dash between words from a hyphen inside one.
-        return tuple(token.form for token in self.tokens(f" {words} "))
-
-    def _tokens_between(self, text: str, begin: int, end: int) -> list[Token]:
-        return [
-            Token(self._form(word.group()), word.start(), word.end())
-            for word in WORD_OR_SIGN.finditer(text, begin, end)
-        ]
-
-    def _form_of(self, word: str) -> str:
-        plain = word.replace("’", "'")
-        # "vs." is "vs", but a full stop stays one.
-        plain = plain.rstrip(".") or word
-        if plain in self._form_by_spelling:
-            return self._form_by_spelling[plain]
-        singular = self._singulars.of_word(plain)
-        # "Oedemas": the spelling of the singular is the one that is listed.
-        return self._form_by_spelling.get(singular, singular)
+    tokens: list[Token] = []
+    for match in WORD_OR_SIGN.finditer(text):
+        kind = match.lastgroup
+        word = match.group()
+        forms: tuple[str, ...] = (f"<{kind}>",)
+        if kind is None:
+            forms = (_form_of(word.lower()),)
+        elif kind == "shorthand":
+            key = "".join(word.split())
+            forms = forms_of(_SHORTHAND.get(key) or _SHORTHAND[key.lower()])
+        tokens += [Token(form, *match.span()) for form in forms]
+    return tokens
 
 
-class _Plurals(BaseModel):
-    """The part of `resources/terms.yaml` about plurals; its header says more."""
+@remembered
+def forms_of(words: str) -> tuple[str, ...]:
+    """Give the forms of the words of a spelling."""
+    # Blanks around tell a dash between words from a hyphen inside one.
+    return tuple(token.form for token in tokens_of(f" {words} "))
 
-    plurals: dict[str, list[str]]
-    invariable: list[str]
+
+@remembered
+def _form_of(word: str) -> str:
+    """Bring a word to the form in which it is compared.
+
+    Reports repeat their words: each is brought to its form once.
+    """
+    plain = word.replace("’", "'")
+    # "vs." is "vs", but a full stop stays one.
+    plain = plain.rstrip(".") or word
+    # "Oedemas": the spelling of the singular is the one that is listed.
+    singular = _singulars().of_word(plain)
+    form = _SPELLINGS.get(singular, singular)
+    return _SPELLINGS.get(plain, form)
 
 
 @cache
-def bundled_tokenizer() -> Tokenizer:
-    """Build the tokenizer of the bundled words."""
-    terms = read_as(resource("terms.yaml"), _Plurals)
-    singulars = Singulars(terms.plurals, terms.invariable)
-    spellings = word_file("words")["spellings"]
-    path = resource("assertion", "shorthand.yaml")
-    shorthand = read_as(path, RootModel[dict[str, str]]).root
-    return Tokenizer(singulars, spellings, shorthand)
+def _singulars() -> Singulars:
+    terms = word_file("terms", folder="")
+    return Singulars(terms["plurals"], terms["invariable"][""])

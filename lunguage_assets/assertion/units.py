@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from lunguage_assets.assertion.categories import (
-    Category,
-    Meant,
-)
+from lunguage_assets.assertion.categories import PRECEDENCE, Category, Meant
 from lunguage_assets.assertion.cues import Cue, Shown
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
-from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
@@ -33,23 +29,20 @@ UNKNOWN = LexiconEntry("other")
 
 _LONGEST_CLAUSE = 40
 _NEAR = 8
-_ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
-
-Negation = Literal["", "definite", "doubtful"]
 
 
 class Edge(NamedTuple):
     """A cue that reaches a unit.
 
     Attributes:
-        cue: id.
         begin, end: characters of the cue in the sentence.
+        cue: id.
         category: of the cue; whoever asks may call it otherwise (`named.py`).
     """
 
-    cue: str
     begin: int
     end: int
+    cue: str
     category: str
 
 
@@ -62,10 +55,7 @@ class TaggedToken:
         form: its first word, in the form in which words are compared.
         begin, end: its characters.
         kind, name, code, cue: of its meaning; a rule may change the column alone.
-        negation: whether it is denied, and how surely.
-        is_hedged: whether it is left open.
-        past: the unit that says that it is past.
-        aside: why it is not said of the patient now; empty where it is.
+        meanings: what cues say of it, with the cue that said it last.
         edges: the cues that reached it.
         has_spoken: of a cue, whether it reached something, or changed another cue.
         unanswered: units of its clause that nothing answered for (`unanswered.py`).
@@ -82,10 +72,7 @@ class TaggedToken:
     name: str = field(init=False)
     code: str = field(init=False)
     cue: Cue = field(init=False)
-    negation: Negation = ""
-    is_hedged: bool = False
-    past: TaggedToken | None = None
-    aside: str = ""
+    meanings: dict[Meant, TaggedToken] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     has_spoken: bool = False
     unanswered: tuple[TaggedToken, ...] = ()
@@ -120,19 +107,7 @@ class TaggedToken:
     @property
     def meant(self) -> Meant:
         """What its cues come to (`categories.PRECEDENCE`)."""
-        if self.aside:
-            return "aside"
-        if self.past is not None and self.past.kind == "ended":
-            return "ended"
-        if self.past is not None:
-            return "past"
-        if self.negation == "doubtful":
-            return "doubted"
-        if self.negation:
-            return "negated"
-        if self.is_hedged:
-            return "hedged"
-        return "asserted"
+        return next((it for it in PRECEDENCE if it in self.meanings), "asserted")
 
     @property
     def shown(self) -> Shown:
@@ -140,58 +115,41 @@ class TaggedToken:
         is_certain = self.meant in ("asserted", "negated", "ended")
         return "unanswered" if self.unanswered and is_certain else self.meant
 
-    def negate(self, by: TaggedToken, *, with_doubt: bool) -> None:
-        """Deny it, unless something nearer has done so; of two, the doubt stays."""
-        if not self.negation:
-            self.negation = "doubtful" if with_doubt else "definite"
-            self.note(by)
-        elif with_doubt:
-            self.doubt_denial(by)
+    @property
+    def is_denied(self) -> bool:
+        """Whether it is not there now, surely or not."""
+        return not self.meanings.keys().isdisjoint(("negated", "doubted", "ended"))
 
-    def leave_open(self, by: TaggedToken) -> None:
-        """Leave it open; where it is denied, the denial.
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is left open that it is there, or that it is not."""
+        return not self.meanings.keys().isdisjoint(("hedged", "doubted"))
 
-        A hedge inside a denial changes nothing ("no possible effusion").
-        """
-        if not self.negation:
-            self.is_hedged = True
-            self.note(by)
-            return
-        # "Likely no effusion", "an effusion is probably not present": a hedge that
-        # stands before the denial doubts it.
-        # "Edema, as opposed to infection, is suspected" is said of the edema.
-        is_contrast = self.edges[0].cue == "doubted.rather_than"
-        # "Unclear whether it has resolved" is open, "possible pneumonia has resolved"
-        # is not.
-        is_understood = self.past is None or by.cue.reach == "next"
-        by.has_spoken |= is_understood and not is_contrast
-        # "No time for a lateral view, so effusion is not ruled out."
-        is_behind = by.begin > self.begin and not is_contrast
-        is_predicate = self.past is None and is_behind
-        if is_predicate or by.end <= self.edges[0].begin:
-            self.doubt_denial(by)
+    @property
+    def past(self) -> TaggedToken | None:
+        """The words that say that it is past, or gone."""
+        return self.meanings.get("past") or self.meanings.get("ended")
 
-    def doubt_denial(self, by: TaggedToken) -> None:
-        """Make a denial one with doubt.
+    @property
+    def aside(self) -> str:
+        """Why it is not said of the patient now; empty where it is."""
+        by = self.meanings.get("aside")
+        return by.cue.rule.reason if by else ""
 
-        "The possible effusion has resolved": it has gone, unlike what "has probably
-        resolved".
-        """
-        is_of_end = self.past is None or by.begin > self.begin
-        by.has_spoken |= is_of_end
-        if self.negation == "definite" and is_of_end:
-            self.negation = "doubtful"
-            self.note(by)
-
-    def edge_as(self, category: str) -> Edge:
-        """Make its edge, as a cue, under a category."""
-        return Edge(self.cue.id, self.begin, self.end, category)
-
-    def note(self, by: TaggedToken) -> None:
-        """Note the cue that has said something of it."""
+    def mark(self, meant: Meant, by: TaggedToken) -> None:
+        """Note what a cue says of it."""
+        self.meanings[meant] = by
         by.has_spoken = True
         if by.cue.id:
             self.edges.append(by.edge_as(by.cue.category))
+
+    def edge_as(self, category: str) -> Edge:
+        """Make its edge, as a cue, under a category."""
+        return Edge(self.begin, self.end, self.cue.id, category)
+
+
+Units = list[TaggedToken]
+"""The units of a sentence, or some of them, in order."""
 
 
 def has_kind(units: Iterable[TaggedToken], *searched: Kind) -> bool:
@@ -216,30 +174,20 @@ def kind_at(units: Sequence[TaggedToken], at: int) -> str:
     return units[at].kind if 0 <= at < len(units) else ""
 
 
-def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def rest_of_clause(units: Units, at: int) -> Units:
     """Take the units behind one, up to the next break."""
-    behind = units[at + 1 :]
+    behind = units[at + 1 : at + _LONGEST_CLAUSE]
     return list(takewhile(lambda unit: unit.kind != "break", behind))
 
 
-def own_words(units: list[TaggedToken], finding: TaggedToken) -> list[TaggedToken]:
+def own_words(units: Units, finding: TaggedToken) -> Units:
     """List the words right before a finding that are said of it, and its own."""
     at = units.index(finding)
     before = reversed(units[max(0, at - _NEAR) : at])
     return [*takewhile(lambda unit: unit.kind in OWN_WORDS, before), finding]
 
 
-def clause_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
+def clause_before(units: Units, at: int) -> Units:
     """Take the units before one, the nearest first, up to a break."""
     before = reversed(units[max(0, at - _LONGEST_CLAUSE) : at])
     return list(takewhile(lambda unit: unit.kind != "break", before))
-
-
-def is_adjective(unit: TaggedToken) -> bool:
-    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded".
-
-    "Granulomatous disease" is none, although its first word is an adjective.
-    """
-    if unit.kind != "finding" or not unit.is_single_word:
-        return False
-    return unit.form.endswith(_ADJECTIVE_ENDS)

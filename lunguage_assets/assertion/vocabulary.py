@@ -18,12 +18,11 @@ from typing import NamedTuple, cast
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.categories import Kind as Kind
 from lunguage_assets.assertion.cues import NO_CUE, Cue, bundled_cues
-from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
     MASK,
     Token,
-    bundled_tokenizer,
     choices_of,
+    forms_of,
 )
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.packaged_data import resource
@@ -70,16 +69,10 @@ _PLACES = {
 _WEAK = ("question", "harmless")
 """Words of a request, and harmless ones, count where they mean nothing else."""
 
-Choices = list[tuple[tuple[str, ...], ...]]
+_Choices = list[tuple[tuple[str, ...], ...]]
 """Of each part of a spelling, the forms of words that may stand there."""
-
-
-class _Continuation(NamedTuple):
-    """What is left to be read of a spelling."""
-
-    choices: Choices
-    entry: LexiconEntry
-    is_weak: bool
+Spelling = tuple[list[list[str]], LexiconEntry]
+"""Wordings of each part of a spelling (`tokens.choices_of`), and its meaning."""
 
 
 class _Branch:
@@ -90,26 +83,24 @@ class _Branch:
     """
 
     def __init__(self) -> None:
-        self._expected: dict[str, list[_Continuation]] = {}
+        self._expected: dict[str, list[tuple[_Choices, LexiconEntry]]] = {}
         self._branches: dict[str, _Branch] = {}
         self.entries: list[LexiconEntry] = []
 
-    def expect(self, spelling: _Continuation) -> None:
+    def expect(self, choices: _Choices, entry: LexiconEntry) -> None:
         """Expect the rest of a spelling, in each of its wordings."""
-        self._branches.clear()
-        choices, entry, is_weak = spelling
-        if choices:
-            first, *behind = choices
-            for forms in first:
-                if forms:
-                    rest = spelling._replace(choices=[(forms[1:],), *behind])
-                    self._expected.setdefault(forms[0], []).append(rest)
-                else:
-                    self.expect(spelling._replace(choices=behind))
-        elif entry.cue.is_conditional or not is_weak or not self.entries:
+        if not choices:
+            self.entries.insert(0, entry)
             # What counts beside some words only is asked first, then what came last.
-            self.entries = [entry, *self.entries]
-            self.entries.sort(key=lambda entry: not entry.cue.is_conditional)
+            self.entries.sort(key=_rank)
+            return
+        first, *behind = choices
+        for forms in first:
+            if forms:
+                rest = [(forms[1:],), *behind]
+                self._expected.setdefault(forms[0], []).append((rest, entry))
+            else:
+                self.expect(behind, entry)
 
     def after(self, form: str) -> _Branch | None:
         """Go on by a word, or as any adverb; None: no spelling does.
@@ -120,39 +111,35 @@ class _Branch:
         # Most words of a text were read before, or go on with nothing.
         if form in self._branches:
             return self._branches[form]
-        continuations = self._expected.get(form, [])
+        expected = self._expected.get(form, [])
         if form.endswith("ly"):
-            continuations = continuations + self._expected.get(_ADVERB, [])
-        if not continuations:
+            expected = expected + self._expected.get(_ADVERB, [])
+        if not expected:
             return None
         branch = self._branches[form] = _Branch()
-        for continuation in continuations:
-            branch.expect(continuation)
+        for choices, entry in expected:
+            branch.expect(choices, entry)
         return branch
 
 
+def _rank(entry: LexiconEntry) -> int:
+    if entry.cue.is_conditional:
+        return 0
+    return 2 if entry.cue.category in _WEAK else 1
+
+
 class Vocabulary:
-    """All spellings, of which the longest wins."""
+    """All spellings, of which the longest wins; of several meanings the last one.
 
-    def __init__(self, entries: Iterable[tuple[str, LexiconEntry]] = ()) -> None:
-        self.tokens = bundled_tokenizer().tokens
+    Args:
+        spellings: in the order in which they count.
+    """
+
+    def __init__(self, spellings: Iterable[Spelling]) -> None:
         self._root = _Branch()
-        for pattern, entry in entries:
-            self.add(choices_of(pattern), entry)
-
-    def add(
-        self, choices: list[list[str]], entry: LexiconEntry, *, replace: bool = True
-    ) -> None:
-        """Add a spelling; of several meanings the last one counts.
-
-        Args:
-            choices: of each of its parts (`tokens.choices_of`).
-            entry: its meaning.
-            replace: whether it loses the meaning that it had.
-        """
-        is_weak = not replace or entry.cue.category in _WEAK
-        forms = [tuple(map(_forms, part)) for part in choices]
-        self._root.expect(_Continuation(forms, entry, is_weak))
+        for choices, entry in spellings:
+            forms = [tuple(map(forms_of, part)) for part in choices]
+            self._root.expect(forms, entry)
 
     def match(
         self, tokens: Sequence[Token], start: int, section: str = "find"
@@ -182,11 +169,6 @@ class Vocabulary:
         return longest
 
 
-@cache
-def _forms(words: str) -> tuple[str, ...]:
-    return bundled_tokenizer().forms(words)
-
-
 def _holds(
     cue: Cue, tokens: Sequence[Token], start: int, end: int, section: str
 ) -> bool:
@@ -201,16 +183,13 @@ def _holds(
     """
     if not cue.is_conditional:
         return True
-    if cue.sections and section not in cue.sections:
-        return False
     earlier = _clause(reversed(tokens[max(0, start - _NEAR) : start]))
     later = _clause(tokens[end : end + _NEAR])
-    before = tokens[start - 1].form if start > 0 else "."
-    behind = tokens[end].form if end < len(tokens) else "."
-    if before in cue.not_after or behind in cue.not_before:
+    is_excluded = earlier[0] in cue.not_after or later[0] in cue.not_before
+    if is_excluded or (cue.sections and section not in cue.sections):
         return False
     required = (
-        (cue.only_after, [before]),
+        (cue.only_after, earlier[:1]),
         (cue.after_any, earlier),
         (cue.before_any, later),
     )
@@ -218,9 +197,9 @@ def _holds(
 
 
 def _clause(tokens: Iterable[Token]) -> list[str]:
-    """Take the forms up to the end of the clause."""
+    """Take the forms up to the end of the clause, which is "."."""
     forms = (token.form for token in tokens)
-    return list(takewhile(lambda form: form not in (".", ";"), forms))
+    return [*takewhile(lambda form: form not in (".", ";"), forms), "."]
 
 
 # --- the words put together
@@ -251,23 +230,26 @@ def bundled_vocabulary() -> Vocabulary:
 @cache
 def vocabulary_of_cues() -> Vocabulary:
     """Build a vocabulary once that has grammar and cues, and names nothing."""
-    return Vocabulary([*_grammar(), *words_of_cues((*hedge_cues(), *bundled_cues()))])
+    return Vocabulary([*_grammar(), *words_of_cues(bundled_cues())])
 
 
-def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
-    """Build the bundled vocabulary anew, so that a caller may widen it.
+def build_vocabulary(
+    own_cues: Iterable[Cue] = (), terms: Iterable[Spelling] = ()
+) -> Vocabulary:
+    """Build the bundled vocabulary anew, and wider.
 
     Args:
         own_cues: a home's cues (`own_cues.read_own_cues`), whose spellings lose the
             meaning that they have in the bundled files.
+        terms: further spellings, which add a meaning and never take one away.
 
     Raises:
         ConfigurationError: a word file that cannot be read; names file and field.
     """
-    return Vocabulary([*_bundled_words(), *words_of_cues(own_cues)])
+    return Vocabulary([*terms, *_bundled_words(), *words_of_cues(own_cues)])
 
 
-def words_of_cues(cues: Iterable[Cue]) -> Iterator[tuple[str, LexiconEntry]]:
+def words_of_cues(cues: Iterable[Cue]) -> Iterator[Spelling]:
     """Yield the spellings of cues with their meaning."""
     for cue in cues:
         yield from _meaning(cue.patterns, entry_of(cue))
@@ -276,12 +258,13 @@ def words_of_cues(cues: Iterable[Cue]) -> Iterator[tuple[str, LexiconEntry]]:
 def entry_of(cue: Cue) -> LexiconEntry:
     """Give the meaning of a cue's words for the rules."""
     rule = CATEGORIES[cue.category]
+    kind = rule.kind or cue.category
     if cue.direction == "before" and rule.kind_before:
-        return LexiconEntry(rule.kind_before, cue=cue)
-    return LexiconEntry(cast(Kind, rule.kind or cue.category), cue=cue)
+        kind = rule.kind_before
+    return LexiconEntry(cast(Kind, kind), code=rule.code, cue=cue)
 
 
-def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
+def _bundled_words() -> Iterator[Spelling]:
     """Yield all spellings: of one that stands in several files the last one counts."""
     yield from _grammar()
     for group, entry in _DESCRIBING.items():
@@ -295,25 +278,20 @@ def _bundled_words() -> Iterator[tuple[str, LexiconEntry]]:
     # "Normal chest" is normal as a whole, whatever its words mean one by one.
     for name, spellings in locations["normal"].items():
         yield from _meaning(spellings, LexiconEntry("anatomy", name, "normal"))
-    yield from words_of_cues((*hedge_cues(), *bundled_cues()))
+    yield from words_of_cues(bundled_cues())
     for file in ("findings", "devices"):
         for code, findings in word_file(file).items():
             for name, spellings in findings.items():
                 finding = LexiconEntry("finding", name, code)
                 yield from _meaning([name, *spellings], finding)
-    # "Loss of muscle mass" names no mass.
-    no_findings = word_file("no_findings")["no_findings"][""]
-    yield from _meaning(no_findings, LexiconEntry("other"))
     # What a judge is asked about stands masked in its sentence.
-    yield MASK, LexiconEntry("finding", MASK)
+    yield from _meaning([MASK], LexiconEntry("finding", MASK))
 
 
-def _grammar() -> Iterator[tuple[str, LexiconEntry]]:
+def _grammar() -> Iterator[Spelling]:
     for group, spellings in word_file("grammar").items():
         yield from _meaning(spellings[""], LexiconEntry(cast(Kind, group)))
 
 
-def _meaning(
-    spellings: Iterable[str], entry: LexiconEntry
-) -> Iterator[tuple[str, LexiconEntry]]:
-    yield from ((spelling, entry) for spelling in spellings if spelling)
+def _meaning(spellings: Iterable[str], entry: LexiconEntry) -> Iterator[Spelling]:
+    yield from ((choices_of(spelling), entry) for spelling in spellings if spelling)

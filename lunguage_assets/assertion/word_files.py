@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 
 from pydantic import RootModel
 
@@ -14,8 +15,10 @@ _Groups = dict[str, list[str] | dict[str, list[str]]]
 
 
 @cache
-def word_file(name: str) -> Mapping[str, Mapping[str, list[str]]]:
-    """Read the spellings of `resources/structuring/NAME.yaml` by group and by name.
+def word_file(
+    name: str, folder: str = "structuring"
+) -> Mapping[str, Mapping[str, list[str]]]:
+    """Read the spellings of `resources/FOLDER/NAME.yaml` by group and by name.
 
     The name is empty where a group has none.
 
@@ -23,12 +26,20 @@ def word_file(name: str) -> Mapping[str, Mapping[str, list[str]]]:
         ConfigurationError: the file cannot be read; names file and field.
     """
     remedy = 'The header of the file explains its form; words such as "no" need quotes.'
-    file = read_as(resource("structuring", f"{name}.yaml"), RootModel[_Groups], remedy)
+    file = read_as(resource(folder, f"{name}.yaml"), RootModel[_Groups], remedy)
     return {
         group: content if isinstance(content, dict) else {"": content}
         for group, content in file.root.items()
     }
 
 
-WORDS = {group: frozenset(words[""]) for group, words in word_file("rules").items()}
+def words_by_group(name: str, folder: str = "structuring") -> dict[str, frozenset[str]]:
+    """Read all words of each group of a word file, whatever their names."""
+    return {
+        group: frozenset(chain.from_iterable(listed.values()))
+        for group, listed in word_file(name, folder).items()
+    }
+
+
+WORDS = words_by_group("rules")
 """The words by which the rules decide, by group: `resources/structuring/rules.yaml`."""

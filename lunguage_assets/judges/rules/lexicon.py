@@ -10,14 +10,15 @@ own estimates.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
 from lunguage_assets.assertion.hedges import (
     bundled_lexicon,
     csv_rows,
-    published_ranking,
 )
+from lunguage_assets.assertion.named import PREFERRED
 from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
 
 _SHARE_OF_ALTERNATIVES = 0.25
@@ -28,9 +29,7 @@ _WHOLE_SCALE = 50.0
 @cache
 def reference_sentences() -> dict[str, tuple[str, ...]]:
     """Read masked, invented example sentences of every published phrase."""
-    sentences: dict[str, tuple[str, ...]] = {
-        entry.phrase: () for entry in published_ranking()
-    }
+    sentences: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
     for row in csv_rows("ruler_sentences.csv"):
         sentences[row["phrase"]] += (row["sentence"],)
     return sentences
@@ -53,15 +52,6 @@ class LexiconJudge(RuleJudge):
 
     def score_of(self, scope: Scope) -> float | None:
         """Score how certain a finding is; None: no hedge that the judge knows."""
-        score = self._score_of_hedges(scope)
-        if score is None:
-            return None
-        # Words that strengthen or weaken a finding, such as those of size, shift it.
-        shift = sum(self._shifts.get(word, 0.0) for word in scope.context)
-        return round(score + shift, 6)
-
-    def _score_of_hedges(self, scope: Scope) -> float | None:
-        """Score the hedges of a finding, without its context."""
         hedge_scores = self._scores_of(scope.hedges)
         joint_scores = self._scores_of(scope.joints)
         if hedge_scores:
@@ -72,31 +62,31 @@ class LexiconJudge(RuleJudge):
                 score += _SHARE_OF_ALTERNATIVES * (min(joint_scores) - score)
             # "No longer suspicious for <finding>": what spoke for it speaks against it.
             if scope.denials:
-                return min(score, _WHOLE_SCALE - score)
-            return score
-        # "No <finding>" hedges nothing.
-        if scope.denials:
+                score = min(score, _WHOLE_SCALE - score)
+        elif joint_scores and not scope.denials:
+            # "<finding> or edema is seen": the alternative alone hedges it.
+            score = max(joint_scores)
+        elif scope.is_preferred and not scope.denials:
+            # "<finding> rather than edema".
+            score = self._score_by_cue[PREFERRED]
+        else:
+            # "No <finding>" hedges nothing.
             return None
-        # "<finding> or edema is seen": the alternative alone hedges it.
-        if joint_scores:
-            return max(joint_scores)
-        # "<finding> rather than edema".
-        if scope.is_preferred:
-            return self._score_by_cue["preferred"]
-        return None
+        # Words that strengthen or weaken a finding, such as those of size, shift it.
+        shift = sum(self._shifts.get(word, 0.0) for word in scope.context)
+        return round(score + shift, 6)
 
     def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
         """Score hedges by their phrases, or else by their cues, where one is known."""
         scores: list[float] = []
         for hedge in hedges:
-            of_phrases = [self._score_by_phrase[it.text] for it in hedge.phrases]
+            of_phrases = [self._score_by_phrase[phrase] for phrase in hedge.phrases]
             if hedge.is_doubt:
                 # "Little suspicion for": the phrase in the doubt is none itself.
                 of_phrases = [it for it in of_phrases if it < _WHOLE_SCALE / 2]
-            by_cue = [
-                self._score_by_cue[name]
-                for name in (hedge.cue, hedge.category)
-                if name in self._score_by_cue
-            ]
-            scores += of_phrases or by_cue[:1]
+            of_cue = self._score_by_cue.get(hedge.cue.category)
+            of_cue = self._score_by_cue.get(hedge.cue.cue, of_cue)
+            if not of_phrases and of_cue is not None:
+                of_phrases.append(of_cue)
+            scores += of_phrases
         return scores

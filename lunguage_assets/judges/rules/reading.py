@@ -10,18 +10,23 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from lunguage_assets.assertion.named import PREFERRED, governing_cues
+from lunguage_assets.assertion.units import Edge
 from lunguage_assets.caches import remembered
-from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.judges.protocol import (
+    MASK,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
 from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.packaged_data import resource
 
-VERSION = "7"
+VERSION = "8"
 """Part of a judge's identity: raise it with every change that changes an answer."""
 
 DOUBTING = ("doubted", "mimic", "reservation")
@@ -34,8 +39,10 @@ _ROLES = {
     "negated": "denial",
     "ended": "denial",
     PREFERRED: "preferred",
+    # "Edema is less likely than <finding>"
+    "hedged.than": "preferred",
 }
-"""Category of a cue -> what it does to the finding; others do nothing."""
+"""Id or category of a cue -> what it does to the finding; others do nothing."""
 _WORD = re.compile(r"and/or|vs\.|\w+(?:['’-]\w+)*|[;:.,?()/]")
 _BEGINS = r"(?:(?<![\w'’-])|(?!\w))"
 _ENDS = r"(?:(?![\w'’-])|(?<!\w))"
@@ -49,38 +56,23 @@ _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
 
 
-class Phrase(NamedTuple):
-    """A phrase with its characters in the sentence."""
-
-    text: str
-    begin: int
-    end: int
-
-
 class Hedging(NamedTuple):
-    """A cue of the finding.
+    """A cue of the finding, as a judge reads it.
 
     Attributes:
-        cue: id.
-        category: of the cue.
-        span: its words, as one phrase.
-        phrases: those of the judge in it.
+        cue: with its characters.
+        words: its words.
+        phrases: those of the judge that begin in it.
     """
 
-    cue: str
-    category: str
-    span: Phrase
-    phrases: Sequence[Phrase]
+    cue: Edge
+    words: Sequence[str]
+    phrases: Sequence[str]
 
     @property
     def is_doubt(self) -> bool:
         """Whether it speaks against the finding."""
-        return self.category in DOUBTING
-
-    @property
-    def words(self) -> list[str]:
-        """Its words."""
-        return self.span.text.split()
+        return self.cue.category in DOUBTING
 
 
 class Scope(NamedTuple):
@@ -123,13 +115,13 @@ class RuleJudge(Scorer, ABC):
         digest = hashlib.blake2b(words, digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, partial(map, self.score), method)
-        self._phrases = set(phrases)
-        patterns: list[str] = []
         # The first phrase that fits is then the longest.
-        for phrase in sorted(self._phrases, key=len, reverse=True):
+        self._phrases = sorted(phrases, key=len, reverse=True)
+        patterns: list[str] = []
+        for phrase in self._phrases:
             gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
-            patterns.append(gap.join(map(re.escape, phrase.split())))
-        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
+            patterns.append(re.escape(phrase).replace(r"\ ", gap))
+        self._pattern = re.compile(f"{_BEGINS}(?:({')|('.join(patterns)})){_ENDS}")
 
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
@@ -139,58 +131,52 @@ class RuleJudge(Scorer, ABC):
         """Find what hedges the masked finding of a sentence."""
         finding = _governing_cues(masked_sentence)
         text = masked_sentence.lower()
-        cues_by_role: dict[str, list[Hedging]] = defaultdict(list)
-        for cue in finding.cues:
-            phrases = self._phrases_in(text, cue.begin, cue.end)
-            if cue.category in DOUBTING:
-                # Of "felt to be less likely" the last phrase is the doubt.
-                phrases = phrases[-1:]
-            words = " ".join(_WORD.findall(text[cue.begin : cue.end]))
-            span = Phrase(words, cue.begin, cue.end)
-            hedging = Hedging(cue.cue, cue.category, span, phrases)
-            cues_by_role[_ROLES.get(cue.category, "")].append(hedging)
-        hedges = cues_by_role["hedge"]
-        joints = cues_by_role["joint"]
-        if not finding.cues:
+        cues = finding.cues
+        if not cues:
             # Whoever asks knows that it is doubted: "<finding> appears improved".
-            hedges = [
-                Hedging("", "hedged", phrase, [phrase])
-                for clause in finding.clauses
-                for phrase in self._phrases_in(text, *clause)
-            ]
-        if hedges:
-            # "The possibility of <finding> should be considered": the nearest, and
-            # those on its side ("could possibly represent").
-            mention = finding.mentions[0][0]
-            is_before = hedges[0].span.begin < mention
-            hedges = [it for it in hedges if (it.span.begin < mention) == is_before]
-            hedges.sort(key=lambda hedge: hedge.span.begin)
-        for hedge in (*hedges, *joints):
-            _, begin, end = hedge.span
-            text = text[:begin] + " " * (end - begin) + text[end:]
-        clauses = [_WORD.findall(text[begin:end]) for begin, end in finding.clauses]
+            phrases = chain.from_iterable(self._in(text, it) for it in finding.clauses)
+            cues = tuple(Edge(*phrase.span(), "", "hedged") for phrase in phrases)
+        by_role: dict[str, list[Hedging]] = defaultdict(list)
+        for cue in sorted(cues):
+            role = _ROLES.get(cue.cue) or _ROLES.get(cue.category, "")
+            by_role[role].append(self._hedging(cue, text))
+        # "The possibility of <finding> should be considered": those before it, or else
+        # those behind ("could possibly represent").
+        mention = masked_sentence.find(MASK)
+        hedges = [it for it in by_role["hedge"] if it.cue.begin < mention]
+        hedges = hedges or by_role["hedge"]
+        joints = by_role["joint"]
+        words_of_hedges = {*chain.from_iterable(it.words for it in (*hedges, *joints))}
+        context: list[str] = []
+        for begin, end in finding.clauses:
+            words = _WORD.findall(text[begin:end])
+            context += [word for word in words if word not in words_of_hedges]
         return Scope(
             hedges,
             joints,
-            denials=cues_by_role["denial"],
-            is_preferred=bool(cues_by_role["preferred"]),
-            context=list(chain.from_iterable(clauses)),
+            denials=by_role["denial"],
+            is_preferred="preferred" in by_role,
+            context=context,
         )
 
-    def _phrases_in(self, text: str, begin: int, end: int) -> list[Phrase]:
-        """List the judge's phrases that begin in a part of a text, in lower case."""
-        phrases: list[Phrase] = []
-        for match in self._pattern.finditer(text, begin):
-            if match.start() >= end:
-                break
-            words = match.group().split()
-            if " ".join(words) not in self._phrases:
-                words = [word for word in words if not word.endswith("ly")]
-            phrase = " ".join(words)
-            # Without its own adverb, too, a phrase may be one that nobody knows.
-            if phrase in self._phrases:
-                phrases.append(Phrase(phrase, *match.span()))
-        return phrases
+    def _hedging(self, cue: Edge, text: str) -> Hedging:
+        """Read the words and phrases of a cue in a text in lower case."""
+        phrases = self._phrases_in(text, (cue.begin, cue.end))
+        if cue.category in DOUBTING:
+            # Of "felt to be less likely" the last phrase is the doubt.
+            phrases = phrases[-1:]
+        return Hedging(cue, _WORD.findall(text[cue.begin : cue.end]), phrases)
+
+    def _phrases_in(self, text: str, part: tuple[int, int]) -> list[str]:
+        """List the judge's phrases in a part of a text in lower case."""
+        matches = self._in(text, part)
+        return [self._phrases[(match.lastindex or 0) - 1] for match in matches]
+
+    def _in(self, text: str, part: tuple[int, int]) -> Iterator[re.Match[str]]:
+        """Yield matches that begin in a part of a text (begin, end)."""
+        begin, end = part
+        matches = self._pattern.finditer(text, begin)
+        return takewhile(lambda match: match.start() < end, matches)
 
     @abstractmethod
     def score_of(self, scope: Scope) -> float | None:
@@ -212,11 +198,10 @@ class RuleJudge(Scorer, ABC):
     def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
             sentence = question.sentence.lower()
-            phrases = self._phrases_in(sentence, 0, len(sentence))
+            phrases = self._phrases_in(sentence, (0, len(sentence)))
         else:
             scope = self.scope_of(question.masked_sentence)
-            hedges = (*scope.hedges, *scope.joints)
+            hedges = sorted((*scope.hedges, *scope.joints))
             phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
-            phrases = phrases or [hedge.span for hedge in hedges]
-        phrases.sort(key=lambda phrase: phrase.begin)
-        return tuple(dict.fromkeys(phrase.text for phrase in phrases))
+            phrases = phrases or [" ".join(hedge.words) for hedge in hedges]
+        return tuple(dict.fromkeys(phrases))

@@ -43,7 +43,7 @@ def take_findings(clause: Clause, phrase: Phrase) -> None:
     if clause.findings and ("alternative" in phrase.lead_kinds or is_behind_slash):
         before = clause.findings[-1]
         # "No right mass or fracture" denies every fracture.
-        locations = [] if before.head.negation else before.locations
+        locations = [] if before.head.is_denied else before.locations
         for draft in drafts:
             draft.locations = draft.locations or locations
     _remember_findings(clause, phrase, drafts)

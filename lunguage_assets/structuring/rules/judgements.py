@@ -39,7 +39,7 @@ def is_wrong(judgement: TaggedToken) -> bool:
 
     "enlarged", "not normal".
     """
-    return (judgement.kind == "abnormal") != bool(judgement.negation)
+    return (judgement.kind == "abnormal") != judgement.is_denied
 
 
 def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:

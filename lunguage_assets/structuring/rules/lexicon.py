@@ -11,6 +11,7 @@ from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
     LexiconEntry,
+    Spelling,
     Vocabulary,
     build_vocabulary,
     bundled_vocabulary,
@@ -61,13 +62,12 @@ def _build(
 ) -> Vocabulary:
     if not terms and not home_cues:
         return bundled_vocabulary()
-    vocabulary = build_vocabulary(home_cues)
+    delivered: list[Spelling] = []
     for category, spelling, name in terms:
         entry = _entry_of(category, name or spelling)
         if entry is not None:
-            # A delivered spelling adds a meaning, and never takes one away.
-            vocabulary.add([[spelling]], entry, replace=False)
-    return vocabulary
+            delivered.append(([[spelling]], entry))
+    return build_vocabulary(home_cues, delivered)
 
 
 def _entry_of(category: str, name: str) -> LexiconEntry | None:

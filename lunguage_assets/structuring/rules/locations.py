@@ -152,4 +152,4 @@ def is_side(location: TaggedToken) -> bool:
 
 def _lies_in_a_side(location: TaggedToken) -> bool:
     """Whether it is a part of one side: "lower lobe", "5th rib"."""
-    return location.form in WORDS["within_a_side"] or location.form[0].isdigit()
+    return location.form in WORDS["within_a_side"]

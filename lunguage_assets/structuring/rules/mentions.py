@@ -73,7 +73,7 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
     for row in rows:
         # What is denied has no support. A sign may be a pointer to the sentence before,
         # which makes no row here.
-        signs = [] if row.draft.head.negation else row.draft.signs
+        signs = [] if row.draft.head.is_denied else row.draft.signs
         evidence = tuple(first_row_of[sign] for sign in signs if sign in first_row_of)
         mentions.append(mention_of(row.draft, row.locations, text, evidence))
     for cause in first_row_of.values():
@@ -156,7 +156,7 @@ def _status(draft: MentionDraft) -> str:
 def _status_as_read(draft: MentionDraft) -> str:
     head = draft.head
     decisive = [head]
-    is_present = not head.negation
+    is_present = not head.is_denied
     judgements = judgements_of(draft)
     # "Interstitial markings are normal": every lung has them, as a part of it.
     is_structure = head.name in WORDS["structures"]
@@ -172,7 +172,7 @@ def _status_as_read(draft: MentionDraft) -> str:
 
 
 def _is_doubted(word: TaggedToken) -> bool:
-    return word.is_hedged or word.negation == "doubtful"
+    return word.is_doubtful
 
 
 def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
@@ -243,7 +243,7 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     # Words that judge are in no file of cues: "the lungs are clear" is decided by
     # `normal.clear`. Of "not normal" the denial decides.
     for word in judgements:
-        if not word.negation:
+        if not word.is_denied:
             uses.append(_cue_of_word(word.kind, word, text))
     uses += [_cue_of_unanswered(word, text) for word in _unanswered(draft)]
     # "The heart is stable": nothing else judges it.

@@ -66,7 +66,7 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
     sign: MentionDraft | None = None
     for draft in drafts:
         head = draft.head
-        is_cause = head.is_hedged and head.name in WORDS["causes_of_signs"]
+        is_cause = "hedged" in head.meanings and head.name in WORDS["causes_of_signs"]
         if sign is not None and is_cause and not draft.all_locations:
             draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:

@@ -180,11 +180,11 @@ def _why_unreadable(tokens: list[TaggedToken], text: str) -> str:
 
 def _only_restricts(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
     """ "Small effusion, but no large effusion": the denial is no row of its own."""
-    if not draft.head.negation or not draft.has_modifier_of("measurement"):
+    if not draft.head.is_denied or not draft.has_modifier_of("measurement"):
         return False
     return any(
         other.head.sense == draft.head.sense
-        and not other.head.negation
+        and not other.head.is_denied
         and set(draft.locations) <= set(other.all_locations)
         for other in drafts
     )
