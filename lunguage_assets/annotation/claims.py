@@ -14,8 +14,10 @@ from itertools import chain
 from math import log2
 from typing import NamedTuple
 
-from lunguage_assets.annotation.method import StatedFinding
+from lunguage_assets.annotation.method import packaged_labels
 from lunguage_assets.annotation.significance import first_in, packaged_significance
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.statements.contradictions import Statements
 from lunguage_assets.implicit.statements.locations import anatomy
 
 _SIZE = re.compile(r"([^,]*?)(mm|cm)\b", re.IGNORECASE)
@@ -52,8 +54,8 @@ class Claim(NamedTuple):
     course: float | None
 
 
-def claims_of(stated: Sequence[StatedFinding]) -> list[Claim]:
-    """List the claims of a text, each once."""
+def claims_of(stated: Sequence[Row]) -> list[Claim]:
+    """List the claims of a text, each once, by what it states."""
     by_side = map(_claims_by_side, stated)
     claims = list(dict.fromkeys(chain.from_iterable(by_side)))
     # Effusions of both sides are missed by one error: together they weigh more than one
@@ -79,20 +81,23 @@ def measured_size(measurement: str) -> float | None:
     return log2(largest * _MILLIMETRES[size[2].lower()])
 
 
-def _claims_by_side(finding: StatedFinding) -> list[Claim]:
+def _claims_by_side(row: Row) -> list[Claim]:
     """Make a claim for each side that a row names, or one without a side."""
     significance = packaged_significance()
-    row = finding.row
+    labels = packaged_labels()
     description = ", ".join(
         (row.measurement, row.morphology, row.distribution, row.severity, row.onset)
     )
     words = ", ".join((row.ent, description, row.placement, row.location))
-    (row_name, present), *of_label = finding.readings
+    own, *of_labels = Statements(labels, ()).of(row)
+    row_name = str(own.subject)
+    present = own.present
     concept = significance.concept(row_name, words)
     # "The heart is enlarged": the label says what it is.
-    if concept is None and of_label:
-        label, present = of_label[0]
-        concept = significance.concept(label, words)
+    if concept is None and of_labels:
+        label_name = labels.names[int(of_labels[0].subject)]
+        present = of_labels[0].present
+        concept = significance.concept(label_name, words)
     name = concept or row_name
     listed = significance.finding(name, row.cat)
     extent = first_in(significance.extents, description)

@@ -8,6 +8,7 @@ and cues are looked up in the text; nothing is decided here.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -15,12 +16,14 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.given_reports import GivenReport
-from lunguage_assets.annotation.method import Frames
+from lunguage_assets.annotation.method import Frames, packaged_labels
 from lunguage_assets.explicit.hedges import words_of
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.release.row_words import status_of
+from lunguage_assets.structuring.contract import Span
 from lunguage_assets.structuring.rows import read_spans
-from lunguage_assets.tables.values import column_values
+from lunguage_assets.tables.values import values_of
 
 _SENTENCE_KEY = ["study_id", "section", "sent_idx"]
 _ID_COLUMNS = [
@@ -30,7 +33,6 @@ _ID_COLUMNS = [
 _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
 _ID = re.compile(r"^s\d+(:\d+|$)")
-_CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
 _SPAN_COLUMNS = [
     "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
@@ -54,13 +56,10 @@ def frames_of(tables: Frames, names: Sequence[str]) -> Frames:
 def _reports(tables: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
     notes = tables["reading_notes"].drop_duplicates(["study_id", "reason"])
-    notes_by_study = notes.groupby("study_id")["reason"].agg(list)
+    codes = notes.groupby("study_id")["reason"].agg(list).to_dict()
     texts = tables["report_texts"]
     texts = texts[["study_id", "view_information", "view_source", "report"]]
-    notes_of_texts: list[Any] = [
-        notes_by_study.get(study, []) for study in texts["study_id"]
-    ]
-    return texts.assign(notes=notes_of_texts)
+    return texts.assign(notes=texts["study_id"].map(defaultdict(list, codes)))
 
 
 def _sentences(tables: Frames) -> pd.DataFrame:
@@ -73,15 +72,11 @@ def _sentences(tables: Frames) -> pd.DataFrame:
 def _findings(tables: Frames) -> pd.DataFrame:
     """List the resolved rows with their phrases and the pathway that implied them."""
     rows = tables["lunguage_plus_plus"]
-    phrases = _by_id(tables["fitted_probabilities"], "phrases")
-    pathways = _by_id(tables["expansions"], "parent_pathway_id")
-    ids = rows["finding_id"].tolist()
-    phrases_of_rows: list[Any] = [
-        list(phrases.get(finding_id, ())) for finding_id in ids
-    ]
+    pathways = values_of(tables["expansions"], "finding_id", "parent_pathway_id")
+    ids = rows["finding_id"]
     return rows.assign(
-        phrases=phrases_of_rows,
-        parent_pathway_id=[pathways.get(finding_id, "") for finding_id in ids],
+        phrases=ids.map(_phrases_by_id(tables)),
+        parent_pathway_id=ids.map(defaultdict(str, pathways)).astype("str"),
     )
 
 
@@ -93,6 +88,92 @@ def _left_out(tables: Frames) -> pd.DataFrame:
     rows = pd.concat([stated, tables["expansions"]], ignore_index=True)
     words = rows[_WORDS_OF_A_ROW].drop_duplicates("finding_id", keep="last")
     return gone.merge(words, on="finding_id", how="left", validate="m:1")
+
+
+def _labels(tables: Frames) -> pd.DataFrame:
+    """Label the studies; of one that is set aside nothing is concluded."""
+    labels = packaged_labels()
+    rows = tables["lunguage_plus_plus"]
+    log = tables["resolution_log"]
+    reports = tables["reports"]
+    is_set_aside = reports["study_id"].isin(tables["set_aside"]["study_id"])
+    evidence = label_evidence(rows, tables["pathway_matches"], labels, log)
+    return label_frame(evidence, reports[~is_set_aside], labels)
+
+
+def _spans(tables: Frames) -> pd.DataFrame:
+    """Find the characters of every value of the stated rows, and of their phrases."""
+    structured = tables["structured_findings"]
+    structured = structured[["study_id", "section", "ent_idx", "spans"]]
+    sentences = tables["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
+    findings = tables["findings"].merge(structured).merge(sentences, on=_SENTENCE_KEY)
+    texts = dict(values_of(tables["reports"], "study_id", "report"))
+    phrases = _phrases_by_id(tables)
+    rows: list[tuple[Any, ...]] = []
+    row: Any
+    for row in findings.itertuples():
+        text = texts[row.study_id]
+        spans_by_column = read_spans(row.spans)
+        # The structurer says where it read the cells; where a judge's phrase stands,
+        # nobody says: it is looked for in the sentence, nearest to the finding.
+        # "Possible pneumonia or possible edema" has one of each.
+        ent = spans_by_column["ent"][0].begin
+        spans_of_phrases: tuple[Span, ...] = ()
+        for phrase in phrases[row.finding_id]:
+            matches = words_of(phrase).finditer(text, row.begin, row.end)
+            by_distance = sorted(matches, key=lambda match: abs(match.start() - ent))
+            spans_of_phrases += tuple(Span(*match.span()) for match in by_distance[:1])
+        spans_by_column["phrase"] = spans_of_phrases
+        cells = (row.study_id, row.finding_id, row.section, row.status)
+        rows += [
+            (*cells, column, *span, span.of(text))
+            for column, spans in spans_by_column.items()
+            for span in spans
+        ]
+    return _frame_of_characters(rows, _SPAN_COLUMNS)
+
+
+def _cues(tables: Frames) -> pd.DataFrame:
+    """Find the cues that decided the stated rows, with their words."""
+    texts = dict(values_of(tables["reports"], "study_id", "report"))
+    findings = tables["deduplicated_findings"]
+    # What restricts a denial is no cue: the status is told without it.
+    decided = findings[findings["cues"] != ""].drop(columns="p_source")
+    records: list[Any] = decided.to_dict("records")
+    rows = [
+        (row["study_id"], row["finding_id"], *cue)
+        for row in records
+        for cue in deciding_cues(row["cues"], texts[row["study_id"]], status_of(row))
+    ]
+    return _frame_of_characters(rows, _CUE_COLUMNS)
+
+
+def _phrases_by_id(tables: Frames) -> defaultdict[str, list[str]]:
+    """Map findings to the phrases that hedge them; none of others."""
+    fits = values_of(tables["fitted_probabilities"], "finding_id", "phrases")
+    return defaultdict(
+        list, {finding_id: list(phrases) for finding_id, phrases in fits}
+    )
+
+
+def _frame_of_characters(
+    rows: Sequence[tuple[Any, ...]], columns: list[str]
+) -> pd.DataFrame:
+    """Make a frame whose columns are texts, but for `begin` and `end`."""
+    types = dict.fromkeys(columns, "str") | {"begin": "int64", "end": "int64"}
+    return pd.DataFrame(rows, columns=columns).astype(types)
+
+
+_MAKERS: Mapping[str, Callable[[Frames], pd.DataFrame]] = {
+    "reports": _reports,
+    "sentences": _sentences,
+    "findings": _findings,
+    "left_out": _left_out,
+    "labels": _labels,
+    "spans": _spans,
+    "cues": _cues,
+}
+"""Of the frames that are more than a table."""
 
 
 def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Frames:
@@ -120,85 +201,8 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
     frames_of_caller = {}
     for name, frame in frames.items():
         kept = frame.drop(columns=_MADE_UP, errors="ignore").reset_index(drop=True)
-        for column in kept.columns.intersection(_ID_COLUMNS):
-            names = kept[column].map(renamed, na_action="ignore")
-            # Without a row, `map` would change the type.
-            kept[column] = names.astype(kept[column].dtype)
-        frames_of_caller[name] = kept
+        ids = kept[kept.columns.intersection(_ID_COLUMNS)]
+        # Without a row, `map` would change the types.
+        names = ids.map(renamed, na_action="ignore").astype(ids.dtypes)
+        frames_of_caller[name] = kept.assign(**names)
     return frames_of_caller
-
-
-def _spans(tables: Frames) -> pd.DataFrame:
-    """Find the characters of every value of the stated rows, and of their phrases."""
-    structured = tables["structured_findings"][
-        ["study_id", "section", "ent_idx", "spans"]
-    ]
-    sentences = tables["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
-    findings = tables["findings"].merge(structured)
-    texts = _texts(tables)
-    phrases = _by_id(tables["fitted_probabilities"], "phrases")
-    rows: list[tuple[Any, ...]] = []
-    row: Any
-    for row in findings.merge(sentences, on=_SENTENCE_KEY).itertuples():
-        text = texts[row.study_id]
-        spans_by_column = read_spans(row.spans)
-        spans = [
-            (column, span.begin, span.end)
-            for column, spans_of_column in spans_by_column.items()
-            for span in spans_of_column
-        ]
-        # The structurer says where it read the cells; where a judge's phrase stands,
-        # nobody says: it is looked for in the sentence, nearest to the finding.
-        # "Possible pneumonia or possible edema" has one of each.
-        ent = spans_by_column["ent"][0].begin
-        for phrase in phrases.get(row.finding_id, ()):
-            matches = words_of(phrase).finditer(text, row.begin, row.end)
-            spans_of_phrase = [match.span() for match in matches]
-            if spans_of_phrase:
-                nearest = min(spans_of_phrase, key=lambda span: abs(span[0] - ent))
-                spans.append(("phrase", *nearest))
-        cells = (row.study_id, row.finding_id, row.section, row.status)
-        rows += [(*cells, *span, text[span[1] : span[2]]) for span in spans]
-    return _frame_of_characters(rows, _SPAN_COLUMNS)
-
-
-def _cues(tables: Frames) -> pd.DataFrame:
-    """Find the cues that decided the stated rows, with their words."""
-    texts = _texts(tables)
-    findings = tables["deduplicated_findings"]
-    decided = findings.loc[findings["cues"] != "", _CUE_SOURCE]
-    records: list[Any] = decided.to_dict("records")
-    rows = [
-        (row["study_id"], row["finding_id"], *cue)
-        for row in records
-        for cue in deciding_cues(row["cues"], texts[row["study_id"]], status_of(row))
-    ]
-    return _frame_of_characters(rows, _CUE_COLUMNS)
-
-
-def _frame_of_characters(
-    rows: Sequence[tuple[Any, ...]], columns: list[str]
-) -> pd.DataFrame:
-    """Make a frame whose columns are texts, but for `begin` and `end`."""
-    types = dict.fromkeys(columns, "str") | {"begin": "int64", "end": "int64"}
-    return pd.DataFrame(rows, columns=columns).astype(types)
-
-
-def _texts(tables: Frames) -> dict[str, str]:
-    texts = tables["reports"]
-    return dict(zip(texts["study_id"], texts["report"], strict=True))
-
-
-def _by_id(frame: pd.DataFrame, column: str) -> dict[str, Any]:
-    return dict(zip(frame["finding_id"], column_values(frame, column), strict=True))
-
-
-_MAKERS: Mapping[str, Callable[[Frames], pd.DataFrame]] = {
-    "reports": _reports,
-    "sentences": _sentences,
-    "findings": _findings,
-    "left_out": _left_out,
-    "spans": _spans,
-    "cues": _cues,
-}
-"""Of the frames that are more than a table."""

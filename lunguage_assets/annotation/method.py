@@ -1,4 +1,4 @@
-"""The method in memory: from texts to labels, without a home.
+"""The method in memory: from texts to resolved findings, without a home.
 
 The stages are those of a run (docs/method.md), with the offline structurer, the bundled
 judges, the published reference scale, the packaged pathways and lists and the default
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -20,29 +19,26 @@ from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received, without_other_languages
-from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.hedges import hedge_phrases
 from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
-from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
-from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import (
+    believed_rows,
+    deduplicate,
+    merging_tools,
+)
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import Row
-from lunguage_assets.implicit.statements.contradictions import Statements
-from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
-    require_few,
     studies_of,
 )
 from lunguage_assets.settings import CorpusSettings, load_settings
@@ -59,24 +55,11 @@ from lunguage_assets.tables import (
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
 
-_VIEW_SOURCES = ("unknown", "metadata")
-"""Without views of a report, and with them."""
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together.
 
 Memory follows from it, results do not.
 """
-
-
-class StatedFinding(NamedTuple):
-    """What a row says now: of its own name, and of the first diagnosis that it means.
-
-    Each reading is a name and whether it is there. The two differ where a row is read
-    the other way round: a heart of normal size is there, and denies cardiomegaly.
-    """
-
-    row: Row
-    readings: Sequence[tuple[str, bool]]
 
 
 class Method:
@@ -91,16 +74,12 @@ class Method:
 
     def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
-        self._implicit = settings.implicit
         # A ranking of their own would let the p of a report depend on the others.
         self._explicit = settings.explicit.model_copy(
             update={"reference_scale": "published", "fit_log": False}
         )
         self._structurer = RuleStructurer(own_cues=own_cues)
-        self._panel: list[Judge] = [
-            LexiconJudge("lexicon"),
-            CuesJudge("cues"),
-        ]
+        self._panel = (LexiconJudge("lexicon"), CuesJudge("cues"))
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), self._explicit)
         # Without matches: the published scale is used as it is (explicit.md section 3).
         self.ranking = reference_ranking(
@@ -110,10 +89,9 @@ class Method:
             [judge.identity for judge in self._panel],
         )
         self._anchors = published_anchors()
-        vocabulary = Vocabulary.from_terms(TERMS.frame())
-        self._embedder = LexicalEmbedder(vocabulary)
-        self._blacklist = load_blacklist()
-        self._labels = load_label_list()
+        self._implicit = settings.implicit
+        embedder, blacklist, *_ = merging_tools(self._implicit, TERMS.frame(), None)
+        self._merging = (embedder, blacklist, self._implicit, packaged_labels())
 
     def read(self, reports: Mapping[str, GivenReport]) -> Frames:
         """Read texts, sentences, structured rows and findings of reports.
@@ -124,50 +102,43 @@ class Method:
         Returns:
             The tables of a run, to `findings`, by name.
         """
-        terms = TERMS.frame()
-        texts = REPORT_TEXTS.frame(
-            [_report_text(study, report) for study, report in reports.items()]
-        )
         log = IntakeLog()
+        texts = []
         for study, report in reports.items():
+            texts.append(_report_text(study, report))
             for note in report.notes:
                 log.note(note, "", study_id=study)
-        received = Received(texts, REJECTED.frame(), log.notes_frame(), terms)
-        reading = read_reports(received)
+        terms = TERMS.frame()
+        reading = read_reports(
+            Received(
+                REPORT_TEXTS.frame(texts), REJECTED.frame(), log.notes_frame(), terms
+            )
+        )
         structured = structured_reports(
             reading.report_texts, reading.report_sentences, self._structurer
         )
-        as_read = Received(
+        received = Received(
             reading.report_texts, reading.rejected_reports, reading.reading_notes, terms
         )
         intake = take_in_structured(
-            without_other_languages(as_read, NOT_ENGLISH),
+            without_other_languages(received, NOT_ENGLISH),
             structured.structured_findings,
             CorpusSettings(),
         )
         return {**reading._asdict(), **structured._asdict(), **vars(intake)}
 
-    def stated(self, reports: Sequence[GivenReport]) -> list[list[StatedFinding]]:
+    def stated(self, reports: Sequence[GivenReport]) -> list[list[Row]]:
         """Read what each report states now; nothing is merged, implied or resolved."""
-        stated: list[list[StatedFinding]] = []
-        statements = Statements(self._labels, ())
-        label_by_number: dict[Any, str] = dict(enumerate(self._labels.names))
+        stated: dict[str, list[Row]] = {}
         for by_study in in_parts(reports):
+            stated |= {study: [] for study in by_study}
             findings = self.read(by_study)["findings"]
             _, fitted = self._fitted(findings)
-            stated_by_study: dict[str, list[StatedFinding]] = {
-                study: [] for study in by_study
-            }
             for row in believed_rows(findings, fitted, self._implicit):
                 # Rows of the history section are excluded: they state nothing of now.
                 if row.disposition == "kept" and row.currency == "current dx":
-                    readings = [
-                        (str(label_by_number.get(subject, subject)), present)
-                        for _, subject, present, _ in statements.of(row)[:2]
-                    ]
-                    stated_by_study[row.study_id].append(StatedFinding(row, readings))
-            stated += stated_by_study.values()
-        return stated
+                    stated[row.study_id].append(row)
+        return list(stated.values())
 
     def _fitted(self, findings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Find the hedging phrases of findings, and the probabilities that follow."""
@@ -184,49 +155,32 @@ class Method:
         return hedges, fits.probabilities
 
     def conclude(self, read: Frames) -> Frames:
-        """Draw all conclusions from findings, to the labels, and return all tables.
+        """Draw all conclusions from findings, and return all tables.
 
         A study that breaks a rule of a run is in `set_aside` alone.
-
-        Raises:
-            InvalidTable: one still breaks a rule when it is left out.
         """
-        delivered = read["reports"]["study_id"]
-        tables = self._tables(read, frozenset())
-        invalid = broken_studies("read", tables, delivered)
+        tables = self._tables(read)
+        invalid = broken_studies("read", tables, read["reports"]["study_id"])
         if invalid:
-            # Without a study the others may come out differently: all is done again.
-            tables = self._tables(read, studies_of(invalid))
-            broken = broken_studies("read", tables, delivered)
-            if broken:
-                require_few(broken, broken, len(delivered), strict=True)
+            # Studies are independent: without these the others stay as they are.
+            studies = studies_of(invalid)
+            tables = {
+                name: table[~table["study_id"].isin(studies)].reset_index(drop=True)
+                for name, table in tables.items()
+            }
+            tables["accounting"] = account({**read, **tables}, studies)
         set_aside = pd.DataFrame(invalid, columns=list(InvalidStudy._fields))
         return {**read, **tables, "set_aside": set_aside}
 
-    def _tables(self, read: Frames, left_out: frozenset[str]) -> Frames:
-        """Make the tables of a run without some studies."""
-        findings = _without(read["findings"], left_out)
+    def _tables(self, read: Frames) -> Frames:
+        """Make the tables of a run."""
+        findings = read["findings"]
         hedges, fitted = self._fitted(findings)
-        merged = deduplicate(
-            findings,
-            fitted,
-            self._embedder,
-            self._blacklist,
-            self._implicit,
-            self._labels,
-        )
-        expansion = expand(merged, self._labels)
-        resolution = resolve(
-            merged,
-            *expansion,
-            self._labels,
-            str(self.ranking["ranking_version"].iloc[0]),
-        )
-        evidence = label_evidence(
-            resolution.rows, expansion.matches, self._labels, resolution.log
-        )
-        read_reports = _without(read["reports"], left_out)
-        labels = label_frame(evidence, read_reports, self._labels)
+        merged = deduplicate(findings, fitted, *self._merging)
+        labels = packaged_labels()
+        expansion = expand(merged, labels)
+        ranking_version = str(self.ranking["ranking_version"].iloc[0])
+        resolution = resolve(merged, *expansion, labels, ranking_version)
         tables = {
             "findings": findings,
             "hedge_phrases": hedges,
@@ -237,9 +191,8 @@ class Method:
             "lunguage_plus_plus": resolution.rows,
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
-            "labels": labels,
         }
-        return {**tables, "accounting": account({**read, **tables}, left_out)}
+        return {**tables, "accounting": account({**read, **tables})}
 
 
 def in_parts(reports: Sequence[GivenReport]) -> Iterator[dict[str, GivenReport]]:
@@ -263,13 +216,15 @@ def _report_text(study: str, report: GivenReport) -> dict[str, object]:
         "taken_at": "",
         "sequence": 0,
         "view_information": report.views,
-        "view_source": _VIEW_SOURCES[bool(report.views)],
+        "view_source": "metadata" if report.views else "unknown",
         "report": report.text,
     }
 
 
-def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
-    return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
+@cache
+def packaged_labels() -> LabelList:
+    """Load the packaged list of labels, which remembers what it read."""
+    return load_label_list()
 
 
 @cache

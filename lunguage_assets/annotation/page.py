@@ -19,7 +19,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation.shown import ShownReport, by_report, shown_reports
+from lunguage_assets.annotation.shown import ShownReport, documents, shown_reports
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.row_words import printable
 
@@ -87,18 +87,8 @@ def notebook_frame(frames: Mapping[str, pd.DataFrame], counts: str) -> str:
 
 
 def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Write the document, one line end at its end: `{"schema": ..., "reports": [...]}`.
-
-    Every report holds its own rows, in the order of the frames; a missing value is
-    null. Labels that the report does not mention are left out.
-    """
-    labels = frames["labels"]
-    mentioned = labels[labels["source"] != "unmentioned"]
-    reports = [
-        {**report, **rows_by_frame}
-        for report, rows_by_frame in by_report({**frames, "labels": mentioned})
-    ]
-    document = {"schema": SCHEMA, "reports": reports}
+    """Write the documents of reports, one line end at the end."""
+    document = {"schema": SCHEMA, "reports": documents(frames)}
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -7,7 +7,7 @@ in `release/code_words.py`.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -33,18 +33,16 @@ from lunguage_assets.release.row_words import (
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
 Record = Mapping[Any, Any]
-Records = Mapping[str, Sequence[Record]]
-"""Rows of one report, by the name of their frame."""
 
 NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, "
     'cardiomegaly). Say which they are, such as "PA and lateral".'
 )
 _TONES = {"dp": "present", "dn": "absent", "tp": "open", "tn": "open"}
-_KIND_BY_COLUMN = {"ent": "finding", "phrase": "hedge", "cue": "cue"}
-"""Of the columns that were read there; all others are details."""
-_KINDS = ("finding", "hedge", "detail", "cue")
-"""A piece that rows share is of the first of theirs."""
+_KIND_BY_COLUMN = {"ent": "finding", "phrase": "hedge", None: "cue"}
+"""Of the columns that were read there; all others are details, and cues have none."""
+_KINDS = ("finding", "hedge", "detail", "cue", "plain", "silent")
+"""A piece is of the first kind of what stands there."""
 _SHOWN_CONFLICTS = ("polarity", "stated_contradiction")
 """Rows that repeat each other, or differ in doubt alone, contradict nothing."""
 _NEARLY_ONE = 0.995
@@ -87,9 +85,8 @@ class ShownRow(NamedTuple):
         Of a part of the body `normal`; where a kind alone is denied `denied only if
         "large"`.
         """
-        claim = status_of(self.record).removeprefix("certainly ")
-        if claim.startswith("tentatively "):
-            claim = claim.removeprefix("tentatively ") + "?"
+        status = status_of(self.record).removeprefix("certainly ")
+        claim = re.sub("^tentatively (.*)", r"\1?", status)
         return f"{claim}, past" if self.tone == "past" else claim
 
     @property
@@ -216,69 +213,67 @@ def shown_reports(frames: Mapping[str, pd.DataFrame]) -> list[ShownReport]:
     """Make the shown reports of some frames, in their order.
 
     Args:
-        frames: those of an `Annotation` by name, or such frames of stored tables; a
-            frame `notes` (`finding_id`, `words`) has further lines about rows.
+        frames: those of an `Annotation` by name, or such frames of stored tables.
     """
-    return [_shown_report(report, parts) for report, parts in by_report(frames)]
+    return [*map(_shown_report, documents(frames))]
 
 
-def by_report(
-    frames: Mapping[str, pd.DataFrame],
-) -> Iterator[tuple[Record, Records]]:
-    """Yield every row of `reports` with its rows of the other frames, in their order.
+def documents(frames: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Make a document of each report, in their order.
 
-    These rows do not repeat the study's id. A missing value is None.
+    It has the columns of `reports`, and under the name of every other frame a list of
+    the report's rows, which do not repeat its id. A missing value is None. Labels that
+    the report does not mention are left out.
     """
-    rows = {
-        part: frame.astype(object).where(frame.notna(), None)
-        for part, frame in frames.items()
+    records: dict[str, Any] = {
+        name: frame.astype(object).where(frame.notna(), None).to_dict("records")
+        for name, frame in frames.items()
     }
-    reports = rows.pop("reports")
-    rows_by_study = {part: dict(list(rows[part].groupby("study_id"))) for part in rows}
-    for report in reports.to_dict("records"):
-        parts = {}
-        for part, frame in rows.items():
-            of_study = rows_by_study[part].get(report["study_id"], frame.head(0))
-            parts[part] = of_study.drop(columns="study_id").to_dict("records")
-        yield report, parts
+    reports = records.pop("reports")
+    by_study = {
+        report["study_id"]: report | {name: [] for name in records}
+        for report in reports
+    }
+    for name, rows in records.items():
+        for row in rows:
+            if name != "labels" or row["source"] != "unmentioned":
+                by_study[row.pop("study_id")][name].append(row)
+    return list(by_study.values())
 
 
-def _shown_report(report: Record, frames: Records) -> ShownReport:
-    # A run has stored no sentences and spans; it alone has notes.
-    parts = defaultdict(list, frames)
-    rows, left_out = _shown_rows(parts)
+def _shown_report(document: Record) -> ShownReport:
+    rows, left_out = _shown_rows(document)
     row_by_id = {row.finding_id: row for row in (*rows, *left_out)}
-    cues = [{**cue, "column": "cue"} for cue in parts["cues"]]
+    # A run has stored no sentences and spans.
+    is_of_run = "spans" not in document
+    spans = [*document.get("spans", ()), *document["cues"]]
+    sentences = document.get("sentences", ())
     return ShownReport(
-        report["study_id"],
-        report["view_information"],
-        is_read=NOT_ENGLISH not in report["notes"] and not parts["set_aside"],
-        remarks=[*_remarks(report, parts)],
-        pieces=pieces(report["report"], [*parts["spans"], *cues], parts["sentences"]),
+        document["study_id"],
+        document["view_information"],
+        is_read=NOT_ENGLISH not in document["notes"] and not document["set_aside"],
+        remarks=[*_remarks(document)],
+        pieces=pieces(document["report"], spans, sentences),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
-        left_out=[row for row in left_out if row.where or parts["notes"]],
+        left_out=[row for row in left_out if row.where or is_of_run],
         contradictions=[
             _contradiction(conflict, row_by_id)
-            for conflict in parts["conflicts"]
+            for conflict in document["conflicts"]
             if conflict["conflict_type"] in _SHOWN_CONFLICTS
         ],
-        labels=[
-            _label(label)
-            for label in parts["labels"]
-            if label["source"] != "unmentioned"
-        ],
+        labels=[*map(_label, document["labels"])],
     )
 
 
-def _remarks(report: Record, parts: Records) -> Iterator[str]:
-    for note in report["notes"]:
+def _remarks(document: Record) -> Iterator[str]:
+    for note in document["notes"]:
         yield str(reasons()["notes"][note])
     # Unknown views matter only where a finding needed them.
-    unmatched = {row["match_reason"] for row in parts["findings"]}
-    if "unknown view" in unmatched and not report["view_information"]:
+    unmatched = {row["match_reason"] for row in document["findings"]}
+    if "unknown view" in unmatched and not document["view_information"]:
         yield NO_VIEWS
-    for invalid in parts["set_aside"]:
+    for invalid in document["set_aside"]:
         yield f"Set aside, nothing is concluded from it: {invalid['rule']}."
 
 
@@ -289,79 +284,85 @@ def pieces(
 
     Args:
         text: the report.
-        spans: what was read, with `begin`, `end`, `column` and `finding_id`.
+        spans: what was read, with `begin`, `end`, `finding_id` and `column`, which cues
+            do not have.
         sentences: with `begin`, `end`, `section`, `sent_idx` and `account`.
 
     Returns:
         The whole text, in order: the pieces joined are the text.
     """
-    by_kind = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
+    stretches = sorted(
+        (*spans, *sentences), key=lambda stretch: _KINDS.index(_kind(stretch))
+    )
     # Rows cite sentences of the sections that are read, by their numbers in them.
-    cited = [sentence for sentence in sentences if sentence["section"] != "other"]
-    number_by_begin = {row["begin"]: row["sent_idx"] for row in cited}
+    number_by_begin = {
+        sentence["begin"]: sentence["sent_idx"]
+        for sentence in sentences
+        if sentence["section"] != "other"
+    }
     edges = {0, len(text)}
-    for stretch in (*spans, *sentences):
+    for stretch in stretches:
         edges |= {stretch["begin"], stretch["end"]}
     result = []
     for begin, end in pairwise(sorted(edges)):
-        covering = _covering(begin, by_kind)
-        accounts = [sentence["account"] for sentence in _covering(begin, cited)]
-        kind = "plain" if "findings" in accounts else "silent"
-        if covering:
-            kind = _kind(covering[0])
-        rows = dict.fromkeys(span["finding_id"] for span in covering)
+        covering = [row for row in stretches if row["begin"] <= begin < row["end"]]
+        kinds = [*map(_kind, covering), "silent"]
+        rows = dict.fromkeys(row.get("finding_id", "") for row in covering)
+        rows.pop("", None)
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kind, tuple(rows), number))
+        result.append(Piece(text[begin:end], kinds[0], tuple(rows), number))
     return result
 
 
-def _covering(position: int, stretches: Sequence[Record]) -> list[Record]:
-    return [row for row in stretches if row["begin"] <= position < row["end"]]
+def _kind(stretch: Record) -> str:
+    """Tell of what kind a piece is that begins with a span or a sentence."""
+    if "account" in stretch:
+        return "plain" if stretch["account"] == "findings" else "silent"
+    return _KIND_BY_COLUMN.get(stretch.get("column"), "detail")
 
 
-def _kind(span: Record) -> str:
-    return _KIND_BY_COLUMN.get(span["column"], "detail")
-
-
-def _shown_rows(parts: Records) -> tuple[list[ShownRow], list[ShownRow]]:
+def _shown_rows(document: Record) -> tuple[list[ShownRow], list[ShownRow]]:
     """Word the findings, in the order in which they are numbered, and the other rows.
 
     Stated findings come in their order, each before what it implies.
     """
     rows = [
         ShownRow(row, number, tone_of(row), depth, [*_reasons(row)])
-        for number, (row, depth) in enumerate(_below("", 0, parts["findings"]), start=1)
+        for number, (row, depth) in enumerate(_below("", 0, document["findings"]), 1)
     ]
     finding_by_id = {row.finding_id: row for row in rows}
-    left_out = []
-    for record in parts["left_out"]:
-        survivor = finding_by_id.get(record["survivor_id"])
-        tone = "past" if record["event"] == "excluded" else "out"
-        if record["event"] == "merged":
-            # What is merged into a denial of a kind denies no more than that.
-            tone = survivor.tone if survivor else tone_of(record)
-        number = survivor.number if survivor else 0
-        row = ShownRow(record, number, tone, 0, [])
-        because = RULE_WORDS[record["rule"]]
-        if record["conflict_type"] != "none":
-            because = f"{CONFLICT_WORDS[record['conflict_type']]}; {because}"
-        row.lines.append(f"{row.fate}: {because}")
-        left_out.append(row)
+    left_out = [
+        _left_out_row(record, finding_by_id.get(record["survivor_id"]))
+        for record in document["left_out"]
+    ]
     lines_by_id = {row.finding_id: row.lines for row in (*rows, *left_out)}
     for row in left_out:
         if row.record["event"] == "already stated":
             # What a row implies is told of it even where the report states it, too.
             # What only the history tells is among the rows that are left out.
-            by = (
-                row.fate.replace("already", "is") if row.number else "the history tells"
-            )
+            stated = row.fate.replace("already", "is")
+            if not row.number:
+                stated = "the history tells"
             parent_id = row.finding_id.rpartition("/")[0]
-            lines_by_id[parent_id].append(f"implies {row.title}, which {by}")
-    for finding_id, cues in groupby(parts["cues"], itemgetter("finding_id")):
+            lines_by_id[parent_id].append(f"implies {row.title}, which {stated}")
+    for finding_id, cues in groupby(document["cues"], itemgetter("finding_id")):
         lines_by_id[finding_id] += describe_cues(cues)
-    for note in parts["notes"]:
-        lines_by_id[note["finding_id"]].append(note["words"])
     return rows, left_out
+
+
+def _left_out_row(record: Record, survivor: ShownRow | None) -> ShownRow:
+    """Word a row that is not among the findings."""
+    # What is merged into a denial of a kind denies no more than that.
+    stands = survivor.record if survivor else record
+    tones = {"merged": tone_of(stands), "excluded": "past"}
+    tone = tones.get(record["event"], "out")
+    number = survivor.number if survivor else 0
+    row = ShownRow(record, number, tone, 0, [])
+    because = RULE_WORDS[record["rule"]]
+    if record["conflict_type"] != "none":
+        because = f"{CONFLICT_WORDS[record['conflict_type']]}; {because}"
+    row.lines.append(f"{row.fate}: {because}")
+    return row
 
 
 def _below(

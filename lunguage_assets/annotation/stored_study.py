@@ -16,11 +16,14 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.annotation.frames import frames_of
-from lunguage_assets.annotation.shown import Record, ShownReport, shown_reports
+from lunguage_assets.annotation.shown import (
+    Record,
+    ShownReport,
+    ShownRow,
+    shown_reports,
+)
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.release.code_words import (
     FIT_END_WORDS,
     FIT_WORDS,
@@ -28,6 +31,7 @@ from lunguage_assets.release.code_words import (
 )
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
+from lunguage_assets.tables.values import values_of
 from lunguage_assets.workspace.parquet_rows import read_study
 from lunguage_assets.workspace.store import is_stored, partition_path
 
@@ -82,63 +86,59 @@ def explain_study(
         finding = study_id
         study_id = study_id.partition(":")[0]
     study = study_of(study_id)
-    processed = []
-    # A study may come again in a later batch, amended: the last delivery counts.
-    delivering = []
-    for batch in batches:
-        paths = _paths(root, ranker, batch)
-        if all(path.exists() for path in paths.values()):
-            processed.append(batch)
-            if len(_rows_of_study("accounting", paths["accounting"], study)):
-                delivering.append(batch)
-    if not processed:
-        raise ConfigurationError(
-            f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this "
-            "ranker first, or name another with --ranker."
-        )
-    unprocessed = ", ".join(batch for batch in batches if batch not in processed)
+    paths_by_batch = _processed(root, ranker, batches)
+    delivering = [
+        batch
+        for batch, paths in paths_by_batch.items()
+        if len(_rows_of_study("accounting", paths["accounting"], study))
+    ]
+    unprocessed = ", ".join(batch for batch in batches if batch not in paths_by_batch)
     if not delivering:
         raise ConfigurationError(
             f"no batch delivered study {study_id!r}. Batches of ranker {ranker!r}: "
-            f"{', '.join(processed)}. Without a result yet: {unprocessed or 'none'}."
+            f"{', '.join(paths_by_batch)}. Without a result yet: "
+            f"{unprocessed or 'none'}."
         )
-    newest = delivering[-1]
+    # A study may come again in a later batch, amended: the last delivery counts.
+    *older, newest = delivering
     remarks = [f"batch {newest}, ranker {ranker}"]
-    remarks += _remarks(delivering[:-1], unprocessed)
+    if older:
+        remarks.append(
+            f"amended: also delivered in {', '.join(older)}; the newest version counts"
+        )
+    if unprocessed:
+        remarks.append(
+            f"batches without a result for this ranker: {unprocessed}; they may hold a "
+            "newer version"
+        )
     tables = {
         name: _rows_of_study(name, path, study)
-        for name, path in _paths(root, ranker, newest).items()
+        for name, path in paths_by_batch[newest].items()
     }
     return explanation_of(tables, remarks, finding)
 
 
-def _remarks(older: Sequence[str], unprocessed: str) -> Iterator[str]:
-    """Say which other batches delivered the study, or may have.
-
-    Args:
-        older: batches that delivered it before.
-        unprocessed: batches without a result; empty without one.
-    """
-    if older:
-        yield (
-            f"amended: also delivered in {', '.join(older)}; the newest version counts"
+def _processed(
+    root: UPath | Path, ranker: str, batches: Sequence[str]
+) -> dict[str, dict[str, UPath]]:
+    """Name the files of the tables of the batches that have a result."""
+    paths_by_batch = {}
+    for batch in batches:
+        keys = {"ranker": ranker, "report_batch": batch}
+        paths = {
+            name: partition_path(
+                root, name, *map(keys.__getitem__, TABLES[name].partitioned_by)
+            )
+            for name in TABLES_OF_A_STUDY
+        }
+        if all(path.exists() for path in paths.values()):
+            paths_by_batch[batch] = paths
+    if not paths_by_batch:
+        raise ConfigurationError(
+            f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this "
+            "ranker first, or name another with --ranker."
         )
-    if unprocessed:
-        yield (
-            f"batches without a result for this ranker: {unprocessed}; they may hold a "
-            "newer version"
-        )
-
-
-def _paths(root: UPath | Path, ranker: str, batch: str) -> dict[str, UPath]:
-    """Name the files of the tables of a batch."""
-    keys = {"ranker": ranker, "report_batch": batch}
-    return {
-        name: partition_path(
-            root, name, *map(keys.__getitem__, TABLES[name].partitioned_by)
-        )
-        for name in TABLES_OF_A_STUDY
-    }
+    return paths_by_batch
 
 
 def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
@@ -165,35 +165,27 @@ def explanation_of(
     Raises:
         ConfigurationError: there is no such row; says which there are.
     """
-    reports = tables["reports"]
-    result = tables["lunguage_plus_plus"]
-    listed = load_label_list()
-    evidence = label_evidence(
-        result, tables["pathway_matches"], listed, tables["resolution_log"]
-    )
-    labels = label_frame(evidence, reports, listed)
-    frames = {
-        **frames_of({**tables, "labels": labels}, _FRAMES),
-        "reports": reports.assign(notes=""),
-        "notes": _notes(tables),
-    }
-    explained = [
-        report._replace(remarks=[*report.remarks, *remarks])
-        for report in shown_reports(frames)
-    ]
+    frames = frames_of(dict(tables), _FRAMES)
+    frames["reports"] = tables["reports"].assign(notes="")
+    reports = []
+    for report in shown_reports(frames):
+        _tell_more((*report.rows, *report.left_out), tables)
+        remarks_of_report = [*report.remarks, *remarks]
+        reports.append(report._replace(remarks=remarks_of_report))
     if finding is None:
         rows = tables["rejected"].to_dict("records")
-        return Explanation(explained, [_REJECTED.format_map(row) for row in rows])
+        return Explanation(reports, [_REJECTED.format_map(row) for row in rows])
     # "7" is the row with this number in the result, "s50000001:0012" any row by its id.
+    result = tables["lunguage_plus_plus"]
     ids = dict(zip(result["idx"].astype("str"), result["finding_id"], strict=True))
     finding_id = ids.get(finding, finding)
-    reports_of_row = [_of_one_row(report, finding_id) for report in explained]
-    if not any(report.rows or report.left_out for report in reports_of_row):
+    reports = [_of_one_row(report, finding_id) for report in reports]
+    if not any(report.rows or report.left_out for report in reports):
         raise ConfigurationError(
             f"the study has no finding {finding!r}: expected a row numbered 1 to "
             f"{len(ids)}, or a finding id; leave --finding out to see all."
         )
-    return Explanation(reports_of_row, ())
+    return Explanation(reports, ())
 
 
 def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
@@ -209,37 +201,31 @@ def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
     )
 
 
-def _notes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Note what a run knows of the rows of a study beyond what `read` says of one."""
-    rows = {
-        # Resolution changes rows, so the result's form of a row counts.
-        **_by_id(tables["expansions"]),
-        **_by_id(tables["deduplicated_findings"]),
-        **_by_id(tables["lunguage_plus_plus"]),
-    }
+def _tell_more(rows: Sequence[ShownRow], tables: Mapping[str, pd.DataFrame]) -> None:
+    """Add what a run knows of the rows of a study beyond what `read` says of one."""
+    stated = tables["deduplicated_findings"]
+    sentences = dict(values_of(stated, "finding_id", "sent"))
     fits = _by_id(tables["fitted_probabilities"])
     matches = _by_id(tables["pathway_matches"])
-    notes: list[tuple[str, str, str]] = []
-    for finding_id, row in rows.items():
-        words = [f"({finding_id})"]
-        if row.get("sent"):
-            words.append(f'"{row["sent"]}"')
+    notes = tables["intake_notes"]
+    for row in rows:
+        finding_id = row.finding_id
         # Rows of the result alone are numbered.
-        if "idx" in row:
-            words[0] = f"idx {row['idx']} ({finding_id})"
-            words += _place_in_ranking(fits.get(finding_id))
-            words += _pathway(matches.get(finding_id))
-        notes += [(row["study_id"], finding_id, line) for line in words]
-    for note in tables["intake_notes"].to_dict("records"):
+        is_in_result = "idx" in row.record
+        number = f"idx {row.record['idx']} " if is_in_result else ""
+        row.lines.append(f"{number}({finding_id})")
+        if sentences.get(finding_id):
+            row.lines.append(f'"{sentences[finding_id]}"')
+        if is_in_result:
+            row.lines.extend(_place_in_ranking(fits.get(finding_id)))
+            row.lines.extend(_pathway(matches.get(finding_id)))
         # Other notes are on the report or its patient, or on what was set aside.
-        if note["finding_id"] in rows:
-            words_of_note = f"{note['reason']}: {note['done']}"
-            notes.append((note["study_id"], note["finding_id"], words_of_note))
-    return pd.DataFrame(notes, columns=["study_id", "finding_id", "words"])
+        for note in notes[notes["finding_id"] == finding_id].to_dict("records"):
+            row.lines.append(f"{note['reason']}: {note['done']}")
 
 
-def _by_id(table: pd.DataFrame) -> dict[str, Any]:
-    return {row["finding_id"]: row for row in table.to_dict("records")}
+def _by_id(table: pd.DataFrame) -> dict[Any, Any]:
+    return {**table.set_index("finding_id").to_dict("index")}
 
 
 def _place_in_ranking(fit: Record | None) -> Iterator[str]:
