@@ -9,8 +9,8 @@ stored or sent. What reports may be is in `given_reports.py`, what the frames ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,13 +23,13 @@ from lunguage_assets.annotation.given_reports import (
 )
 from lunguage_assets.annotation.method import Frames, Method, bundled_method, in_parts
 from lunguage_assets.caches import fewer_collections
+from lunguage_assets.parallel import joined_tables
 
 REPORTS_IN_A_NOTEBOOK = 5
 """Reports that an `Annotation` shows of itself; the others are in its frames."""
 
 
-@dataclass(frozen=True, repr=False)
-class Annotation:
+class Annotation(NamedTuple):
     """What reports say and imply.
 
     The frames have the columns of the stored tables (docs/data_dictionary.md);
@@ -84,7 +84,7 @@ class Annotation:
     @property
     def frames(self) -> Frames:
         """The frames by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return self._asdict()
 
 
 def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annotation:
@@ -151,11 +151,6 @@ def annotation_of(
     reports: Sequence[GivenReport], cues: Path | str | None
 ) -> Annotation:
     """Annotate reports that were checked; raises as `read`."""
-    names = [field.name for field in fields(Annotation)]
     with fewer_collections():
-        parts = list(frames_by_part(reports, cues, names))
-    frames = {
-        name: pd.concat([part[name] for part in parts], ignore_index=True)
-        for name in names
-    }
-    return Annotation(**frames)
+        parts = frames_by_part(reports, cues, Annotation._fields)
+        return joined_tables([Annotation(**frames) for frames in parts])

@@ -35,7 +35,7 @@ class Claim(NamedTuple):
         p: the probability that it is there.
         weight: how much the finding matters.
         side: "left", "right", or empty: the text names none.
-        regions: parts of the body, as `Anatomy` names them.
+        regions: parts of the body, as `Anatomy` names them, sorted.
         details: further words of the location ("seventh").
         extent: how much there is of it, on the scale of the file; None: unsaid.
         size: how often its millimetres are doubled (8 mm is 3.0); None: unsaid.
@@ -47,7 +47,7 @@ class Claim(NamedTuple):
     p: float
     weight: float
     side: str
-    regions: frozenset[str]
+    regions: tuple[str, ...]
     details: frozenset[str]
     extent: float | None
     size: float | None
@@ -127,7 +127,7 @@ def _claims_by_side(row: Row) -> list[Claim]:
             weight=weight,
             side=side,
             # "Hilar fullness": the name says already where it is.
-            regions=regions.difference(listed.at),
+            regions=tuple(sorted(regions.difference(listed.at))),
             details=location.details,
             extent=extent,
             size=measured_size(row.measurement),
@@ -139,12 +139,5 @@ def _claims_by_side(row: Row) -> list[Claim]:
 
 def is_within(claim: Claim, wider: Claim) -> bool:
     """Tell whether the location of a claim is a part of another one's, or the same."""
-    is_covered = regions_cover(wider.regions, claim.regions)
-    return is_covered and wider.side in ("", claim.side)
-
-
-def regions_cover(outer: frozenset[str], inner: frozenset[str]) -> bool:
-    """Tell whether parts of the body contain others; no part contains every one."""
-    if outer == inner or not outer:
-        return True
-    return bool(anatomy().covers(tuple(sorted(outer)), tuple(sorted(inner))))
+    is_covered = anatomy().covers(wider.regions, claim.regions)
+    return bool(is_covered and wider.side in ("", claim.side))

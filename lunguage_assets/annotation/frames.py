@@ -7,7 +7,6 @@ and cues are looked up in the text; nothing is decided here.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -32,7 +31,6 @@ _ID_COLUMNS = [
 ]  # fmt: skip
 _MADE_UP = ["subject_id", "source_id", "number"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
-_ID = re.compile(r"^s\d+(:\d+|$)")
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
 _SPAN_COLUMNS = [
     "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
@@ -188,9 +186,9 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
     @cache
     def callers_id(stored_id: str) -> str:
         """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
-        if not _ID.match(stored_id):
-            return stored_id
         study, colon, row = stored_id.partition(":")
+        if study not in reports:
+            return stored_id
         return reports[study].name + colon + row.lstrip("0")
 
     def renamed(cell: Any) -> Any:

@@ -73,24 +73,19 @@ class Origin(NamedTuple):
         )
 
 
-def _or_nothing(cell: Any) -> Any:
-    """Take None, NA and NaN of a frame for an empty text."""
-    return "" if pd.isna(cell) is True else cell
-
-
 def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenReport:
     """Check and decode one report.
 
     Args:
         name: what the caller calls it.
         content: its text as `str` or `bytes`.
-        views: words for its views; empty or missing: those that the text names.
+        views: words for its views; empty: those that the text names.
         origin: where it stands.
 
     Raises:
         InputError: the content is no text or too long, or the words name no view.
     """
-    words = str(_or_nothing(views)).strip()
+    words = str(views).strip()
     written_views = written(study_views(words))
     if words and not written_views:
         raise origin.error(
@@ -131,7 +126,7 @@ def reports_of_frame(
     header = table.columns.tolist()
     if study_id == "study_id" and study_id not in header:
         table = table.assign(study_id=table.index)
-    required = [text, study_id, *filter(None, [views])]
+    required = [study_id, text, *filter(None, [views])]
     for column in required:
         count = table.columns.tolist().count(column)
         if count == 1:
@@ -146,9 +141,9 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    given_views = table[views] if views else [""] * len(table)
-    cells = zip(table[study_id], table[text], given_views, strict=True)
-    rows = [(row, *cells_of_row) for row, cells_of_row in enumerate(cells)]
+    given = table[required].reset_index(drop=True).astype(object)
+    # None, NA and NaN are an empty text.
+    rows = given.where(given.notna(), "").itertuples(name=None)
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 
@@ -192,16 +187,17 @@ def reports_of_delivery(
             `find_delivery`.
     """
     source, has_ids = _source(path, text, study_id, views)
-    rows: list[tuple[int, Any, Any, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     broken: list[str] = []
     row: Any
     for row in raw_reports(source).itertuples():
+        name = row.study
         # Where nothing names a report, its number does.
-        is_unnamed = not has_ids and row.broken.startswith(NO_STUDY)
-        if row.broken and not is_unnamed:
+        if not has_ids and row.broken.startswith(NO_STUDY):
+            name = row.line
+        elif row.broken:
             broken.append(str(row.line) if row.file == path.name else row.file)
             continue
-        name = row.line if is_unnamed else row.study
         codes = row.views if views else views_of(row.views, row.procedure).codes
         rows.append((row.line, name, row.content, codes))
     origin = Origin(path.name, text or "report", views)
@@ -215,12 +211,12 @@ def _source(
     fields = set(map(folded_name, fields_of(path)))
     is_own_table = "report" in fields and layout_of_file(path, fields) is None
     if text or study_id or views or is_own_table:
-        required = filter(None, [text or "report", study_id, views])
+        text_column = text or "report"
         layout = layout_with(
-            folded_name(text or "report"),
-            folded_name(study_id or "study_id"),
-            folded_name(views or "no view"),
-            known_by=tuple(map(folded_name, required)),
+            text_column,
+            study_id or "study_id",
+            views or "no view",
+            known_by=tuple(filter(None, [text_column, study_id, views])),
         )
         has_ids = bool(study_id) or "study_id" in fields
         return TextSource(layout, (path,)), has_ids
@@ -236,20 +232,20 @@ def _source(
 
 
 def _reports_of_rows(
-    rows: Iterable[tuple[int, Any, Any, Any]], id_column: str, origin: Origin
+    rows: Iterable[tuple[Any, ...]], id_column: str, origin: Origin
 ) -> list[GivenReport]:
     """Check every row, which must have an id of its own.
 
     Args:
-        rows: number, name, text and views, as they are given.
+        rows: number, name, text, and views or none, as they are given.
         id_column: that the names are from.
         origin: where the rows stand.
     """
     row_by_name: dict[str, int] = {}
     reports = []
-    for row, given_name, given_text, views in rows:
+    for row, given_name, text, *views in rows:
         origin = origin._replace(row=row)
-        name = str(_or_nothing(given_name)).strip()
+        name = str(given_name).strip()
         problem = ""
         if not name:
             problem = "nothing"
@@ -261,8 +257,7 @@ def _reports_of_rows(
             remedy = "Give each report an id of its own, of whole characters."
             raise origin.error(id_column, problem, "every id once", remedy)
         row_by_name[name] = row
-        text = _or_nothing(given_text)
-        reports.append(given_report(name, text, views, origin))
+        reports.append(given_report(name, text, str(*views), origin))
     return reports
 
 

@@ -146,7 +146,7 @@ def _marked_text(report: ShownReport) -> Text:
         name = piece.kind
         if name == "finding":
             # Rows that share a piece have it in the colour of the first.
-            name = report.read_in(piece)[0].tone
+            name = piece.rows[0].tone
         lines = map(printable, piece.text.split("\n"))
         text.append("\n".join(lines), _STYLES.get(name, ""))
     return text

@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
-from lunguage_assets.annotation.claims import Claim, claims_of, is_within, regions_cover
+from lunguage_assets.annotation.claims import Claim, claims_of, is_within
 from lunguage_assets.annotation.given_reports import GivenReport, reports_of_frame
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.significance import packaged_significance, steps_up
 from lunguage_assets.errors import InputError
+from lunguage_assets.implicit.statements.locations import anatomy
 
 PARTS = (
     "presence",
@@ -39,13 +40,6 @@ PARTS = (
 )
 NOTHING_READ = "nothing was read in either text"
 MEASURES = ("findings", *PARTS)
-
-
-class _TextClaims(NamedTuple):
-    """What was read in a text; `is_blank`: nothing stands in it."""
-
-    is_blank: bool
-    claims: list[Claim]
 
 
 class _Pair(NamedTuple):
@@ -154,15 +148,12 @@ def score_reports(
     # Training gives a reference once for each report of it.
     distinct = {report.text: report for report in (*references, *generated)}
     stated_reports = bundled_method().stated([*distinct.values()])
-    claims_by_text = {
-        text: _TextClaims(not text.strip(), claims_of(stated))
-        for text, stated in zip(distinct, stated_reports, strict=True)
-    }
-    rows = [
-        _measures(claims_by_text[reference.text], claims_by_text[candidate.text])
+    claims = dict(zip(distinct, map(claims_of, stated_reports), strict=True))
+    measures = [
+        _measures(reference.text, claims[reference.text], claims[candidate.text])
         for reference, candidate in zip(references, generated, strict=True)
     ]
-    studies = pd.DataFrame(rows, columns=list(MEASURES))
+    studies = pd.DataFrame(measures, columns=list(MEASURES))
     studies["reason"] = np.where(studies["findings"].isna(), NOTHING_READ, "")
     return Scores(studies)
 
@@ -184,21 +175,22 @@ def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
     return reports_of_frame(texts, name, "study_id", "")
 
 
-def _measures(reference: _TextClaims, generated: _TextClaims) -> list[float]:
-    """Compute the `MEASURES` of one pair of texts."""
-    if not reference.claims and not generated.claims:
+def _measures(
+    reference_text: str, reference: Sequence[Claim], generated: Sequence[Claim]
+) -> list[float]:
+    """Compute the `MEASURES` of one pair of texts by their claims."""
+    if not reference and not generated:
         return [nan] * len(MEASURES)
     lost = dict.fromkeys(PARTS, 0.0)
     kept = 0.0
     # A text that says nothing agrees with nothing, not even with a normal film. Words
     # of a reference that cannot be read are taken for normal ones.
-    if not generated.claims:
+    if not generated:
         lost["omission"] = 1.0
-    elif reference.is_blank:
+    elif not reference_text:
         lost["invention"] = 1.0
     else:
-        agreed = packaged_significance().agreement
-        kept = agreed + _compare(reference.claims, generated.claims, lost)
+        kept = packaged_significance().agreement + _compare(reference, generated, lost)
     total = kept + sum(lost.values())
     parts = [lost[part] / total for part in PARTS]
     # `findings` is what the parts leave of 1: rounding never makes them disagree.
@@ -303,8 +295,9 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     if claim.details != candidate.details:
         place_loss = shares["detail"]
     if claim.regions != candidate.regions:
-        is_same = regions_cover(claim.regions, candidate.regions)
-        is_same = is_same or regions_cover(candidate.regions, claim.regions)
+        covers = anatomy().covers
+        is_same = covers(claim.regions, candidate.regions)
+        is_same = is_same or covers(candidate.regions, claim.regions)
         region = "region_unsaid" if is_same else "other_region"
         place_loss = max(place_loss, shares[region])
     # No side misleads less than the wrong one (docs/score.md, "How it counts").

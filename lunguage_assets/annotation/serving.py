@@ -142,15 +142,8 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
     if "example" in posted:
         report = EXAMPLE
     form = ReportForm(report, posted.get("views", ""), downloads=tuple(DOWNLOADS))
-    if not report.strip():
-        return _page(form._replace(problem="Paste a report first."), 422)
-    if len(report) > REPORT_LIMIT:
-        problem = (
-            f"The report has {len(report):,} characters, and at most {REPORT_LIMIT:,} "
-            "are read here. Paste one report alone, or use `lunguage read FILE`."
-        )
-        return _page(form._replace(problem=problem), 422)
     try:
+        _require_one_report(report)
         annotation = read(report, views=form.views, cues=cues)
     except LunguageError as error:
         return _page(form._replace(problem=str(error)), 422)
@@ -165,6 +158,16 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
         attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(DOWNLOADS[name](annotation), headers=attachment)
     return _page(form, reports=shown_reports(annotation.frames))
+
+
+def _require_one_report(text: str) -> None:
+    if not text.strip():
+        raise LunguageError("Paste a report first.")
+    if len(text) > REPORT_LIMIT:
+        raise LunguageError(
+            f"The report has {len(text):,} characters, and at most {REPORT_LIMIT:,} "
+            "are read here. Paste one report alone, or use `lunguage read FILE`."
+        )
 
 
 def _page(

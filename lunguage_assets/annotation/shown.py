@@ -148,15 +148,14 @@ class Piece(NamedTuple):
         kind: finding, hedge (its phrase), detail (location or attribute), cue (what
             decided a row), plain (of a sentence with findings), silent (of headings,
             and of what states no finding).
-        rows: ids of the rows that were read there, findings before hedges, details and
-            cues.
+        rows: that were read there, findings before hedges, details and cues.
         sentence: number in its section of the sentence that begins here, which rows
             cite; 0: none begins.
     """
 
     text: str
     kind: str
-    rows: Sequence[str]
+    rows: Sequence[ShownRow]
     sentence: int
 
 
@@ -203,11 +202,6 @@ class ShownReport(NamedTuple):
     contradictions: Sequence[tuple[str, str]]
     labels: Sequence[ShownLabel]
 
-    def read_in(self, piece: Piece) -> list[ShownRow]:
-        """List the rows that were read in a piece of the text."""
-        row_by_id = {row.finding_id: row for row in (*self.rows, *self.left_out)}
-        return [row_by_id[finding_id] for finding_id in piece.rows]
-
 
 def shown_reports(frames: Mapping[str, pd.DataFrame]) -> list[ShownReport]:
     """Make the shown reports of some frames, in their order.
@@ -253,7 +247,7 @@ def _shown_report(document: Record) -> ShownReport:
         document["view_information"],
         is_read=NOT_ENGLISH not in document["notes"] and not document["set_aside"],
         remarks=[*_remarks(document)],
-        pieces=pieces(document["report"], spans, sentences),
+        pieces=pieces(document["report"], spans, sentences, row_by_id),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
         left_out=[row for row in left_out if row.where or is_of_run],
@@ -278,7 +272,10 @@ def _remarks(document: Record) -> Iterator[str]:
 
 
 def pieces(
-    text: str, spans: Sequence[Record], sentences: Sequence[Record]
+    text: str,
+    spans: Sequence[Record],
+    sentences: Sequence[Record],
+    row_by_id: Mapping[str, ShownRow],
 ) -> list[Piece]:
     """Cut a text where spans or sentences begin or end.
 
@@ -287,6 +284,7 @@ def pieces(
         spans: what was read, with `begin`, `end`, `finding_id` and `column`, which cues
             do not have.
         sentences: with `begin`, `end`, `section`, `sent_idx` and `account`.
+        row_by_id: the rows that the spans name.
 
     Returns:
         The whole text, in order: the pieces joined are the text.
@@ -307,10 +305,10 @@ def pieces(
     for begin, end in pairwise(sorted(edges)):
         covering = [row for row in stretches if row["begin"] <= begin < row["end"]]
         kinds = [*map(_kind, covering), "silent"]
-        rows = dict.fromkeys(row.get("finding_id", "") for row in covering)
-        rows.pop("", None)
+        ids = dict.fromkeys(row.get("finding_id") for row in covering)
+        rows = [row_by_id[finding_id] for finding_id in ids if finding_id]
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kinds[0], tuple(rows), number))
+        result.append(Piece(text[begin:end], kinds[0], rows, number))
     return result
 
 

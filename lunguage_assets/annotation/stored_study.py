@@ -23,19 +23,19 @@ from lunguage_assets.annotation.shown import (
     shown_reports,
 )
 from lunguage_assets.corpus.texts.raw import study_of
-from lunguage_assets.errors import ConfigurationError, InvalidTable
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.code_words import (
     FIT_END_WORDS,
     FIT_WORDS,
-    NO_PATHWAY_WORDS,
+    PATHWAY_WORDS,
 )
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
 from lunguage_assets.tables.values import values_of
 from lunguage_assets.workspace.parquet_rows import read_study
-from lunguage_assets.workspace.store import is_stored, partition_path
+from lunguage_assets.workspace.store import paths_of_batch, require_stored
 
-TABLES_OF_A_STUDY = [name for name, table in TABLES.items() if table.explained]
+TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""
 _FRAMES = ("findings", "left_out", "conflicts", "labels", "cues", "set_aside")
 """Frames that an annotation has, too."""
@@ -121,17 +121,11 @@ def explain_study(
 def _processed(
     root: UPath | Path, ranker: str, batches: Sequence[str]
 ) -> dict[str, dict[str, UPath]]:
-    """Name the files of the tables of the batches that have a result."""
+    """Name the files of the batches that have a result, by batch and table."""
     paths_by_batch = {}
     for batch in batches:
-        keys = {"ranker": ranker, "report_batch": batch}
-        paths = {
-            name: partition_path(
-                root, name, *map(keys.__getitem__, TABLES[name].partitioned_by)
-            )
-            for name in TABLES_OF_A_STUDY
-        }
-        if all(path.exists() for path in paths.values()):
+        paths = paths_of_batch(root, TABLES_OF_A_STUDY.values(), ranker, batch)
+        if paths["lunguage_plus_plus"].exists():
             paths_by_batch[batch] = paths
     if not paths_by_batch:
         raise ConfigurationError(
@@ -142,10 +136,7 @@ def _processed(
 
 
 def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
-    if not is_stored(TABLES[name], path):
-        raise InvalidTable(
-            f"table {name}, file {path}: of another schema. Materialise it again."
-        )
+    require_stored(TABLES[name], path)
     with path.open("rb") as stream:
         return TABLES[name].from_arrow(read_study(stream, study))
 
@@ -240,8 +231,5 @@ def _pathway(match: Record | None) -> Iterator[str]:
     if match is None or match["reason"] == "not a diagnosis":
         return
     diagnosis = ", ".join(filter(None, [match["diagnosis"], *match["refinements"]]))
-    if match["reason"] == "matched":
-        yield f"{diagnosis} matches {match['pathway_id']}: {match['pathway']}"
-    else:
-        reason = NO_PATHWAY_WORDS[match["reason"]]
-        yield f"{diagnosis} expands into nothing: {reason}".lstrip()
+    words = PATHWAY_WORDS[match["reason"]]
+    yield words.format_map({**match, "diagnosis": diagnosis}).lstrip()

@@ -63,7 +63,7 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     if table_columns is None:
         sources = _sources(path)
     else:
-        study, text = map(folded_name, table_columns)
+        study, text = table_columns
         layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
     if not sources:

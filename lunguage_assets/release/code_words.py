@@ -18,8 +18,8 @@ _WORDS_BY_TOPIC: Mapping[str, Mapping[str, str]] = yaml.safe_load(
 
 P_SOURCE_WORDS = _WORDS_BY_TOPIC["p_sources"]
 """Code of `p_source` -> where p comes from, with `phrases` and `pathway` left open."""
-NO_PATHWAY_WORDS = _WORDS_BY_TOPIC["no_pathway"]
-"""Reason of PATHWAY_MATCHES -> why the row expands into nothing."""
+PATHWAY_WORDS = _WORDS_BY_TOPIC["pathways"]
+"""Reason of PATHWAY_MATCHES -> what matches, or why the row expands into nothing."""
 RULE_WORDS = _WORDS_BY_TOPIC["rules"]
 """Rule of RESOLUTION_LOG -> what it did."""
 CONFLICT_WORDS = _WORDS_BY_TOPIC["conflicts"]

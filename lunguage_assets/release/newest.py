@@ -27,11 +27,10 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 from upath import UPath
 
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import is_stored
+from lunguage_assets.workspace.store import require_stored
 from lunguage_assets.workspace.tables_location import is_local
 
 TABLES_PER_BATCH = {
@@ -254,11 +253,7 @@ def _path_for_sql(
     connection: DuckDBPyConnection, table: Table, path: UPath | Path
 ) -> str:
     """Name a partition as DuckDB opens it, after its schema was checked."""
-    if not is_stored(table, path):
-        raise InvalidTable(
-            f"table {table.name}, file {path}: written under another schema. "
-            "Materialise it again."
-        )
+    require_stored(table, path)
     if is_local(path):
         return str(path)
     # DuckDB reads a remote file through the file system that the home reads it by,

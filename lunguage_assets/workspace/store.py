@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,26 @@ def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
     """Name the file of a partition; `keys` follow `Table.partitioned_by`."""
     *folders, last = keys
     return UPath(root).joinpath(table, *folders, f"{last}.parquet")
+
+
+def paths_of_batch(
+    root: UPath | Path, tables: Iterable[Table], ranker: str, batch: str
+) -> dict[str, UPath]:
+    """Name the files that a ranker has of a batch, by table.
+
+    Args:
+        root: folder of the tables.
+        tables: each is of the batch alone, or of a ranker and a batch.
+        ranker: whose results they are.
+        batch: key of the batch.
+    """
+    keys = {"ranker": ranker, "report_batch": batch}
+    return {
+        table.name: partition_path(
+            root, table.name, *map(keys.__getitem__, table.partitioned_by)
+        )
+        for table in tables
+    }
 
 
 def encode(
@@ -148,6 +168,19 @@ def is_stored(table: Table, path: UPath | Path) -> bool:
             return _has_schema(table, pq.read_schema(stream))
     except (FileNotFoundError, pa.ArrowInvalid):
         return False
+
+
+def require_stored(table: Table, path: UPath | Path) -> None:
+    """Refuse a partition that is not stored as this version stores it.
+
+    Raises:
+        InvalidTable: it is missing, damaged, or has another schema.
+    """
+    if not is_stored(table, path):
+        raise InvalidTable(
+            f"table {table.name}, file {path}: written under another schema. "
+            "Materialise it again."
+        )
 
 
 def _has_schema(table: Table, stored: pa.Schema) -> bool:

@@ -5,7 +5,6 @@ every column.
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -39,9 +38,7 @@ def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> Non
     table_rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE
     )
-    assert {frame for frame, _, _ in table_rows} == {
-        field.name for field in fields(Annotation)
-    }
+    assert {frame for frame, _, _ in table_rows} == set(Annotation._fields)
     for frame, columns_cell, note in table_rows:
         table, *columns_named = re.findall(r"`(\w+)`", columns_cell)
         stored = (

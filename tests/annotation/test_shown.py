@@ -102,7 +102,8 @@ def test_the_pieces_join_to_the_text_and_carry_all_its_rows(
         {"begin": begin, "end": end, "sent_idx": number, **columns}
         for number, (begin, end) in ends
     ]
-    pieces_of_text = pieces(text, spans, sentences)
+    row_by_id: Any = {name: name for name in "abc"}
+    pieces_of_text = pieces(text, spans, sentences, row_by_id)
     assert "".join(piece.text for piece in pieces_of_text) == text
     position = 0
     for piece in pieces_of_text:
@@ -279,8 +280,8 @@ def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
     number = 0
     for piece in report.pieces:
         number = piece.sentence or number
-        for finding_id in piece.rows:
-            numbers.setdefault(finding_id, set()).add(number)
+        for row in piece.rows:
+            numbers.setdefault(row.finding_id, set()).add(number)
     stated = [row for row in (*report.rows, *report.left_out) if row.where]
     assert len(stated) > 5
     for row in stated:

@@ -35,8 +35,8 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.release.code_words import (
     COUNTED_CONFLICT_WORDS,
     CUE_WORDS,
-    NO_PATHWAY_WORDS,
     P_SOURCE_WORDS,
+    PATHWAY_WORDS,
     RULE_WORDS,
 )
 from lunguage_assets.release.row_words import status_of
@@ -236,7 +236,7 @@ def test_rejected_rows_are_explained_too() -> None:
 
 
 def test_every_code_of_the_tables_and_kind_of_cue_has_its_words() -> None:
-    assert set(NO_PATHWAY_WORDS) == set(MATCH_REASONS) - {"matched"}
+    assert set(PATHWAY_WORDS) == set(MATCH_REASONS) - {"not a diagnosis"}
     assert set(RULE_WORDS) == set(RESOLUTION_LOG.column("rule").choices)
     assert set(P_SOURCE_WORDS) == {*P_SOURCES, "pathway"}
     deciding = {

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
 
-from lunguage_assets.corpus.columns import first_said, mapped
+from lunguage_assets.corpus.columns import first_said, folded_name, mapped
 from lunguage_assets.packaged_data import read_as, resource
 
 PATH = "path of the file"
@@ -90,14 +90,20 @@ def layout_with(
     """Make the layout of a file whose fields a user names.
 
     Args:
-        text: the field of the texts, by folded name as all of them.
+        text: the field of the texts, as all of them in any spelling.
         study: the field of the ids.
         views: the field of the views.
         known_by: those of them that have to be there.
     """
-    names = {"study": (study,), "views": (views,), "text": (text,)}
-    title = {"title": "a file of named columns", "known_by": known_by}
-    return layouts()[REPORTS].model_copy(update=names | title)
+    names = {
+        "study": (study,),
+        "views": (views,),
+        "text": (text,),
+        "known_by": known_by,
+    }
+    folded = {key: tuple(map(folded_name, fields)) for key, fields in names.items()}
+    title = {"title": "a file of named columns"}
+    return layouts()[REPORTS].model_copy(update=folded | title)
 
 
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:

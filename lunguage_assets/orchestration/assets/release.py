@@ -14,7 +14,6 @@ from typing import Any
 
 import dagster as dg
 from dagster_duckdb import DuckDBResource
-from upath import UPath
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
@@ -41,7 +40,7 @@ from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
-from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.store import paths_of_batch
 from lunguage_assets.workspace.versions import Written, report_of
 
 GROUP = "release"
@@ -201,14 +200,10 @@ def newest_studies(
         ranker: whose results are read.
     """
     home = configuration.home
-    batches: dict[str, dict[str, UPath]] = {}
-    for batch in complete_batches(home, ranker):
-        key_by_dimension = {"ranker": ranker, "report_batch": batch}
-        batches[batch] = {}
-        for name, table in TABLES_PER_BATCH.items():
-            # Some tables are of the batch alone, others of a ranker and a batch.
-            keys = [key_by_dimension[dimension] for dimension in table.partitioned_by]
-            batches[batch][name] = partition_path(home.tables, name, *keys)
+    batches = {
+        batch: paths_of_batch(home.tables, TABLES_PER_BATCH.values(), ranker, batch)
+        for batch in complete_batches(home, ranker)
+    }
     # Two releases of a ranker at once would clear away each other's folder.
     spill_folder = home.root / f".spill-{ranker}"
     with exclusive_lock(home.root / f".spill-{ranker}.lock"):
