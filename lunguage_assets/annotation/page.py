@@ -9,16 +9,17 @@ in docs/read.md and keeps its version. What is shown of a report is chosen in
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-import pandas as pd
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Column
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.shown import ShownReport, documents, shown_reports
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.row_words import printable
@@ -76,7 +77,7 @@ def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None) ->
     return page_template("read", "page.html.j2").render(reports=reports, form=form)
 
 
-def notebook_frame(frames: Mapping[str, pd.DataFrame], counts: str) -> str:
+def notebook_frame(frames: Frames, counts: str) -> str:
     """Write the page of some reports in a frame of its own, with `counts` below it."""
     page = escape(read_page(shown_reports(frames)))
     # In a frame the page's styles leave the notebook alone; `sandbox` forbids it
@@ -86,7 +87,7 @@ def notebook_frame(frames: Mapping[str, pd.DataFrame], counts: str) -> str:
     return f"{frame}<p>{escape(counts)}</p>"
 
 
-def json_document(frames: Mapping[str, pd.DataFrame]) -> str:
+def json_document(frames: Frames) -> str:
     """Write the documents of reports, one line end at the end."""
     document = {"schema": SCHEMA, "reports": documents(frames)}
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
@@ -153,12 +154,16 @@ def _marked_text(report: ShownReport) -> Text:
 
 
 def _table_of_findings(report: ShownReport) -> RichTable:
-    table = RichTable(box=None, pad_edge=False, header_style="dim")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("finding", ratio=3, overflow="fold")
-    table.add_column("", max_width=14)
-    table.add_column("p (interval)", no_wrap=True)
-    table.add_column("why", ratio=4, overflow="fold", style="dim")
+    table = RichTable(
+        Column(justify="right", style="dim"),
+        Column("finding", ratio=3, overflow="fold"),
+        Column(max_width=14),
+        Column("p (interval)", no_wrap=True),
+        Column("why", ratio=4, overflow="fold", style="dim"),
+        box=None,
+        pad_edge=False,
+        header_style="dim",
+    )
     for row in report.rows:
         # What a finding implies stands below it, one step to the right.
         arrow = "  " * row.depth + "↳ " * bool(row.depth)

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import nan
-from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,24 +38,6 @@ PARTS = (
 )
 NOTHING_READ = "nothing was read in either text"
 MEASURES = ("findings", *PARTS)
-
-
-class _Pair(NamedTuple):
-    """Claims of two texts about one finding, and what is lost of it, by part."""
-
-    claim: Claim
-    candidate: Claim
-    shares: dict[str, float]
-
-    @property
-    def loss(self) -> float:
-        """What is lost of it in all."""
-        return sum(self.shares.values())
-
-    @property
-    def distance(self) -> float:
-        """How far apart the two p are."""
-        return abs(self.claim.p - self.candidate.p)
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,34 +189,39 @@ def _compare(
         generated: what was read in the generated report.
         lost: the weight that is lost, by part.
     """
+    unsaid = packaged_significance().unsaid
     omitted = [claim for claim in reference if claim.present]
     invented = [claim for claim in generated if claim.present]
-    pairs = [
-        _Pair(claim, candidate, _lost_shares(claim, candidate))
-        for claim, candidate in product(omitted, invented)
-    ]
     kept = 0.0
-    # Greedy, the best pair first; each claim is in one pair at most.
-    for pair in sorted(pairs, key=attrgetter("loss", "distance")):
-        is_open = pair.claim in omitted and pair.candidate in invented
-        # Names that have nothing in common are of two findings.
-        if not is_open or pair.shares["name"] == 1.0:
+    # Greedy, the nearest pair first; each claim is in one pair at most.
+    for claim, candidate in sorted(product(omitted, invented), key=_distance):
+        if claim not in omitted or candidate not in invented:
             continue
-        omitted.remove(pair.claim)
-        invented.remove(pair.candidate)
-        weight = (pair.claim.weight + pair.candidate.weight) / 2.0
+        shares = _lost_shares(claim, candidate)
+        # Names that have nothing in common are of two findings.
+        if shares["name"] == 1.0:
+            continue
+        omitted.remove(claim)
+        invented.remove(candidate)
+        weight = (claim.weight + candidate.weight) / 2.0
         # What is said otherwise loses that part of what it would lose to leave the
         # finding out and to invent another.
-        both = 2.0 * packaged_significance().unsaid * weight * pair.claim.p
-        for part, share in pair.shares.items():
-            lost[part] += both * share
+        for part, share in shares.items():
+            lost[part] += 2.0 * unsaid * weight * claim.p * share
         # A proper score of doubt: no p is better than the reference's own.
-        paired = weight * (1.0 - pair.loss)
-        lost["certainty"] += paired * pair.distance**2
-        kept += paired * (1.0 - pair.distance**2)
+        loss, doubt = _distance((claim, candidate))
+        paired = weight * (1.0 - loss)
+        lost["certainty"] += paired * doubt**2
+        kept += paired * (1.0 - doubt**2)
     _lose(omitted, "omission", generated, lost)
     _lose(invented, "invention", reference, lost)
     return kept
+
+
+def _distance(pair: tuple[Claim, Claim]) -> tuple[float, float]:
+    """Measure how far apart two claims are: what is lost, and between the two p."""
+    claim, candidate = pair
+    return sum(_lost_shares(*pair).values()), abs(claim.p - candidate.p)
 
 
 def _lose(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.annotation.method import Frames
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.probability import reader_range
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
@@ -39,6 +40,13 @@ NO_VIEWS = (
     'cardiomegaly). Say which they are, such as "PA and lateral".'
 )
 _TONES = {"dp": "present", "dn": "absent", "tp": "open", "tn": "open"}
+_CLAIMS = {
+    ("stated", "open"): "stated with doubt",
+    ("denied", "open"): "denied with doubt",
+    # "No large effusion" leaves a small one open.
+    ("denied", "part"): "denied in part",
+}
+"""Of labels, by source and tone, where it is more than the source."""
 _KIND_BY_COLUMN = {"ent": "finding", "phrase": "hedge", None: "cue"}
 """Of the columns that were read there; all others are details, and cues have none."""
 _KINDS = ("finding", "hedge", "detail", "cue", "plain", "silent")
@@ -203,7 +211,7 @@ class ShownReport(NamedTuple):
     labels: Sequence[ShownLabel]
 
 
-def shown_reports(frames: Mapping[str, pd.DataFrame]) -> list[ShownReport]:
+def shown_reports(frames: Frames) -> list[ShownReport]:
     """Make the shown reports of some frames, in their order.
 
     Args:
@@ -212,27 +220,28 @@ def shown_reports(frames: Mapping[str, pd.DataFrame]) -> list[ShownReport]:
     return [*map(_shown_report, documents(frames))]
 
 
-def documents(frames: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+def documents(frames: Frames) -> list[dict[str, Any]]:
     """Make a document of each report, in their order.
 
     It has the columns of `reports`, and under the name of every other frame a list of
     the report's rows, which do not repeat its id. A missing value is None. Labels that
     the report does not mention are left out.
     """
-    records: dict[str, Any] = {
-        name: frame.astype(object).where(frame.notna(), None).to_dict("records")
-        for name, frame in frames.items()
-    }
-    reports = records.pop("reports")
-    by_study = {
-        report["study_id"]: report | {name: [] for name in records}
-        for report in reports
-    }
-    for name, rows in records.items():
-        for row in rows:
+    reports = _records(frames["reports"])
+    report_by_study = {report["study_id"]: report for report in reports}
+    for name, frame in frames.items():
+        if name == "reports":
+            continue
+        for report in reports:
+            report[name] = []
+        for row in _records(frame):
             if name != "labels" or row["source"] != "unmentioned":
-                by_study[row.pop("study_id")][name].append(row)
-    return list(by_study.values())
+                report_by_study[row.pop("study_id")][name].append(row)
+    return reports
+
+
+def _records(frame: pd.DataFrame) -> list[Any]:
+    return [*frame.astype(object).where(frame.notna(), None).to_dict("records")]
 
 
 def _shown_report(document: Record) -> ShownReport:
@@ -313,7 +322,7 @@ def pieces(
 
 
 def _kind(stretch: Record) -> str:
-    """Tell of what kind a piece is that begins with a span or a sentence."""
+    """Tell what kind of piece a span or a sentence makes."""
     if "account" in stretch:
         return "plain" if stretch["account"] == "findings" else "silent"
     return _KIND_BY_COLUMN.get(stretch.get("column"), "detail")
@@ -426,13 +435,9 @@ def _label(row: Record) -> ShownLabel:
     if row["p"] is None:
         return ShownLabel(row["label"], claim, "", "open")
     tone = tone_of(row)
-    # "No large effusion" leaves a small one open.
-    if tone == "part" and claim == "denied":
-        claim = "denied in part"
-    elif tone == "open" and claim in ("stated", "denied"):
-        claim += " with doubt"
-    elif claim == "denied" and row["denied_at_place"]:
-        # "No left effusion" says nothing of the right side.
+    claim = _CLAIMS.get((claim, tone), claim)
+    # "No left effusion" says nothing of the right side.
+    if claim == "denied" and row["denied_at_place"]:
         claim = "denied at a place"
         tone = "part"
     p = f"{row['p']:.2f}"

@@ -28,7 +28,6 @@ Meaning = TypeVar("Meaning")
 class Finding(BaseModel, frozen=True, extra="forbid"):
     """How much a finding matters, and what it is a kind of."""
 
-    name: str
     level: Level
     also: list[str] = []
     kind_of: list[str] = []
@@ -69,18 +68,13 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
     unsaid: Share
     denied: float = Field(gt=0)
     otherwise: dict[str, Level]
-    findings: list[Finding]
+    findings: dict[str, Finding]
     readings: list[Reading]
     extents: dict[str, float]
     factors: list[float] = Field(min_length=5, max_length=5)
     courses: dict[str, float]
     shares: dict[str, Share]
     scales: dict[str, Scale]
-
-    @cached_property
-    def finding_by_name(self) -> dict[str, Finding]:
-        """The findings by their names in the file."""
-        return {finding.name: finding for finding in self.findings}
 
     @cached_property
     def concepts(self) -> defaultdict[str, dict[str, str]]:
@@ -90,9 +84,9 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
         """
         vocabulary = Vocabulary.from_terms(TERMS.frame())
         concepts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for finding in self.findings:
-            for name in (finding.name, *finding.also):
-                concepts[vocabulary.finding(name)][""] = finding.name
+        for concept, finding in self.findings.items():
+            for name in (concept, *finding.also):
+                concepts[vocabulary.finding(name)][""] = concept
         for reading in self.readings:
             for name in map(vocabulary.finding, reading.of):
                 concepts[name] |= dict.fromkeys(reading.words, reading.finding)
@@ -112,9 +106,9 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
 
         What is not listed has the level of its Lunguage category, and no kin.
         """
-        level = self.otherwise.get(category, "none")
-        unlisted = Finding(name="", level=level)
-        return self.finding_by_name.get(concept, unlisted)
+        if concept in self.findings:
+            return self.findings[concept]
+        return Finding(level=self.otherwise.get(category, "none"))
 
     def weight(self, finding: Finding, extent: float | None) -> float:
         """Weigh a finding by its level and its extent; None: that is not said."""

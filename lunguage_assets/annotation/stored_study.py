@@ -8,7 +8,7 @@ ranking, its pathway. Rows that are not in the result are told with their rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.annotation.frames import frames_of
+from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.shown import (
     Record,
     ShownReport,
@@ -142,7 +143,7 @@ def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
 
 
 def explanation_of(
-    tables: Mapping[str, pd.DataFrame],
+    tables: Frames,
     remarks: Sequence[str] = (),
     finding: str | None = None,
 ) -> Explanation:
@@ -156,7 +157,7 @@ def explanation_of(
     Raises:
         ConfigurationError: there is no such row; says which there are.
     """
-    frames = frames_of(dict(tables), _FRAMES)
+    frames = frames_of(tables, _FRAMES)
     frames["reports"] = tables["reports"].assign(notes="")
     reports = []
     for report in shown_reports(frames):
@@ -192,7 +193,7 @@ def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
     )
 
 
-def _tell_more(rows: Sequence[ShownRow], tables: Mapping[str, pd.DataFrame]) -> None:
+def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
     """Add what a run knows of the rows of a study beyond what `read` says of one."""
     stated = tables["deduplicated_findings"]
     sentences = dict(values_of(stated, "finding_id", "sent"))

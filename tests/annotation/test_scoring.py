@@ -191,9 +191,10 @@ def test_the_benchmark_prints_tau_with_an_interval(
 
 def test_findings_of_the_file_are_kinds_of_findings_of_the_file() -> None:
     findings = packaged_significance().findings
-    names = {finding.name for finding in findings}
-    of_others = [name for one in findings for name in (*one.kind_of, *one.near)]
-    assert set(of_others) <= names
+    of_others = [
+        name for one in findings.values() for name in (*one.kind_of, *one.near)
+    ]
+    assert set(of_others) <= findings.keys()
 
 
 def test_the_weights_of_the_page_are_those_of_the_file() -> None:
