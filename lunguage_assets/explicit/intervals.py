@@ -41,7 +41,7 @@ _LEVELS = (0.025, 0.975)
 def bootstrap_intervals(
     answers: pd.DataFrame, mu: Floats, settings: ExplicitSettings
 ) -> dict[str, Floats]:
-    """Compute the deviation of mu, and its 95% percentile intervals.
+    """Compute the deviation of mu, and 95% percentile intervals of mu and rank.
 
     Args:
         answers: as `ranking.collect_answers` returns them.
@@ -57,12 +57,19 @@ def bootstrap_intervals(
     if settings.bootstrap > 1:
         resampled = _resampled_mu(answers, len(mu), settings)
         mu_sd = resampled.std(axis=0, ddof=1)
-    low, high = np.quantile(resampled, _LEVELS, axis=0)
-    return {
-        "mu_sd": mu_sd,
-        "mu_low": np.minimum(low, mu),
-        "mu_high": np.maximum(high, mu),
-    }
+    columns = {"mu_sd": mu_sd}
+    estimates = {"mu": (mu, resampled), "rank": (ranks(mu), ranks(resampled))}
+    for name, (estimate, of_resamples) in estimates.items():
+        low, high = np.quantile(of_resamples, _LEVELS, axis=0)
+        columns[f"{name}_low"] = np.minimum(low, estimate)
+        columns[f"{name}_high"] = np.maximum(high, estimate)
+    return columns
+
+
+def ranks(mu: Floats) -> Floats:
+    """Rank the phrases of every row (0 = highest mu); shape as `mu`."""
+    order = np.argsort(-mu, axis=-1, kind="stable")
+    return np.argsort(order, axis=-1, kind="stable").astype(np.float64)
 
 
 def _resampled_mu(

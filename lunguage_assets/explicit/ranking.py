@@ -243,6 +243,8 @@ def on_published_scale(
         mu_sd=0.0,
         mu_low=ranked["mu"],
         mu_high=ranked["mu"],
+        rank_low=ranked["rank"],
+        rank_high=ranked["rank"],
         n_matches=0,
         win_rate=np.nan,
         ruler="published",

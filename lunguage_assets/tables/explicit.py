@@ -168,6 +168,7 @@ REFERENCE_RANKING = Table(
             0.0,
         ),
         *ends("mu", "the 95% interval of mu over the bootstrap", number),
+        *ends("rank", "the 95% interval of the rank over the bootstrap", number),
         integer("n_matches", "Valid matches that the phrase played"),
         optional_probability(
             "win_rate",
@@ -185,7 +186,7 @@ REFERENCE_RANKING = Table(
             "Hash of the matches, of who the judges are, and of the constants",
         ),
     ),
-    ordered=(("mu_low", "mu_high"),),
+    ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
     unique=(("rank",),),
     constant=("ranking_version",),
 )

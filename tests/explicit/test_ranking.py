@@ -110,7 +110,9 @@ def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
     ranking = ranked(played(("one", noisy(0.8))))
-    assert ranking["mu"].between(ranking["mu_low"], ranking["mu_high"]).all()
+    for name in ("mu", "rank"):
+        low, high = ranking[f"{name}_low"], ranking[f"{name}_high"]
+        assert ranking[name].between(low, high).all()
     settings = SETTINGS.model_copy(update={"repetitions": 80})
     vocabulary = own_vocabulary(
         {phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER}
