@@ -97,8 +97,11 @@ def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
     if is_felt or unit.kind in _ENDS_BEHIND_MEMBER.get(cue.makes, ()):
         return True
-    # "Possible edema and effusion", "not enlarged and tortuous": of the next alone.
-    return is_joint and (cue.reach == "next" or _begins_statement(units, at, cue))
+    # "Possible edema and effusion", "not enlarged and tortuous": of the next alone; but
+    # "there is not edema, effusion, or mass".
+    joins_next = cue.makes == "hedged" or unit.kind != "comma"
+    is_of_next = cue.reach == "next" and joins_next
+    return is_joint and (is_of_next or _begins_statement(units, at, cue))
 
 
 def _begins_statement(units: Units, at: int, cue: Cue) -> bool:

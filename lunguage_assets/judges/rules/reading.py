@@ -74,6 +74,10 @@ class Hedging(NamedTuple):
         """Whether it speaks against the finding."""
         return self.cue.category in DOUBTING
 
+    def distance_to(self, mention: int) -> int:
+        """Count the characters between its words and those of a mention."""
+        return max(self.cue.begin - mention - len(MASK), mention - self.cue.end)
+
 
 class Scope(NamedTuple):
     """How a sentence hedges its masked finding.
@@ -137,14 +141,18 @@ class RuleJudge(Scorer, ABC):
             phrases = chain.from_iterable(self._in(text, it) for it in finding.clauses)
             cues = tuple(Edge(*phrase.span(), "", "hedged") for phrase in phrases)
         by_role: dict[str, list[Hedging]] = defaultdict(list)
-        for cue in sorted(cues):
+        for cue in cues:
             role = _ROLES.get(cue.cue) or _ROLES.get(cue.category, "")
             by_role[role].append(self._hedging(cue, text))
-        # "The possibility of <finding> should be considered": those before it, or else
-        # those behind ("could possibly represent").
-        mention = masked_sentence.find(MASK)
-        hedges = [it for it in by_role["hedge"] if it.cue.begin < mention]
-        hedges = hedges or by_role["hedge"]
+        hedges = by_role["hedge"]
+        if hedges:
+            # "The possibility of <finding> should be considered": the nearest, and
+            # those on its side ("could possibly represent").
+            mention = masked_sentence.find(MASK)
+            nearest = min(hedges, key=lambda it: it.distance_to(mention))
+            is_before = nearest.cue.begin < mention
+            hedges = [it for it in hedges if (it.cue.begin < mention) == is_before]
+            hedges.sort()
         joints = by_role["joint"]
         words_of_hedges = {*chain.from_iterable(it.words for it in (*hedges, *joints))}
         context: list[str] = []
