@@ -127,6 +127,8 @@ def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
         or first.code in STATEMENT_BEGINS
         # "No effusion, calcified granulomas": what is hardly ever denied.
         or first.form in WORDS["stated"]
+        # "No effusion, clear lungs"; "no fracture, findings compatible with emphysema"
+        or first.kind in ("normal", "hedged")
     )
     ends = (unit.kind for unit in behind if unit.kind in _BEFORE_OR)
     return is_stated and next(ends, "") != "alternative"

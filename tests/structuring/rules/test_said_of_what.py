@@ -68,6 +68,9 @@ def test_a_part_that_is_judged_is_a_statement_of_its_own(statement, joint, judge
     ("No enlarged, calcified nodes.", ["dn lymph nodes"]),
     ("No effusion and possible pneumonia.", ["dn pleural effusion", "tp pneumonia"]),
     ("No edema and stable effusion.", ["dn pulmonary edema", "dp pleural effusion"]),
+    ("No effusion and clear lungs.", ["dn pleural effusion", "dn lungs"]),
+    ("No pneumothorax, normal heart.", ["dn pneumothorax", "dn heart"]),
+    ("No fracture, findings compatible with emphysema.", ["dn fracture", "tp emphysema"]),
     ("No effusion appreciated the nodule is unchanged.", ["dn pleural effusion", "dp nodule"]),
 ])  # fmt: skip
 def test_a_denial_reaches_its_noun_and_no_statement_behind_it(text, rows):
