@@ -26,6 +26,7 @@ from lunguage_assets.assertion.units import (
     clause_before,
     first_beyond,
     has_kind,
+    is_adjective,
     kind_at,
     kind_beyond,
     own_words,
@@ -83,7 +84,8 @@ def _is_plain_copula(units: Units, at: int) -> bool:
     if judgement is None or judgement.kind == "normal":
         return True
     subject = kind_beyond(reversed(units[:at]), ("word", "other"))
-    return judgement.kind == "abnormal" and subject in ("anatomy", "place")
+    is_abnormal = judgement.kind == "abnormal" or is_adjective(judgement)
+    return is_abnormal and subject in ("anatomy", "place")
 
 
 def _claims(units: Units, at: int) -> Iterator[Claim]:

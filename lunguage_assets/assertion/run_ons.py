@@ -9,6 +9,7 @@ from lunguage_assets.assertion.lists import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
     Units,
+    is_adjective,
     kind_at,
     kind_beyond,
 )
@@ -52,8 +53,8 @@ def _ends_statement(units: Units, at: int) -> bool:
         # "No effusion on the left, lungs clear", but not "heart, lungs clear".
         named = kind_beyond(reversed(units[:at]), _BEFORE_JOINT)
         return named == "finding" or _ends_statement(units, at - 1)
-    if unit.kind in _PREDICATES:
-        # "Normal heart size is ..." goes on.
+    if unit.kind in _PREDICATES or is_adjective(unit):
+        # "Normal heart size is ..." and "flattened diaphragms are ..." go on.
         subject = kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
         return subject in ("copula", "anatomy")
     return unit.kind in ("finding", "seen")

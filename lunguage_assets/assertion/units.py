@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lunguage_assets.assertion.categories import PRECEDENCE, Category, Meant
 from lunguage_assets.assertion.cues import Cue, Shown
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
+from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
@@ -191,3 +192,12 @@ def clause_before(units: Units, at: int) -> Units:
     """Take the units before one, the nearest first, up to a break."""
     before = reversed(units[max(0, at - _LONGEST_CLAUSE) : at])
     return list(takewhile(lambda unit: unit.kind != "break", before))
+
+
+def is_adjective(unit: TaggedToken) -> bool:
+    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded".
+
+    "Granulomatous disease" is none, although its first word is an adjective.
+    """
+    ends = tuple(WORDS["adjective_ends"])
+    return unit.kind == "finding" and unit.is_single_word and unit.form.endswith(ends)
