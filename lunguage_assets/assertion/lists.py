@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.units import (
+    DEVICE,
     JOINTS,
     OWN_WORDS,
     TaggedToken,
@@ -130,8 +131,12 @@ def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
         # "No effusion, clear lungs"; "no fracture, findings compatible with emphysema"
         or first.kind in ("normal", "hedged")
     )
+    # "No pneumothorax, chest tube in place"
+    following = behind[behind.index(first) + 1 :]
+    codes = [unit.code for unit in following[:1]]
+    is_placed = first.code == DEVICE and codes == ["placement"]
     ends = (unit.kind for unit in behind if unit.kind in _BEFORE_OR)
-    return is_stated and next(ends, "") != "alternative"
+    return (is_stated or is_placed) and next(ends, "") != "alternative"
 
 
 def list_before(units: Units, at: int) -> Units:

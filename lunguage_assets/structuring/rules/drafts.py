@@ -153,3 +153,16 @@ def read_as_courses(words: list[TaggedToken]) -> None:
     """
     for word in words:
         word.code = _COURSE_OF_SIZE.get(word.form, word.code)
+
+
+def judgements_of(draft: MentionDraft) -> list[TaggedToken]:
+    """Take the words that call a part of the body normal or abnormal."""
+    return list(filter(judges, draft.modifiers))
+
+
+def is_wrong(judgement: TaggedToken) -> bool:
+    """Whether a judgement calls a part of the body abnormal.
+
+    "enlarged", "not normal".
+    """
+    return (judgement.kind == "abnormal") != judgement.is_denied

@@ -16,8 +16,11 @@ from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import ELSEWHERE
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.contract import UNANSWERED, CueUse, Mention, Span
-from lunguage_assets.structuring.rules.drafts import MentionDraft
-from lunguage_assets.structuring.rules.judgements import is_wrong, judgements_of
+from lunguage_assets.structuring.rules.drafts import (
+    MentionDraft,
+    is_wrong,
+    judgements_of,
+)
 from lunguage_assets.tables import ATTRIBUTES
 
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
@@ -164,6 +167,7 @@ def _status_as_read(draft: MentionDraft) -> str:
         # What is abnormal wins over what is normal: "normal but tortuous aorta".
         wrong = list(filter(is_wrong, judgements))
         decisive = wrong or judgements
+        # "The heart is large, of normal contour": what is abnormal decides.
         # "The heart has worsened" judges by its course alone.
         is_worse = not judgements and draft.has_modifier_of("worsened")
         is_present = bool(wrong) or is_worse

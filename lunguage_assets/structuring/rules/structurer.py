@@ -35,7 +35,6 @@ from lunguage_assets.structuring.rules.coreference import (
     put_together,
 )
 from lunguage_assets.structuring.rules.drafts import MentionDraft
-from lunguage_assets.structuring.rules.judgements import divide_by_axis
 from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
 from lunguage_assets.structuring.rules.mentions import (
     mention_of,
@@ -117,7 +116,7 @@ class RuleStructurer:
         mark_assertions(tokens, text, self._lexicon)
         if section != "hist":
             mark_unanswered(tokens, text)
-        drafts = divide_by_axis(read_phrases(tokens), text)
+        drafts = read_phrases(tokens)
         stated: list[MentionDraft] = []
         pointer: MentionDraft | None = None
         for draft in drafts:
