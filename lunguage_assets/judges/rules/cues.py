@@ -9,15 +9,13 @@ picks. A sentence without a cue word that governs the finding is answered as inv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
+from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope, total
 from lunguage_assets.packaged_data import read_as, resource
 
 _PREFERRED = 0.8
@@ -46,20 +44,13 @@ class WordWeights(BaseModel, extra="forbid"):
 
 @cache
 def bundled_weights() -> WordWeights:
-    """Read `resources/cues.yaml`, with words of belief in every inflection.
+    """Read `resources/cues.yaml`.
 
     Raises:
         ConfigurationError: the file cannot be read.
     """
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
-    weights = read_as(resource("cues.yaml"), WordWeights, remedy)
-    inflections = bundled_lexicon().inflections
-    inflected: dict[str, float] = {}
-    for word, weight in weights.cues.items():
-        # "Suggested" says as much of the finding as "suggests".
-        forms = inflections.get(word, (word,))
-        inflected |= dict.fromkeys(forms, weight)
-    return weights.model_copy(update={"cues": inflected})
+    return read_as(resource("cues.yaml"), WordWeights, remedy)
 
 
 class CuesJudge(RuleJudge):
@@ -89,29 +80,22 @@ class CuesJudge(RuleJudge):
         if not scope.is_preferred and not is_known:
             return None
         # "Could be consistent with" is no surer than "could be".
-        evidence = sorted(map(self._belief, scope.hedges))[:1]
-        evidence += [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
+        beliefs = sorted(map(self._belief, scope.hedges))[:1]
+        beliefs += [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
         if scope.denials:
             # "No longer suspicious for <finding>": words that speak for a finding speak
             # against it when they are denied.
-            evidence = [-abs(weight) for weight in evidence]
-            evidence += [
-                _sum(self._weights.negations, denial.words) for denial in scope.denials
-            ]
-        if scope.is_preferred:
-            evidence.append(_PREFERRED)
-        evidence.append(_sum(self._weights.context, scope.context))
+            beliefs = [-abs(belief) for belief in beliefs]
+        score = sum(beliefs) + _PREFERRED * scope.is_preferred
+        for denial in scope.denials:
+            score += total(self._weights.negations, denial.words)
         # Equal sums tie, in whatever order their words are added up.
-        return round(sum(evidence), 9)
+        return round(score + total(self._weights.context, scope.context), 9)
 
     def _belief(self, hedge: Hedging) -> float:
         """Weigh a hedge's words; a doubt never speaks for presence."""
-        belief = _sum(self._weights.cues, hedge.words)
+        belief = total(self._weights.cues, hedge.words)
         if not hedge.is_doubt:
             return belief
-        negation = _sum(self._weights.negations, hedge.words)
+        negation = total(self._weights.negations, hedge.words)
         return min(negation - abs(belief), _MOST_OF_DOUBT)
-
-
-def _sum(weights: dict[str, float], words: Sequence[str]) -> float:
-    return sum(weights.get(word, 0.0) for word in words)

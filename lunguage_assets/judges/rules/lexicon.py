@@ -19,7 +19,7 @@ from lunguage_assets.assertion.hedges import (
     csv_rows,
 )
 from lunguage_assets.assertion.named import PREFERRED
-from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope
+from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope, total
 
 _SHARE_OF_ALTERNATIVES = 0.25
 _WHOLE_SCALE = 50.0
@@ -73,8 +73,7 @@ class LexiconJudge(RuleJudge):
             # "No <finding>" hedges nothing.
             return None
         # Words that strengthen or weaken a finding, such as those of size, shift it.
-        shift = sum(self._shifts.get(word, 0.0) for word in scope.context)
-        return round(score + shift, 6)
+        return round(score + total(self._shifts, scope.context), 6)
 
     def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
         """Score hedges by their phrases, or else by their cues, where one is known."""

@@ -10,7 +10,7 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, takewhile
 from typing import NamedTuple
@@ -63,16 +63,13 @@ class Hedging(NamedTuple):
         cue: with its characters.
         words: its words.
         phrases: those of the judge that begin in it.
+        is_doubt: whether it speaks against the finding.
     """
 
     cue: Edge
     words: Sequence[str]
     phrases: Sequence[str]
-
-    @property
-    def is_doubt(self) -> bool:
-        """Whether it speaks against the finding."""
-        return self.cue.category in DOUBTING
+    is_doubt: bool
 
     def distance_to(self, mention: int) -> int:
         """Count the characters between its words and those of a mention."""
@@ -96,6 +93,11 @@ class Scope(NamedTuple):
     denials: Sequence[Hedging]
     is_preferred: bool
     context: Sequence[str]
+
+
+def total(weights: Mapping[str, float], words: Sequence[str]) -> float:
+    """Add up the weights of words; others weigh nothing."""
+    return sum(weights.get(word, 0.0) for word in words)
 
 
 class RuleJudge(Scorer, ABC):
@@ -169,11 +171,13 @@ class RuleJudge(Scorer, ABC):
 
     def _hedging(self, cue: Edge, text: str) -> Hedging:
         """Read the words and phrases of a cue in a text in lower case."""
+        words = _WORD.findall(text[cue.begin : cue.end])
         phrases = self._phrases_in(text, (cue.begin, cue.end))
-        if cue.category in DOUBTING:
+        is_doubt = cue.category in DOUBTING
+        if is_doubt:
             # Of "felt to be less likely" the last phrase is the doubt.
             phrases = phrases[-1:]
-        return Hedging(cue, _WORD.findall(text[cue.begin : cue.end]), phrases)
+        return Hedging(cue, words, phrases, is_doubt)
 
     def _phrases_in(self, text: str, part: tuple[int, int]) -> list[str]:
         """List the judge's phrases in a part of a text in lower case."""
