@@ -100,10 +100,8 @@ def _mark_rest_of_lists(units: Units) -> None:
             continue
         last = units[following]
         units[at].unanswered = last.unanswered
-        for edge in last.edges:
-            if edge.begin > last.begin and last.is_denied:
-                cues = (unit for unit in units if unit.begin == edge.begin)
-                units[at].unanswered = tuple(cues)
+        if last.denial is not None and last.denial.begin > last.begin:
+            units[at].unanswered = (last.denial,)
 
 
 def _parts_of(units: Units) -> list[Units]:

@@ -117,9 +117,15 @@ class TaggedToken:
         return "unanswered" if self.unanswered and is_certain else self.meant
 
     @property
+    def denial(self) -> TaggedToken | None:
+        """What says that it is not there now, surely or not."""
+        meanings = ("negated", "doubted", "ended")
+        return next((self.meanings[it] for it in meanings if it in self.meanings), None)
+
+    @property
     def is_denied(self) -> bool:
         """Whether it is not there now, surely or not."""
-        return not self.meanings.keys().isdisjoint(("negated", "doubted", "ended"))
+        return self.denial is not None
 
     @property
     def is_doubtful(self) -> bool:
