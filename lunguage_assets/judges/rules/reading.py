@@ -121,13 +121,13 @@ class RuleJudge(Scorer, ABC):
         digest = hashlib.blake2b(words, digest_size=6)
         identity = f"{method}/{VERSION}/{digest.hexdigest()}"
         super().__init__(key, identity, partial(map, self.score), method)
-        # The first phrase that fits is then the longest.
-        self._phrases = sorted(phrases, key=len, reverse=True)
+        self._phrases = set(phrases)
         patterns: list[str] = []
-        for phrase in self._phrases:
+        # The first phrase that fits is then the longest.
+        for phrase in sorted(self._phrases, key=len, reverse=True):
             gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
             patterns.append(re.escape(phrase).replace(r"\ ", gap))
-        self._pattern = re.compile(f"{_BEGINS}(?:({')|('.join(patterns)})){_ENDS}")
+        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
 
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
@@ -181,8 +181,14 @@ class RuleJudge(Scorer, ABC):
 
     def _phrases_in(self, text: str, part: tuple[int, int]) -> list[str]:
         """List the judge's phrases in a part of a text in lower case."""
-        matches = self._in(text, part)
-        return [self._phrases[(match.lastindex or 0) - 1] for match in matches]
+        phrases: list[str] = []
+        for match in self._in(text, part):
+            words = match.group().split()
+            if " ".join(words) not in self._phrases:
+                words = [word for word in words if not word.endswith("ly")]
+            phrases.append(" ".join(words))
+        # Without its own adverb, too, a phrase may be one that nobody knows.
+        return [phrase for phrase in phrases if phrase in self._phrases]
 
     def _in(self, text: str, part: tuple[int, int]) -> Iterator[re.Match[str]]:
         """Yield matches that begin in a part of a text (begin, end)."""
