@@ -98,11 +98,16 @@ def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
     if is_felt or unit.kind in _ENDS_BEHIND_MEMBER.get(cue.makes, ()):
         return True
-    # "Possible edema and effusion", "not enlarged and tortuous": of the next alone; but
-    # "there is not edema, effusion, or mass".
-    joins_next = cue.makes == "hedged" or unit.kind != "comma"
-    is_of_next = cue.reach == "next" and joins_next
-    return is_joint and (is_of_next or _begins_statement(units, at, cue))
+    return is_joint and (_is_of_next(unit, cue) or _begins_statement(units, at, cue))
+
+
+def _is_of_next(joint: TaggedToken, cue: Cue) -> bool:
+    """Whether a cue is of the next finding alone, and not of those behind a joint.
+
+    "Possible edema and effusion", "not enlarged and tortuous"; but "there is not edema,
+    effusion, or mass".
+    """
+    return cue.reach == "next" and (cue.makes == "hedged" or joint.kind != "comma")
 
 
 def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
@@ -121,22 +126,27 @@ def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
     if first is None or (cue.makes == "hedged" and units[at].kind == "and"):
         # "May represent edema and small effusion": the size is on the list.
         return False
-    is_stated = (
-        # "No effusion is seen (blunting may be scar)": its verb has closed the list.
-        units[at - 1].kind == "seen"
+    # "No effusion is seen (blunting may be scar)": its verb has closed the list.
+    is_closed = units[at - 1].kind == "seen"
+    ends = (unit.kind for unit in behind if unit.kind in _BEFORE_OR)
+    states = is_closed or _states_something(behind[behind.index(first) :])
+    return states and next(ends, "") != "alternative"
+
+
+def _states_something(statement: Units) -> bool:
+    """Whether the first word of what stands behind a joint is never said of a list."""
+    first = statement[0]
+    # "No pneumothorax, chest tube in place"
+    codes = [unit.code for unit in statement[:2]]
+    return (
         # "No effusion, mild edema"
-        or first.code in STATEMENT_BEGINS
+        first.code in STATEMENT_BEGINS
         # "No effusion, calcified granulomas": what is hardly ever denied.
         or first.form in WORDS["stated"]
         # "No effusion, clear lungs"; "no fracture, findings compatible with emphysema"
         or first.kind in ("normal", "hedged")
+        or codes == [DEVICE, "placement"]
     )
-    # "No pneumothorax, chest tube in place"
-    following = behind[behind.index(first) + 1 :]
-    codes = [unit.code for unit in following[:1]]
-    is_placed = first.code == DEVICE and codes == ["placement"]
-    ends = (unit.kind for unit in behind if unit.kind in _BEFORE_OR)
-    return (is_stated or is_placed) and next(ends, "") != "alternative"
 
 
 def list_before(units: Units, at: int) -> Units:

@@ -77,15 +77,19 @@ def mark_unanswered(units: Units, text: str) -> None:
         positions = range(len(part))
         waiting += [part[at] for at in positions if _is_unread(part, at, text)]
         concerned = named or named_before
-        if not concerned or not waiting:
-            continue
-        # Devices have names that no list has; "no line has moved" is no denial of one.
-        listed = [unit for unit in waiting if speaks(text[unit.begin : unit.end])]
-        for mention in concerned:
-            is_named_freely = mention.code == DEVICE and not mention.is_denied
-            words = listed if is_named_freely else waiting
-            mention.unanswered = (*mention.unanswered, *words)
-        waiting = []
+        if concerned:
+            _leave_open(concerned, waiting, text)
+            waiting = []
+
+
+def _leave_open(concerned: Units, unread: Units, text: str) -> None:
+    """Note the words that nobody answered for in the mentions that they concern."""
+    # Devices have names that no list has; "no line has moved" is no denial of one.
+    listed = [unit for unit in unread if speaks(text[unit.begin : unit.end])]
+    for mention in concerned:
+        is_named_freely = mention.code == DEVICE and not mention.is_denied
+        words = listed if is_named_freely else unread
+        mention.unanswered = (*mention.unanswered, *words)
 
 
 def _mark_rest_of_lists(units: Units) -> None:

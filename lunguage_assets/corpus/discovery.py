@@ -8,6 +8,7 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -135,28 +136,12 @@ def _plain_name(path: Path) -> str:
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file.
-
-    All tables and JSON files of a layout belong together. Of a part (a split) that
-    comes in several files the first layout's is read.
-    """
+    """Find the findings and the raw reports of a folder, or of a file."""
     layout_by_file = {
         file: layout_of_file(file, set(map(folded_name, fields_of(file))))
         for file in _files_in(path)
     }
-    sources = []
-    parts_read: set[tuple[str, str]] = set()
-    for layout in (_FINDINGS, _STORED, *layouts().values()):
-        part_by_file = {
-            file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
-            for file, its_layout in layout_by_file.items()
-            if its_layout is layout
-        }
-        files = [file for file, part in part_by_file.items() if part not in parts_read]
-        parts_read.update(part_by_file.values())
-        if files:
-            beside = _table_beside(layout, files[0].parent)
-            sources.append(TextSource(layout, tuple(files), beside))
+    sources = _sources_of_records(layout_by_file)
     trees = [
         file
         for file, layout in layout_by_file.items()
@@ -170,6 +155,29 @@ def _sources(path: Path) -> list[TextSource]:
         for layout in layouts().values():
             if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
                 sources.append(TextSource(layout, (tree,)))
+    return sources
+
+
+def _sources_of_records(
+    layout_by_file: Mapping[Path, Layout | None],
+) -> list[TextSource]:
+    """Find tables and JSON files; all of a layout belong together.
+
+    Of a part (a split) that comes in several files the first layout's is read.
+    """
+    sources = []
+    parts_read: set[tuple[str, str]] = set()
+    for layout in (_FINDINGS, _STORED, *layouts().values()):
+        part_by_file = {
+            file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
+            for file, its_layout in layout_by_file.items()
+            if its_layout is layout
+        }
+        files = [file for file, part in part_by_file.items() if part not in parts_read]
+        parts_read.update(part_by_file.values())
+        if files:
+            beside = _table_beside(layout, files[0].parent)
+            sources.append(TextSource(layout, tuple(files), beside))
     return sources
 
 

@@ -8,6 +8,7 @@ What must hold afterwards is in `guarantees.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -70,15 +71,7 @@ def resolve(
     by_id = {row.finding_id: row for row in (*read_rows(deduplicated), *children)}
     for child in children:
         _join_to_parent(child, by_id)
-    columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
-    for finding_id, pathway_id, pathway, reason in columns:
-        row = by_id[finding_id]
-        row.pathway_id = pathway_id
-        row.pathway = pathway
-        row.match_reason = reason
-        row.ranking_version = ranking_version
-        row.root_id = row.root_id or finding_id
-
+    _note_matches(matches, by_id, ranking_version)
     resolved: list[Row] = []
     log: list[Event] = []
     conflicts: list[Conflict] = []
@@ -113,6 +106,20 @@ def resolve(
 
 def _by_id(row: Row) -> tuple[int, str]:
     return natural(row.finding_id)
+
+
+def _note_matches(
+    matches: pd.DataFrame, by_id: Mapping[str, Row], ranking_version: str
+) -> None:
+    """Note in every row its pathway, or why it has none, and its ranking."""
+    columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
+    for finding_id, pathway_id, pathway, reason in columns:
+        row = by_id[finding_id]
+        row.pathway_id = pathway_id
+        row.pathway = pathway
+        row.match_reason = reason
+        row.ranking_version = ranking_version
+        row.root_id = row.root_id or finding_id
 
 
 def _join_to_parent(child: Row, by_id: dict[str, Row]) -> None:

@@ -34,18 +34,15 @@ def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
     if has_kind(phrase.tokens, "normal"):
         _make_topic_subject(clause)
     parts = clause.open_parts or clause.described_parts
-    if parts:
-        for part in parts:
-            part.describe(phrase.tokens, locations)
-        # A state or a course has been said of the part; after other words it waits on.
-        if any(part.is_described for part in parts):
-            clause.described_parts = parts
-            clause.open_parts = []
-    elif clause.findings:
-        # "Effusion and atelectasis are unchanged" is said of both.
-        for finding in clause.findings:
-            finding.describe(phrase.tokens, locations)
-    else:
+    # "Effusion and atelectasis are unchanged" is said of both.
+    described = parts or clause.findings
+    for draft in described:
+        draft.describe(phrase.tokens, locations)
+    # A state or a course has been said of the part; after other words it waits on.
+    if any(part.is_described for part in parts):
+        clause.described_parts = parts
+        clause.open_parts = []
+    if not described:
         clause.pending = clause.pending + phrase.tokens
 
 
