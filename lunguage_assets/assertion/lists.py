@@ -49,6 +49,7 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 }
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
+_FINDING: frozenset[Kind] = frozenset({"finding"})
 _JOINTS_BEHIND = ("comma", "and", "with")
 _BESIDE: frozenset[Kind] = OWN_WORDS | {"preposition", "comma", "hedged"}
 _SYMPTOM = "PATIENT INFO."
@@ -159,6 +160,8 @@ def list_before(units: Units, at: int) -> Units:
     is_list = cue.makes == "hedged"
     is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
+    # "The heart appears large, but this is due to the projection"
+    reached = JUDGED if cue.category == "mimic" else _FINDING
     members: Units = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
@@ -172,7 +175,7 @@ def list_before(units: Units, at: int) -> Units:
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"
             is_joined |= is_list
-        elif unit.kind in JUDGED:
+        elif unit.kind in reached:
             if not is_joined:
                 break
             members.append(unit)

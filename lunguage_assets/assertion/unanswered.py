@@ -142,7 +142,8 @@ def _is_unknown(units: Units, at: int, words: str) -> bool:
     if not _WORD.fullmatch(words) or form == GAP or form in _HARMLESS:
         return False
     before = kind_at(units, at - 1) or "break"
-    if before == "preposition" and units[at - 1].form != "to":
+    is_last = kind_at(units, at + 1) in ("", "preposition")
+    if before == "preposition" and units[at - 1].form != "to" and is_last:
         # "In the azygoesophageal recess": what something is in or of.
         return False
     noun = first_beyond(units[at + 1 :], OWN_WORDS - {"anatomy"})

@@ -72,6 +72,10 @@ def test_a_part_that_is_judged_is_a_statement_of_its_own(statement, joint, judge
     ("No pneumothorax, normal heart.", ["dn pneumothorax", "dn heart"]),
     ("No fracture, findings compatible with emphysema.", ["dn fracture", "tp emphysema"]),
     ("No effusion appreciated the nodule is unchanged.", ["dn pleural effusion", "dp nodule"]),
+    ("Lungs are clear and pneumothorax: negative.", ["dn lungs", "dn pneumothorax"]),
+    ("The heart is normal and the effusion has resolved.", ["dn heart", "dn pleural effusion"]),
+    ("Not edema, effusion, or emphysema on this study.", ["dn pulmonary edema", "dn pleural effusion", "dn emphysema"]),
+    ("Effusion in name only.", ["tp pleural effusion"]),
 ])  # fmt: skip
 def test_a_denial_reaches_its_noun_and_no_statement_behind_it(text, rows):
     assert [f"{status} {name}" for name, status, *_ in read(text)] == rows
