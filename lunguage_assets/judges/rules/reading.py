@@ -71,9 +71,11 @@ class Hedging(NamedTuple):
     phrases: Sequence[str]
     is_doubt: bool
 
-    def distance_to(self, mention: int) -> int:
-        """Count the characters between its words and those of a mention."""
-        return max(self.cue.begin - mention - len(MASK), mention - self.cue.end)
+    def distance_to(self, mention: int, text: str) -> int:
+        """Count the words of a text between it and a mention."""
+        begin = min(self.cue.end, mention + len(MASK))
+        end = max(self.cue.begin, mention)
+        return len(text[begin:end].split())
 
 
 class Scope(NamedTuple):
@@ -143,7 +145,7 @@ class RuleJudge(Scorer, ABC):
             phrases = chain.from_iterable(self._in(text, it) for it in finding.clauses)
             cues = tuple(Edge(*phrase.span(), "", "hedged") for phrase in phrases)
         by_role: dict[str, list[Hedging]] = defaultdict(list)
-        for cue in cues:
+        for cue in sorted(cues):
             role = _ROLES.get(cue.cue) or _ROLES.get(cue.category, "")
             by_role[role].append(self._hedging(cue, text))
         hedges = by_role["hedge"]
@@ -151,10 +153,9 @@ class RuleJudge(Scorer, ABC):
             # "The possibility of <finding> should be considered": the nearest, and
             # those on its side ("could possibly represent").
             mention = masked_sentence.find(MASK)
-            nearest = min(hedges, key=lambda it: it.distance_to(mention))
+            nearest = min(hedges, key=lambda it: it.distance_to(mention, text))
             is_before = nearest.cue.begin < mention
             hedges = [it for it in hedges if (it.cue.begin < mention) == is_before]
-            hedges.sort()
         joints = by_role["joint"]
         words_of_hedges = {*chain.from_iterable(it.words for it in (*hedges, *joints))}
         context: list[str] = []
