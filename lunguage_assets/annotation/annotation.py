@@ -35,7 +35,7 @@ class Annotation(NamedTuple):
     The frames have the columns of the stored tables (docs/data_dictionary.md);
     `study_id` is the caller's, `finding_id` joins them.
 
-    Args:
+    Attributes:
         reports: one row per report, in the given order: views, notes on the text, the
             text.
         sentences: REPORT_SENTENCES, every sentence with its account.
