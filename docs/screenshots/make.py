@@ -203,7 +203,7 @@ def visit(page: Page, url: str) -> None:
     page.open(
         f"{url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7C{newest}",
         "Materialized (3)",
-        "generated",
+        "dagster/row_count",
     )
     keep(page, "partitions")
     page.open(
