@@ -209,7 +209,7 @@ def visit(page: Page, url: str) -> None:
     page.open(
         f"{url}/assets/hedge_phrases?view=checks&checkDetail=expectations",
         "expectations",
-        "not_met",
+        "report",
     )
     keep(page, "check")
     page.open(f"{url}/assets/hedge_phrases?view=partitions", "Materialized (3)")
