@@ -1,7 +1,7 @@
 """Along which axis a part of the body is described: size, contour, position, density.
 
-Judgements along two axes do not contradict each other (implicit.md section 5): "the
-heart is large; its contour is normal". Which words belong to which axis is data,
+What is said along one axis says nothing of another: "the contour of the heart is
+normal" leaves its size open to a label. Which words belong to which axis is data,
 `resources/assertion/axes.yaml`.
 """
 
