@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -83,6 +84,8 @@ def make_home(home: Path) -> None:
     """Three batches of invented reports all the way to the release, and the
     analyses.
     """
+    # A picture shows where the file lies: not the folder of whoever makes it.
+    shutil.copytree(FOLDER.parents[1] / "expectations", home / "expectations")
     for number, (batch, reports) in enumerate(BATCHES.items()):
         data = home.parent / f"{home.name}-delivery" / batch
         lunguage(
@@ -219,7 +222,7 @@ def visit(page: Page, url: str) -> None:
     page.size(1440, 1160)
     page.open(
         f"{url}/assets/reference_ranking?view=partitions&partition=panel",
-        "ranking_version",
+        "dagster/row_count",
     )
     page.click("[Show Markdown]", row="plot")
     page.wait_for_picture()
@@ -228,7 +231,7 @@ def visit(page: Page, url: str) -> None:
     page.open(f"{url}/assets/fitted_probabilities?view=overview", "Columns", "Metadata")
     keep(page, "columns")
     page.click("Plots")
-    page.wait_for("mean_p")
+    page.wait_for("dagster/row_count")
     scroll_to(page, "Metadata")
     keep(page, "plots")
     page.open(f"{url}/jobs", "expand", "release")
@@ -242,7 +245,7 @@ def visit_report(page: Page, home: Path) -> None:
     """The report of the newest release, where it shows its labels."""
     released = home / "release" / "panel"
     version = (released / "LATEST").read_text(encoding="utf-8").strip()
-    page.size(840, 690)
+    page.size(920, 690)
     page.open(
         (released / version / "open" / "report.html").as_uri(),
         "The ranking of the phrases",
@@ -256,7 +259,7 @@ def visit_paid(page: Page, url: str) -> None:
     page.size(1700, 760)
     page.open(
         f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}",
-        "llm_by_judge",
+        "llm_questions",
     )
     scroll_to(page, "llm_questions")
     keep(page, "cost")
