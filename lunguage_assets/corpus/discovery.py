@@ -8,7 +8,6 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,14 +22,12 @@ from lunguage_assets.corpus.delivery import (
     Delivery,
 )
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts.archives import holds, is_archive, only_member
-from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
+from lunguage_assets.corpus.texts.archives import PACKAGES, holds
+from lunguage_assets.corpus.texts.json_entries import JSON_FORM, json_fields
 from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
 from lunguage_assets.corpus.texts.sources import FORMS, TextSource
 from lunguage_assets.errors import InputError
 
-_TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
-"""Names of folders in which published collections keep a file for each report."""
 _FINDINGS = Layout(
     title="findings",
     names=(FINDINGS.lower(), "lunguage.parquet"),
@@ -81,19 +78,10 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         folder=folder,
         findings=source.paths[0] if has_findings else None,
         vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_metadata_of(folder),
+        metadata=_file_named(folder, METADATA),
         declared=read_declaration(folder / DECLARATION),
         texts=None if has_findings else source,
     )
-
-
-def _metadata_of(folder: Path) -> Path | None:
-    """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
-    for place in (folder, *folder.parents):
-        metadata = _file_named(place, METADATA)
-        if metadata or not _TREES.fullmatch(place.name):
-            return metadata
-    return None
 
 
 def _accepted() -> str:
@@ -126,58 +114,47 @@ def _files_in(path: Path) -> list[Path]:
 
 
 def _file_named(folder: Path, name: str) -> Path | None:
-    """Find a file of this name in a folder, with or without `.gz`."""
+    """Find a file of this name in a folder, packed or not."""
     files = (file for file in _files_in(folder) if _plain_name(file) == name.lower())
     return next(files, None)
 
 
 def _plain_name(path: Path) -> str:
-    return path.name.lower().removesuffix(".gz")
+    return path.name.lower().removesuffix(".gz").removesuffix(".zip")
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file."""
+    """Find the findings and the raw reports of a folder, or of a file.
+
+    Tables and JSON files of one layout belong together. Of a part (a split) that comes
+    in several files the first layout's is read.
+    """
+    files = _files_in(path)
     layout_by_file = {
         file: layout_of_file(file, set(map(folded_name, fields_of(file))))
-        for file in _files_in(path)
+        for file in files
     }
-    sources = _sources_of_records(layout_by_file)
-    trees = [
-        file
-        for file, layout in layout_by_file.items()
-        if layout is None and is_archive(file)
-    ]
-    is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
-    # A text file beside findings or a table of reports may be a licence.
-    if is_tree or not (sources or trees):
-        trees.append(path)
-    for tree in trees:
-        for layout in layouts().values():
-            if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
-                sources.append(TextSource(layout, (tree,)))
-    return sources
-
-
-def _sources_of_records(
-    layout_by_file: Mapping[Path, Layout | None],
-) -> list[TextSource]:
-    """Find tables and JSON files; all of a layout belong together.
-
-    Of a part (a split) that comes in several files the first layout's is read.
-    """
     sources = []
     parts_read: set[tuple[str, str]] = set()
     for layout in (_FINDINGS, _STORED, *layouts().values()):
         part_by_file = {
             file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
-            for file, its_layout in layout_by_file.items()
-            if its_layout is layout
+            for file in files
+            if layout_by_file[file] is layout
         }
-        files = [file for file, part in part_by_file.items() if part not in parts_read]
+        paths = [file for file, part in part_by_file.items() if part not in parts_read]
         parts_read.update(part_by_file.values())
-        if files:
-            beside = _table_beside(layout, files[0].parent)
-            sources.append(TextSource(layout, tuple(files), beside))
+        if paths:
+            beside = _file_named(paths[0].parent, layout.beside_name)
+            sources.append(TextSource(layout, tuple(paths), beside))
+    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
+    # A text file beside a table of reports or a package may be a licence.
+    if not (sources or trees):
+        trees = [path]
+    for tree in trees:
+        for layout in layouts().values():
+            if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
+                sources.append(TextSource(layout, (tree,)))
     return sources
 
 
@@ -198,26 +175,11 @@ def layout_of_file(path: Path, fields: set[str]) -> Layout | None:
     return None
 
 
-def _table_beside(layout: Layout, folder: Path) -> Path | None:
-    """Find the table that says more of the studies; it may be in the same package."""
-    for path in _files_in(folder) if layout.beside else ():
-        # A damaged file beside the reports is none of theirs.
-        with suppress(InputError):
-            names = set(map(folded_name, read_header(path)))
-            if set(layout.beside) <= names and not set(layout.known_by) <= names:
-                return path
-    return None
-
-
 def fields_of(path: Path) -> list[str]:
-    """List columns or keys of a file, as written; none: it has none, or is broken.
-
-    Raises:
-        InputError: a package cannot be opened.
-    """
+    """List columns or keys of a file, as written; none: it has none, or is broken."""
     with suppress(InputError):
-        if holds_json(path):
+        if JSON_FORM.search(path.name):
             return json_fields(path)
-        if only_member(path, TABLE_FORM):
+        if TABLE_FORM.search(path.name):
             return read_header(path)
     return []

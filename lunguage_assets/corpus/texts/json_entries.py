@@ -9,35 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from lunguage_assets.corpus.columns import clean, folded_name
 from lunguage_assets.corpus.records import Records, numbered
-from lunguage_assets.corpus.texts.archives import content_of, only_member
+from lunguage_assets.corpus.texts.archives import content_of
 from lunguage_assets.errors import InputError
 
 KEY = "key of the entry"
 """The field for an entry's key in a JSON object, and for the name of a file."""
-_JSON_FORM = re.compile(r"\.(?:json|(jsonl|ndjson))(?:\.gz)?$", re.IGNORECASE)
+JSON_FORM = re.compile(r"\.(?:json|(jsonl|ndjson))(?:\.gz|\.zip)?$", re.IGNORECASE)
 """Its group is the ending of a file that has an entry a line."""
 _BYTES_LOOKED_AT = 1 << 20
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
-def holds_json(path: Path) -> bool:
-    """Tell whether a file is JSON by its name, or an archive with one JSON file."""
-    return only_member(path, _JSON_FORM) != ""
-
-
 def json_fields(path: Path) -> list[str]:
     """List every key, at whatever depth, at the beginning of a file."""
-    content = content_of(path, _JSON_FORM, _BYTES_LOOKED_AT)
-    keys = _KEY.findall(content.decode("utf-8-sig", "replace"))
-    return list(dict.fromkeys(keys))
+    text = content_of(path, _BYTES_LOOKED_AT).decode("utf-8-sig", "replace")
+    return _KEY.findall(text)
 
 
 def read_entries(path: Path, names: Collection[str]) -> Records:
@@ -55,7 +49,7 @@ def read_entries(path: Path, names: Collection[str]) -> Records:
     rows = {}
     broken = {}
     for line, (key, entry) in enumerate(_entries(path), 1):
-        if isinstance(entry, Mapping):
+        if isinstance(entry, dict):
             fields = {folded_name(name): value for name, value in entry.items()}
             fields[KEY] = key
             rows[line] = [_text_at(fields, name.split(".")) for name in names]
@@ -69,13 +63,16 @@ def _entries(path: Path) -> list[tuple[str, Any]]:
 
     A line of JSON lines that is no JSON stays a text.
     """
-    text = content_of(path, _JSON_FORM).decode("utf-8-sig", "replace")
-    form = _JSON_FORM.search(only_member(path, _JSON_FORM))
+    text = content_of(path).decode("utf-8-sig", "replace")
+    form = JSON_FORM.search(path.name)
     if form and form[1]:
         return [("", _decoded_line(line)) for line in text.split("\n") if line.strip()]
     try:
         content = _DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
+        if isinstance(content, list):
+            content = {"": content}
+        groups = list(content.items())
+    except (ValueError, RecursionError, AttributeError) as error:
         raise InputError(
             path.name,
             "JSON that breaks off here or is damaged",
@@ -83,13 +80,13 @@ def _entries(path: Path) -> list[tuple[str, Any]]:
             "Deliver the complete file.",
             row=getattr(error, "lineno", None),
         ) from None
-    if isinstance(content, list):
-        content = {"": content}
-    if not isinstance(content, dict):
-        return []
-    if {type(group) for group in content.values()} != {list}:
-        return list(content.items())
-    return [("", entry) for group in content.values() for entry in group]
+    entries: list[tuple[str, Any]] = []
+    for key, group in groups:
+        if isinstance(group, list):
+            entries += [("", entry) for entry in group]
+        else:
+            entries.append((key, group))
+    return entries
 
 
 def _decoded_line(line: str) -> Any:
@@ -103,7 +100,7 @@ def _text_at(value: Any, path: Sequence[str]) -> str:
     if isinstance(value, list):
         lines = (" ".join(_text_at(item, path).split()) for item in value)
         return "\n".join(filter(None, lines))
-    if path and isinstance(value, Mapping):
+    if path and isinstance(value, dict):
         return _text_at(value.get(path[0]), path[1:])
     if not path and isinstance(value, str):
         return clean(value)

@@ -50,6 +50,7 @@ class Layout(BaseModel):
     reads: Literal["records", "texts", "xml", "stored"] = "records"
     names: Fields = ()
     known_by: Fields = ()
+    beside_name: str = ""
     beside: Fields = ()
     behind_part: str = ""
     record_is_image: bool = False

@@ -17,7 +17,11 @@ import pandas as pd
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.records import Records, cleaned, read_records
 from lunguage_assets.corpus.texts.archives import TEXT_FORM, XML_FORM, contents_in
-from lunguage_assets.corpus.texts.json_entries import KEY, holds_json, read_entries
+from lunguage_assets.corpus.texts.json_entries import (
+    JSON_FORM,
+    KEY,
+    read_entries,
+)
 from lunguage_assets.corpus.texts.layouts import (
     CONTENT,
     PATH,
@@ -69,7 +73,7 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
     """Read the reports of a path of a source."""
     if layout.reads != "records":
         records = _read_files(path, layout)
-    elif holds_json(path):
+    elif JSON_FORM.search(path.name):
         records = read_entries(path, layout.fields)
     else:
         records = read_records(path, layout.fields, required=layout.known_by)
@@ -125,14 +129,10 @@ def _read_files(path: Path, layout: Layout) -> Records:
 
 
 def _fields_of_xml(content: bytes) -> dict[str, Any]:
-    """Read a citation; empty for one that is damaged, or has entities of its own.
+    """Read a citation; empty for one that is damaged or asks for another file.
 
     Fields are the sections of the abstract by their labels, `uid` and `title`.
     """
-    # An entity of entities of entities may expand to gigabytes. NULs are left out, so
-    # that it is recognised in UTF-16, too.
-    if b"<!ENTITY" in content.replace(b"\0", b""):
-        return {}
     try:
         citation = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
