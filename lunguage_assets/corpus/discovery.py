@@ -11,8 +11,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from lunguage_assets.corpus import columns
-from lunguage_assets.corpus.columns import folded_name, shown_names
+from lunguage_assets.corpus.columns import REQUIRED, folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
 from lunguage_assets.corpus.delivery import (
     FINDINGS,
@@ -22,22 +21,26 @@ from lunguage_assets.corpus.delivery import (
     Delivery,
 )
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts.archives import PACKAGES, holds
-from lunguage_assets.corpus.texts.json_entries import JSON_FORM, json_fields
+from lunguage_assets.corpus.texts.archives import PACKAGES, contents_in
 from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
-from lunguage_assets.corpus.texts.sources import FORMS, TextSource
+from lunguage_assets.corpus.texts.sources import (
+    FORMS,
+    JSON_FORM,
+    TextSource,
+    json_fields,
+)
 from lunguage_assets.errors import InputError
 
 _FINDINGS = Layout(
     title="findings",
     names=(FINDINGS.lower(), "lunguage.parquet"),
-    known_by=columns.REQUIRED,
+    known_by=REQUIRED,
     study=("study_id",),
 )
 _STORED = Layout(
     title="stored reports", reads="stored", names=(PACKED,), study=("study",)
 )
-_NAMES_SHOWN = 8
+_FILES_SHOWN = 8
 
 
 def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
@@ -55,9 +58,6 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         InputError: there are no findings and no raw reports, or both, or reports in
             several forms; `corpus.toml` is wrong.
     """
-    if not path.exists():
-        remedy = "Name the folder that holds the files."
-        raise InputError(str(path), "no such folder", _accepted(), remedy)
     if table_columns is None:
         sources = _sources(path)
     else:
@@ -65,13 +65,25 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
     if not sources:
-        raise _no_delivery(path)
+        files = [
+            f"{file.name} with the columns {shown_names(fields_of(file))}"
+            for file in _files_in(path)[:_FILES_SHOWN]
+        ]
+        titles = dict.fromkeys(layout.title for layout in layouts().values())
+        raise InputError(
+            str(path),
+            "; ".join(files) or "no such folder, or no file in it",
+            f"a file {FINDINGS} (or another table of its columns), or raw reports: "
+            f"{', '.join(titles)}; packed tables are called .csv.gz or .csv.zip",
+            "Name the folder that holds the files, or the columns of reports and ids "
+            "in a table: --text-column and --id-column.",
+        )
     source = sources[0]
     has_findings = source.layout is _FINDINGS
     if len(sources) > 1 or (has_findings and len(source.paths) > 1):
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         expected = "one file of findings, or raw reports in one form"
-        forms = " and ".join(source.title for source in sources)
+        forms = " and ".join(map(_shown_form, sources))
         raise InputError(str(path), forms, expected, remedy)
     folder = path.parent if path.is_file() else path
     return Delivery(
@@ -84,28 +96,9 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     )
 
 
-def _accepted() -> str:
-    titles = dict.fromkeys(layout.title for layout in layouts().values())
-    return (
-        f"a file {FINDINGS} (or another table of its columns), or raw reports: "
-        + ", ".join(titles)
-    )
-
-
-def _no_delivery(path: Path) -> InputError:
-    """Make the error of a folder or file that holds nothing of what is accepted."""
-    if path.is_dir():
-        names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
-        problem = ", ".join(names) or "nothing"
-        remedy = "Put the files there or name another place."
-    else:
-        known_names = {*columns.REQUIRED, *columns.OPTIONAL}
-        for layout in layouts().values():
-            known_names.update(layout.fields)
-        listed = shown_names(fields_of(path), known_names)
-        problem = f"a file of another kind with the columns {listed}"
-        remedy = "Name the columns of reports and ids: --text-column and --id-column."
-    return InputError(str(path), problem, _accepted(), remedy)
+def _shown_form(source: TextSource) -> str:
+    names = ", ".join(path.name for path in source.paths)
+    return f"{source.layout.title} ({names})"
 
 
 def _files_in(path: Path) -> list[Path]:
@@ -153,7 +146,8 @@ def _sources(path: Path) -> list[TextSource]:
         trees = [path]
     for tree in trees:
         for layout in layouts().values():
-            if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
+            form = FORMS.get(layout.reads)
+            if form and next(contents_in(tree, form), None):
                 sources.append(TextSource(layout, (tree,)))
     return sources
 

@@ -35,15 +35,13 @@ _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
 many commas more as the header has.
 """
 
-UNCLOSED = "unclosed-quote"
-WIDTH = "wrong-number-of-values"
-NOT_PARSED = (UNCLOSED, WIDTH)
-"""Reasons of the records of a CSV that is not well formed."""
+UNREADABLE = "unreadable-row"
+"""The reason of a record of a CSV that is not well formed."""
 CAUSES = ("reason", "found", "content")
 """Columns of broken records."""
 _REMEDY = (
-    "Add the header line if it is missing, else the column, or correct its name. Of a "
-    "table of reports: --text-column and --id-column name them."
+    "Add the header line if it is missing, else the column, or name the column that "
+    "has it: --text-column, --id-column, or as the help of the command says."
 )
 
 
@@ -91,7 +89,6 @@ def read_records(
     *,
     required: Sequence[str] = (),
     may_be_empty: bool = False,
-    remedy: str = _REMEDY,
 ) -> Records:
     """Read a Parquet or CSV file.
 
@@ -104,7 +101,6 @@ def read_records(
             values of the others are empty. None: all are read.
         required: those that must be there.
         may_be_empty: a file with a header only is not refused.
-        remedy: what to do about a column that is not there.
 
     Raises:
         InputError: the file is empty, repeats or lacks a column, or is too large; the
@@ -119,12 +115,11 @@ def read_records(
         raise _unusable(path.name, f"repeated columns (numbers {repeated})")
     missing = [name for name in required if folded_name(name) not in names]
     if missing:
-        listed = shown_names(header, (*required, *(column_names or ())))
         raise InputError(
             path.name,
-            f"no column {missing} among columns {listed}",
+            f"no column {missing} among columns {shown_names(header)}",
             f"columns {list(required)}, each name once",
-            remedy,
+            _REMEDY,
             column=missing[0],
         )
     if records.values.empty and records.broken.empty and not may_be_empty:
@@ -137,9 +132,7 @@ def read_header(path: Path) -> list[str]:
     return _read(path, (), _HEADER_BYTES).header
 
 
-def _read(
-    path: Path, column_names: Collection[str] | None, most: int | None = None
-) -> Records:
+def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, column_names)
     return _read_csv(path.name, content_of(path, most))
@@ -170,24 +163,20 @@ def _read_csv(file: str, content: bytes) -> Records:
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
-    try:
+    header: list[str] = []
+    with suppress(csv.Error):
         # The names are in the first line with a value.
         header = [name.strip() for name in next(filter(None, reader), [])]
-    except csv.Error:
-        raise _unusable(file, "a header line that cannot be read") from None
     if len(header) < 2:
-        raise _unusable(file, "a single column" if any(header) else "an empty file")
+        raise _unusable(file, "an empty file, a single column or an open quote")
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
     for number, (raw, values) in enumerate(records, 1):
         if len(values) == len(header):
             rows[number] = values
-        elif values:
-            broken[number] = (WIDTH, f"{len(values)} values", raw)
         else:
-            problem = "a quote that is not closed, or text behind a closing quote"
-            broken[number] = (UNCLOSED, problem, raw)
+            broken[number] = (UNREADABLE, f"{len(values)} readable values", raw)
     good = numbered(rows, _column_names(header))
     return Records(header, good, numbered(broken), encoding)
 

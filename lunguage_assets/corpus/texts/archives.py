@@ -1,8 +1,8 @@
 """Opens delivered files: single ones, and those of one report each.
 
 A table or JSON file may be packed as `.gz` or `.zip`; files of one report each lie in a
-folder, a `.zip` or a `.tgz`, and come in the order of their names. Hidden files, and
-those that data sets carry beside their reports (a licence, checksums), are no reports.
+folder, a `.zip` or a `.tgz`. Hidden files, and those that data sets carry beside their
+reports (a licence, checksums), are no reports.
 """
 
 from __future__ import annotations
@@ -20,13 +20,8 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from lunguage_assets.corpus.texts.raw import LARGEST
-from lunguage_assets.errors import InputError, damaged
+from lunguage_assets.errors import damaged
 
-MOST_UNPACKED = 1 << 30
-"""Bytes that are unpacked of one file or package.
-
-All reports of MIMIC-CXR are a fifth of it.
-"""
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
 PACKAGES = (".zip", ".tgz", ".tar.gz")
@@ -41,88 +36,54 @@ Member = tuple[str, Callable[[], Any]]
 """The name of a file in a folder or package, and what opens it."""
 
 
-def content_of(path: Path, most: int | None = None) -> bytes:
+def content_of(path: Path, most: int = -1) -> bytes:
     """Read a single file, unpacked where its name ends with `.gz` or `.zip`.
 
     Args:
         path: the file; of a `.zip` the first file in it is read.
-        most: bytes that are read, from the beginning; None: all.
+        most: bytes that are read, from the beginning; -1: all.
 
     Raises:
-        InputError: it cannot be read, or unpacks to too much.
+        InputError: it cannot be read or unpacked.
     """
-    # What is not packed may be larger.
     try:
-        limit = max(MOST_UNPACKED, path.stat().st_size)
         with LocalFileSystem().open(path.absolute(), compression="infer") as stream:
-            content: bytes = stream.read(most or limit + 1)
+            return bytes(stream.read(most))
     # A stranger's bytes make an unpacker raise anything.
     except Exception as error:
         problem = "a file that cannot be read or unpacked"
         remedy = "Deliver the file itself again."
         raise damaged(path.name, problem, error, "one whole file", remedy) from None
-    _require_size(path.name, len(content), limit)
-    return content
 
 
-def holds(path: Path, form: re.Pattern[str]) -> bool:
-    """Tell whether there are files of a form in a folder or package."""
-    return next(_members(path, form), None) is not None
-
-
-def contents_in(path: Path, form: re.Pattern[str]) -> list[tuple[str, bytes | None]]:
+def contents_in(
+    path: Path, form: re.Pattern[str]
+) -> Iterator[tuple[str, bytes | None]]:
     """Read the files of a form in a folder or package, or the one that a file is.
 
     Returns:
-        The name and the unpacked content of each, by name; None for a damaged one. Of
-        one that is too large for a report a little more than that is read.
+        The name and the unpacked content of each; None for a damaged one. Of one that
+        is too large for a report a little more than that is read.
 
     Raises:
-        InputError: a package cannot be opened, or unpacks to too much.
-    """
-    contents: list[tuple[str, bytes | None]] = []
-    unpacked = 0
-    for name, opened in _members(path, form):
-        content = None
-        with suppress(Exception), opened() as stream:
-            if name.lower().endswith(".gz"):
-                stream = gzip.GzipFile(fileobj=stream)
-            content = stream.read(LARGEST + 1)
-            unpacked += len(content)
-        contents.append((name, content))
-        if path.is_file():
-            _require_size(path.name, unpacked, MOST_UNPACKED)
-    return sorted(contents, key=lambda member: member[0])
-
-
-def _require_size(file: str, unpacked: int, most: int) -> None:
-    """Stop when more than `most` bytes came out of a file."""
-    if unpacked > most:
-        largest = f"{most >> 20:,} MiB"
-        raise InputError(
-            file,
-            f"more than {largest} when unpacked",
-            f"at most {largest}",
-            "Deliver it unpacked, or in several deliveries.",
-        )
-
-
-def _members(path: Path, form: re.Pattern[str]) -> Iterator[Member]:
-    """List files of a form that may be reports, each with what opens it.
-
-    Raises:
-        InputError: a package is damaged.
+        InputError: a package cannot be opened.
     """
     try:
-        for name, opened in _all_members(path):
-            if form.search(name) and not _NO_REPORT.search(name):
-                yield name, opened
+        for name, opened in _members(path):
+            if not form.search(name) or _NO_REPORT.search(name):
+                continue
+            content = None
+            with suppress(Exception), opened() as stream:
+                if name.lower().endswith(".gz"):
+                    stream = gzip.GzipFile(fileobj=stream)
+                content = stream.read(LARGEST + 1)
+            yield name, content
     except Exception as error:
         problem = "a package that cannot be opened"
         raise damaged(path.name, problem, error, "a whole package") from None
 
 
-def _all_members(path: Path) -> Iterator[Member]:
+def _members(path: Path) -> Iterator[Member]:
     name = path.name.lower()
     if name.endswith(".zip"):
         with zipfile.ZipFile(path) as package:

@@ -96,15 +96,14 @@ def layout_with(
         views: the field of the views.
         known_by: those of them that have to be there.
     """
-    names = {
-        "study": (study,),
-        "views": (views,),
-        "text": (text,),
-        "known_by": known_by,
+    fields = {
+        "title": "a file of named columns",
+        "study": (folded_name(study),),
+        "views": (folded_name(views),),
+        "text": (folded_name(text),),
+        "known_by": tuple(map(folded_name, known_by)),
     }
-    folded = {key: tuple(map(folded_name, fields)) for key, fields in names.items()}
-    title = {"title": "a file of named columns"}
-    return layouts()[REPORTS].model_copy(update=folded | title)
+    return layouts()[REPORTS].model_copy(update=fields)
 
 
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
