@@ -47,7 +47,7 @@ def shown_names(header: Sequence[str]) -> str:
     names = [name.strip() for name in header if name.strip()]
     if all(map(_ONE_WORD.fullmatch, names)):
         return str(names)
-    return f"{len(names)} names with blanks or digits"
+    return f"{len(names)} with blanks or digits in their names"
 
 
 def first_said(texts: pd.Series, *others: pd.Series) -> pd.Series:

@@ -70,6 +70,9 @@ class Delivery:
         if self.texts is None:
             return pd.DataFrame(columns=list(COLUMNS))
         reports = raw_reports(self.texts)
+        # What a home stores has what the metadata said.
+        if self.metadata is None:
+            return reports
         studies = mapped(reports["study"], study_of)
         metadata = read_metadata(self.metadata, studies, IntakeLog())
         return reports.assign(

@@ -66,7 +66,7 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         sources = [TextSource(layout, (path,))]
     if not sources:
         files = [
-            f"{file.name} with the columns {shown_names(fields_of(file))}"
+            f"{file.name} (columns: {shown_names(fields_of(file))})"
             for file in _files_in(path)[:_FILES_SHOWN]
         ]
         titles = dict.fromkeys(layout.title for layout in layouts().values())

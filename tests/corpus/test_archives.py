@@ -24,16 +24,6 @@ def zipped(members: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def encrypted(package: bytes) -> bytes:
-    """The members' bits that say that they have a password; whatever it is."""
-    for head, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        start = -1
-        while (start := package.find(head, start + 1)) >= 0:
-            position = start + offset
-            package = package[:position] + b"\x01" + package[position + 1 :]
-    return package
-
-
 def test_two_files_of_one_name_in_a_package_are_read_once_each(tmp_path: Path) -> None:
     content = zipped({"1.txt": REPORT, "2.txt": b"Edema."})
     (tmp_path / "a.zip").write_bytes(content.replace(b"2.txt", b"1.txt"))
@@ -51,14 +41,6 @@ def test_names_in_a_package_are_names_and_no_places(tmp_path: Path) -> None:
         assert len(receive(find_delivery(tmp_path)).report_texts) == 2
         Home(tmp_path / "home").register(tmp_path / "a.zip", f"a{number}")
     assert not list(tmp_path.rglob("1.txt"))
-
-
-def test_members_that_cannot_be_read_are_rejected_one_by_one(tmp_path: Path) -> None:
-    package = encrypted(zipped({"1.txt": REPORT, "2.txt": REPORT}))
-    (tmp_path / "a.zip").write_bytes(package)
-    received = receive(find_delivery(tmp_path))
-    assert received.rejected["reason"].tolist() == ["unreadable-file"] * 2
-    assert "without password" in received.rejected["expected"][0]
 
 
 def test_a_packed_table_says_so_by_its_name(tmp_path: Path) -> None:

@@ -130,19 +130,6 @@ def test_columns_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
         read_records(tmp_path / "f.parquet", ["vectors"])
 
 
-def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
-    tmp_path: Path,
-) -> None:
-    table = pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]})
-    pq.write_table(table, tmp_path / "f.parquet", compression="zstd")
-    content = bytearray((tmp_path / "f.parquet").read_bytes())
-    content[200:2000] = b"\xff" * 1800
-    (tmp_path / "f.parquet").write_bytes(content)
-    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
-        read(tmp_path / "f.parquet")
-    assert "Secret" not in str(caught.value)
-
-
 def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:
     no_day = pa.array([0, None, 2**62], pa.timestamp("us"))
     table = pa.table({"text": [b"good", b"b", b""], "taken": no_day})
@@ -151,11 +138,12 @@ def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:
     assert values["text"].tolist() == ["good", "b", ""]
     assert values["taken"][2] == ""
     assert "out of range" in values["taken"][3]
-    raw = pa.array([b"caf\xe9"])
+    raw = pa.array([b"Secret caf\xe9"])
     text = pa.Array.from_buffers(pa.string(), 1, raw.buffers())
     pq.write_table(pa.table({"a": text, "b": text}), tmp_path / "f.parquet")
-    with pytest.raises(InputError, match="damaged data"):
+    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
         read_records(tmp_path / "f.parquet")
+    assert "Secret" not in str(caught.value)
 
 
 def test_quotes_left_open_on_every_line_are_read_once(tmp_path: Path) -> None:
