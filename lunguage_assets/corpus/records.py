@@ -207,7 +207,8 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[s
             values = None
         # An empty line is no record.
         if values != []:
-            yield "".join(lines[start:end])[:_CHARACTERS_KEPT].rstrip(), values or []
+            raw = "".join(lines[start:end])[:_CHARACTERS_KEPT]
+            yield raw.rstrip(), values or []
         start = end
 
 

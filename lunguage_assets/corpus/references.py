@@ -55,7 +55,8 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
         *pairs, bare_name = map(clean_list, _NUMBER.split(cell))
         for name, number in zip(pairs[::2], pairs[1::2], strict=True):
             named = (row.study_id, vocabulary.finding(name), number)
-            targets = ids.get((*named, row.section)) or ids.get(named, set())
+            in_section = ids.get((*named, row.section))
+            targets = in_section or ids.get(named, set())
             is_one = len(targets) == 1 and row.finding_id not in targets
             references.append(min(targets) if is_one else BARE + name)
         references.append(BARE + bare_name)

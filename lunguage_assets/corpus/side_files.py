@@ -80,7 +80,8 @@ def read_metadata(
     words = first_said(images["viewposition"], procedures)
     # A number may have lost its zeros in front; a fraction of a second is left out.
     digits = images[["studydate", "studytime"]].replace(r"\..*", "", regex=True)
-    moment = digits["studydate"].str.zfill(8) + "T" + digits["studytime"].str.zfill(6)
+    dates = digits["studydate"].str.zfill(8)
+    moment = dates + "T" + digits["studytime"].str.zfill(6)
     images = images.assign(
         words=words + " ; " + images[_ORIENTATION],
         is_coded=is_coded,

@@ -45,7 +45,8 @@ def read_table(path: Path, required: Sequence[str] = ()) -> pd.DataFrame:
             row=broken.Index,
         )
     # A required column has the name by which it was asked for.
-    names = {folded_name(name): name for name in [*records.header, *required] if name}
+    columns = [*records.header, *required]
+    names = {folded_name(name): name for name in columns if name}
     return records.values.rename(columns=names).reset_index(drop=True)
 
 

@@ -141,7 +141,8 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
         sections = sections + paragraph.where(texts != "", "")
-    reports["content"] = first_said(sections.str.lstrip(), *map(column, layout.text))
+    whole_texts = map(column, layout.text)
+    reports["content"] = first_said(sections.str.lstrip(), *whole_texts)
     has_id = reports["study"] != ""
     reports["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
     views = nothing

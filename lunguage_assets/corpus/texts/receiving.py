@@ -146,7 +146,8 @@ def without_other_languages(received: Received, note: str) -> Received:
     """
     texts = received.report_texts
     notes = received.intake_notes
-    is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
+    foreign_studies = notes.loc[notes["reason"] == note, "study_id"]
+    is_foreign = texts["study_id"].isin(foreign_studies)
     log = IntakeLog(received.rejected)
     foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report")
     contents = map(_content, foreign["source_id"], foreign["report"].map(str.encode))

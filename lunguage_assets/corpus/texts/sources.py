@@ -150,7 +150,8 @@ def _fields_of_xml(content: bytes) -> dict[str, Any]:
     for element in citation.iter("AbstractText"):
         label = folded_name(element.get("Label", ""))
         fields[label] = " ".join("".join(element.itertext()).split())
-    fields["uid"] = "".join(tag.get("id", "") for tag in citation.iter("uId"))
+    ids = [tag.get("id", "") for tag in citation.iter("uId")]
+    fields["uid"] = "".join(ids)
     fields["title"] = citation.findtext(".//ArticleTitle", "")
     return fields
 
