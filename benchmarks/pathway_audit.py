@@ -192,7 +192,7 @@ def mentions_of_home(home: Home, ranker: str) -> pd.DataFrame:
             continue
         # Each batch was matched with the terms that were delivered with it.
         terms = read_table(TERMS, partition_path(home.tables, TERMS.name, batch.key))
-        dictionary = load_dictionary(home.pathways_file, Vocabulary.from_terms(terms))
+        dictionary = load_dictionary(home.pathways_file, Vocabulary(terms))
         labels = load_label_list(dictionary)
         rows = read_table(LUNGUAGE_PLUS_PLUS, path)
         mentions_by_batch.append(mentions_of_edges(rows, dictionary, labels))

@@ -324,8 +324,7 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
         InputError: a column is missing, a rating is no number, or there are fewer than
             two rows.
     """
-    remedy = "Name it with --reference, --candidate or --rating."
-    table = read_table(file, (reference, candidate, rating), remedy)
+    table = read_table(file, (reference, candidate, rating))
     ratings = pd.to_numeric(table[rating], errors="coerce")
     if ratings.isna().any():
         row = int(ratings.isna().to_numpy().argmax()) + 1

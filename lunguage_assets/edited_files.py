@@ -86,7 +86,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     # What a delivery calls its findings does not matter to the form of the file.
-    no_terms = Vocabulary.from_terms(TERMS.frame())
+    no_terms = Vocabulary(TERMS.frame())
     readers: list[Callable[[], object]] = [
         lambda: chosen_anchors(
             load_settings(home.settings_file).explicit.anchors,

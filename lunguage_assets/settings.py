@@ -29,6 +29,8 @@ from lunguage_assets.packaged_data import read_as, resource
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Name = Annotated[str, Field(min_length=1)]
+_VIEW = "(ap|pa|lateral|erect|supine|recumbent)"
+Views = Annotated[str, Field(pattern=rf"(?i)^({_VIEW}(, *{_VIEW})*)?$")]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
 
@@ -42,7 +44,7 @@ class _Options(BaseModel):
 class CorpusSettings(_Options):
     """Reading a corpus (implicit.md section 1)."""
 
-    default_view: str = ""
+    default_view: Views = ""
     batch_reports: PositiveInt = 20_000
 
 

@@ -80,7 +80,7 @@ def data_dictionary() -> str:
 
 def pathway_trees() -> str:
     """Every diagnosis with its spellings and its tree."""
-    pathways = load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    pathways = load_dictionary(None, Vocabulary(TERMS.frame()))
     written = []
     for name, entry in pathways.diagnoses.items():
         tree = "\n".join(pathway_tree(pathways, name))

@@ -132,7 +132,7 @@ def reports_of_frame(
         if count == 1:
             continue
         # No other name is told: a header may be a row with a patient in it.
-        names = shown_names([*map(str, header)], (*required, "report", "study_id"))
+        names = shown_names([*map(str, header)])
         raise InputError(
             "frame",
             f"{count or 'no'} column of that name among {names}",

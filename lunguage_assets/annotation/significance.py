@@ -82,7 +82,7 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
 
         The empty word is in every row.
         """
-        vocabulary = Vocabulary.from_terms(TERMS.frame())
+        vocabulary = Vocabulary(TERMS.frame())
         concepts: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for concept, finding in self.findings.items():
             for name in (concept, *finding.also):

@@ -40,7 +40,7 @@ def reward_function_of(*names: str) -> Callable[..., list[float]]:
         if not present:
             raise InputError(
                 "reward_function",
-                f"columns {shown_names([*columns], REFERENCE_COLUMNS)}",
+                f"columns {shown_names([*columns])}",
                 f"one of {', '.join(names)}",
                 "Rename the column, or name it: reward_function_of(its name).",
             )

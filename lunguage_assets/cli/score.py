@@ -50,11 +50,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
             "another file for the scores",
             "Name a new file with --out: this one would be lost.",
         )
-    remedy = (
-        "Add the header line if it is missing, or name it with --references or "
-        "--generated."
-    )
-    rows = read_table(file, (references, generated), remedy)
+    rows = read_table(file, (references, generated))
     # An error names the file, its row from 1, and its column.
     reports_by_column = [
         [

@@ -7,7 +7,7 @@ can be used is decided where it is read (`lunguage.py`, `side_files.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -38,26 +38,16 @@ _ONE_WORD = re.compile(r"[^\W\d]{1,40}")
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 
 
-def shown_names(header: Sequence[str], column_names: Collection[str]) -> str:
+def shown_names(header: Sequence[str]) -> str:
     """List a file's columns in a message, without words of a report.
 
     The first row of a file without a header line holds ids and text. An id has digits,
-    a report has several words: of a row with either, only the format's names are shown,
-    and how many names there are besides.
-
-    Args:
-        header: the first row of the file.
-        column_names: those of the format.
+    a report has several words: of a row with either, no more than the number is shown.
     """
     names = [name.strip() for name in header if name.strip()]
     if all(map(_ONE_WORD.fullmatch, names)):
         return str(names)
-    folded = set(map(folded_name, column_names))
-    known_names = [name for name in names if folded_name(name) in folded]
-    unknown = len(names) - len(known_names)
-    if not unknown:
-        return str(known_names)
-    return f"{known_names} and {unknown} of other names"
+    return f"{len(names)} with blanks or digits in their names"
 
 
 def first_said(texts: pd.Series, *others: pd.Series) -> pd.Series:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as validated
 
-from lunguage_assets.errors import InputError, did_you_mean
+from lunguage_assets.errors import InputError
 from lunguage_assets.settings import DataClass
 
 DECLARATION = "corpus.toml"
-_KEYS = ("name", "data_class")
-_LARGEST = 1 << 12
-"""Bytes; the parser takes the square of the depth of tables in tables (`a.a.a = 1`)."""
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
@@ -34,9 +31,6 @@ class Corpus:
         return "the synthetic sample" if self.name == "synthetic" else self.name
 
 
-_CORPUS = TypeAdapter(Corpus)
-
-
 def read_declaration(path: Path) -> Corpus:
     """Read a `corpus.toml`; a missing file declares nothing.
 
@@ -45,24 +39,14 @@ def read_declaration(path: Path) -> Corpus:
     """
     if not path.is_file():
         return Corpus()
-    problem = "no TOML in UTF-8 of at most 4 KiB"
-    key = ""
     try:
-        if path.stat().st_size <= _LARGEST:
-            return _CORPUS.validate_python(tomllib.loads(path.read_text("utf-8")))
-    except ValidationError as error:
-        problem = "an unknown key or value"
-        key = str(error.errors()[0]["loc"][0])
-    except (ValueError, RecursionError):
-        pass
-    remedy = "Correct or remove the file."
+        return Corpus(**tomllib.loads(path.read_text("utf-8")))
     # The words of a delivered file are not repeated.
-    if key not in _KEYS:
-        remedy += did_you_mean(key, _KEYS)
-    raise InputError(
-        str(path),
-        problem,
-        "name (a text in quotes) and data_class ('synthetic' or 'credentialed')",
-        remedy,
-        column=key if key in _KEYS else None,
-    )
+    except (ValueError, RecursionError):
+        raise InputError(
+            str(path),
+            "no TOML, or an unknown key or value",
+            "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), "
+            "and nothing else",
+            "Correct or remove the file.",
+        ) from None

@@ -17,11 +17,10 @@ import pandas as pd
 from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import NOT_PARSED, read_records
+from lunguage_assets.corpus.records import UNREADABLE, read_records
 from lunguage_assets.corpus.side_files import read_metadata
-from lunguage_assets.corpus.texts.packed import reports_digest
 from lunguage_assets.corpus.texts.raw import COLUMNS, patient_of, study_of
-from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
+from lunguage_assets.corpus.texts.sources import TextSource, raw_reports, reports_digest
 
 FINDINGS = "Lunguage.csv"
 VOCABULARY = "Lunguage_vocab.csv"
@@ -71,6 +70,7 @@ class Delivery:
         if self.texts is None:
             return pd.DataFrame(columns=list(COLUMNS))
         reports = raw_reports(self.texts)
+        # What a home stores has what the metadata said.
         if self.metadata is None:
             return reports
         studies = mapped(reports["study"], study_of)
@@ -117,7 +117,7 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
         rows += [f"{path.name}, row {number}" for number in broken.index]
     for part in parts:
         reports = part.raw_reports()
-        unparsed = reports[reports["broken"].isin(NOT_PARSED)]
+        unparsed = reports[reports["broken"] == UNREADABLE]
         rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
     return rows
 

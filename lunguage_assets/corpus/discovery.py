@@ -8,12 +8,10 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from lunguage_assets.corpus import columns
-from lunguage_assets.corpus.columns import folded_name, shown_names
+from lunguage_assets.corpus.columns import REQUIRED, folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
 from lunguage_assets.corpus.delivery import (
     FINDINGS,
@@ -23,24 +21,26 @@ from lunguage_assets.corpus.delivery import (
     Delivery,
 )
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts.archives import holds, is_archive, only_member
-from lunguage_assets.corpus.texts.json_entries import holds_json, json_fields
+from lunguage_assets.corpus.texts.archives import PACKAGES, contents_in
 from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
-from lunguage_assets.corpus.texts.sources import FORMS, TextSource
+from lunguage_assets.corpus.texts.sources import (
+    FORMS,
+    JSON_FORM,
+    TextSource,
+    json_fields,
+)
 from lunguage_assets.errors import InputError
 
-_TREES = re.compile(r"files|ecgen-radiology|mimic-cxr-reports|p\d+", re.I | re.ASCII)
-"""Names of folders in which published collections keep a file for each report."""
 _FINDINGS = Layout(
     title="findings",
     names=(FINDINGS.lower(), "lunguage.parquet"),
-    known_by=columns.REQUIRED,
+    known_by=REQUIRED,
     study=("study_id",),
 )
 _STORED = Layout(
     title="stored reports", reads="stored", names=(PACKED,), study=("study",)
 )
-_NAMES_SHOWN = 8
+_FILES_SHOWN = 8
 
 
 def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
@@ -58,9 +58,6 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         InputError: there are no findings and no raw reports, or both, or reports in
             several forms; `corpus.toml` is wrong.
     """
-    if not path.exists():
-        remedy = "Name the folder that holds the files."
-        raise InputError(str(path), "no such folder", _accepted(), remedy)
     if table_columns is None:
         sources = _sources(path)
     else:
@@ -68,56 +65,40 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         layout = layout_with(text, study, known_by=(text, study))
         sources = [TextSource(layout, (path,))]
     if not sources:
-        raise _no_delivery(path)
+        files = [
+            f"{file.name} (columns: {shown_names(fields_of(file))})"
+            for file in _files_in(path)[:_FILES_SHOWN]
+        ]
+        titles = dict.fromkeys(layout.title for layout in layouts().values())
+        raise InputError(
+            str(path),
+            "; ".join(files) or "no such folder, or no file in it",
+            f"a file {FINDINGS} (or another table of its columns), or raw reports: "
+            f"{', '.join(titles)}; packed tables are called .csv.gz or .csv.zip",
+            "Name the folder that holds the files, or the columns of reports and ids "
+            "in a table: --text-column and --id-column.",
+        )
     source = sources[0]
     has_findings = source.layout is _FINDINGS
     if len(sources) > 1 or (has_findings and len(source.paths) > 1):
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         expected = "one file of findings, or raw reports in one form"
-        forms = " and ".join(source.title for source in sources)
+        forms = " and ".join(map(_shown_form, sources))
         raise InputError(str(path), forms, expected, remedy)
     folder = path.parent if path.is_file() else path
     return Delivery(
         folder=folder,
         findings=source.paths[0] if has_findings else None,
         vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_metadata_of(folder),
+        metadata=_file_named(folder, METADATA),
         declared=read_declaration(folder / DECLARATION),
         texts=None if has_findings else source,
     )
 
 
-def _metadata_of(folder: Path) -> Path | None:
-    """Find the image metadata; of a part of MIMIC-CXR's tree they lie above it."""
-    for place in (folder, *folder.parents):
-        metadata = _file_named(place, METADATA)
-        if metadata or not _TREES.fullmatch(place.name):
-            return metadata
-    return None
-
-
-def _accepted() -> str:
-    titles = dict.fromkeys(layout.title for layout in layouts().values())
-    return (
-        f"a file {FINDINGS} (or another table of its columns), or raw reports: "
-        + ", ".join(titles)
-    )
-
-
-def _no_delivery(path: Path) -> InputError:
-    """Make the error of a folder or file that holds nothing of what is accepted."""
-    if path.is_dir():
-        names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
-        problem = ", ".join(names) or "nothing"
-        remedy = "Put the files there or name another place."
-    else:
-        known_names = {*columns.REQUIRED, *columns.OPTIONAL}
-        for layout in layouts().values():
-            known_names.update(layout.fields)
-        listed = shown_names(fields_of(path), known_names)
-        problem = f"a file of another kind with the columns {listed}"
-        remedy = "Name the columns of reports and ids: --text-column and --id-column."
-    return InputError(str(path), problem, _accepted(), remedy)
+def _shown_form(source: TextSource) -> str:
+    names = ", ".join(path.name for path in source.paths)
+    return f"{source.layout.title} ({names})"
 
 
 def _files_in(path: Path) -> list[Path]:
@@ -126,58 +107,48 @@ def _files_in(path: Path) -> list[Path]:
 
 
 def _file_named(folder: Path, name: str) -> Path | None:
-    """Find a file of this name in a folder, with or without `.gz`."""
+    """Find a file of this name in a folder, packed or not."""
     files = (file for file in _files_in(folder) if _plain_name(file) == name.lower())
     return next(files, None)
 
 
 def _plain_name(path: Path) -> str:
-    return path.name.lower().removesuffix(".gz")
+    return path.name.lower().removesuffix(".gz").removesuffix(".zip")
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file."""
+    """Find the findings and the raw reports of a folder, or of a file.
+
+    Tables and JSON files of one layout belong together. Of a part (a split) that comes
+    in several files the first layout's is read.
+    """
+    files = _files_in(path)
     layout_by_file = {
         file: layout_of_file(file, set(map(folded_name, fields_of(file))))
-        for file in _files_in(path)
+        for file in files
     }
-    sources = _sources_of_records(layout_by_file)
-    trees = [
-        file
-        for file, layout in layout_by_file.items()
-        if layout is None and is_archive(file)
-    ]
-    is_tree = any(_TREES.fullmatch(entry.name) for entry in path.glob("*"))
-    # A text file beside findings or a table of reports may be a licence.
-    if is_tree or not (sources or trees):
-        trees.append(path)
-    for tree in trees:
-        for layout in layouts().values():
-            if layout.reads in FORMS and holds(tree, FORMS[layout.reads]):
-                sources.append(TextSource(layout, (tree,)))
-    return sources
-
-
-def _sources_of_records(
-    layout_by_file: Mapping[Path, Layout | None],
-) -> list[TextSource]:
-    """Find tables and JSON files; all of a layout belong together.
-
-    Of a part (a split) that comes in several files the first layout's is read.
-    """
     sources = []
     parts_read: set[tuple[str, str]] = set()
     for layout in (_FINDINGS, _STORED, *layouts().values()):
         part_by_file = {
             file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
-            for file, its_layout in layout_by_file.items()
-            if its_layout is layout
+            for file in files
+            if layout_by_file[file] is layout
         }
-        files = [file for file, part in part_by_file.items() if part not in parts_read]
+        paths = [file for file, part in part_by_file.items() if part not in parts_read]
         parts_read.update(part_by_file.values())
-        if files:
-            beside = _table_beside(layout, files[0].parent)
-            sources.append(TextSource(layout, tuple(files), beside))
+        if paths:
+            beside = _file_named(paths[0].parent, layout.beside_name)
+            sources.append(TextSource(layout, tuple(paths), beside))
+    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
+    # A text file beside a table of reports or a package may be a licence.
+    if not (sources or trees):
+        trees = [path]
+    for tree in trees:
+        for layout in layouts().values():
+            form = FORMS.get(layout.reads)
+            if form and next(contents_in(tree, form), None):
+                sources.append(TextSource(layout, (tree,)))
     return sources
 
 
@@ -198,26 +169,11 @@ def layout_of_file(path: Path, fields: set[str]) -> Layout | None:
     return None
 
 
-def _table_beside(layout: Layout, folder: Path) -> Path | None:
-    """Find the table that says more of the studies; it may be in the same package."""
-    for path in _files_in(folder) if layout.beside else ():
-        # A damaged file beside the reports is none of theirs.
-        with suppress(InputError):
-            names = set(map(folded_name, read_header(path)))
-            if set(layout.beside) <= names and not set(layout.known_by) <= names:
-                return path
-    return None
-
-
 def fields_of(path: Path) -> list[str]:
-    """List columns or keys of a file, as written; none: it has none, or is broken.
-
-    Raises:
-        InputError: a package cannot be opened.
-    """
+    """List columns or keys of a file, as written; none: it has none, or is broken."""
     with suppress(InputError):
-        if holds_json(path):
+        if JSON_FORM.search(path.name):
             return json_fields(path)
-        if only_member(path, TABLE_FORM):
+        if TABLE_FORM.search(path.name):
             return read_header(path)
     return []

@@ -23,9 +23,8 @@ from lunguage_assets.corpus.lunguage import in_report_order, read_findings, refe
 from lunguage_assets.corpus.references import REFERENCES
 from lunguage_assets.corpus.side_files import read_metadata, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
-from lunguage_assets.corpus.views import parse_default_view
+from lunguage_assets.corpus.views import named_views, written
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
@@ -63,12 +62,11 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
 
     Raises:
         InputError: a file is unusable as a whole (missing columns, empty, not text).
-        ConfigurationError: `default_view` names an unknown view.
     """
     assert delivery.findings is not None
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    rows, studies = read_findings(delivery.findings, Vocabulary.from_terms(terms), log)
+    rows, studies = read_findings(delivery.findings, Vocabulary(terms), log)
     metadata = read_metadata(delivery.metadata, studies["study_id"], log)
     return _intake(studies.join(metadata), rows, terms, settings, log)
 
@@ -91,17 +89,9 @@ def take_in_structured(
         settings: `default_view` counts where a study's views are unknown.
 
     Raises:
-        InvalidTable: a row belongs to a study without a report.
-        ConfigurationError: `default_view` names an unknown view.
+        KeyError: a row belongs to a study without a report.
     """
     studies = received.report_texts.sort_values("study_id", ignore_index=True)
-    # A row without its report could be explained to nobody.
-    without_report = set(structured_findings["study_id"]) - set(studies["study_id"])
-    if without_report:
-        raise InvalidTable(
-            f"{_STRUCTURED}: {len(without_report)} studies without a report; "
-            "expected those of report_texts only"
-        )
     log = IntakeLog(received.rejected, received.intake_notes)
     rows = _delivered_rows(structured_findings)
     delivered = _count(received.rejected, studies) + _count(rows, studies)
@@ -136,10 +126,10 @@ def _intake(
     """
     studies = with_sequences(studies)
     is_unknown = studies["view_information"] == ""
-    default = parse_default_view(settings.default_view)
+    default = written(named_views(settings.default_view))
     source = "default_view" if default else "unknown"
     studies.loc[is_unknown, ["view_information", "view_source"]] = [default, source]
-    findings = findings_table(rows, studies, Vocabulary.from_terms(terms), log)
+    findings = findings_table(rows, studies, Vocabulary(terms), log)
     rejected = log.rejected_frame()
     # What was delivered was counted where it was read: that it is a finding or was
     # rejected is for the accounts to say.

@@ -38,12 +38,6 @@ MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
 _NAMES_OF_NUMBERS = ("unnamed column 1", "unnamed:_0")
 """Of the column in which the published file numbers its rows."""
-_PUBLISHED = (
-    "subject_id", "study_id", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
-    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence",
-    "associate",
-)  # fmt: skip
-"""Columns of the published file, before those of the attributes."""
 _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
 _WORD_BY_CODE = {code: word for word, code in (_POLARITIES | _CERTAINTIES).items()}
@@ -122,10 +116,9 @@ def read_findings(
     if records.encoding == "cp1252":
         log.note("encoding-guessed", path.name)
     cells = cleaned(records.values, names)
-    for name in _NAMES_OF_NUMBERS:
-        cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], cells[name])
-    if (cells[ROW_NUMBER] == "").all():
-        cells[ROW_NUMBER] = (cells.index - 1).astype("str")
+    position = (cells.index - 1).astype("str").to_series(cells.index)
+    numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
+    cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], *numbers, position)
     coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
     for name, (_, read) in _MEANINGS.items():
         coded[name] = mapped(cells[name], read)
@@ -152,13 +145,12 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     patient = subject.groupby(study).transform("first")
     number = coded[ROW_NUMBER].where(subject == patient)
     checks = {
-        ("study-of-two-patients", "subject_id"): subject.notna()
-        & patient.notna()
-        & (subject != patient),
-        ("duplicate-row-number", ROW_NUMBER): number.notna() & number.duplicated(),
+        (reason, column): coded[column].isna()
+        for column, (reason, _) in _MEANINGS.items()
     }
-    for column, (reason, _) in _MEANINGS.items():
-        checks[reason, column] = coded[column].isna()
+    checks["study-of-two-patients", "subject_id"] = subject != patient
+    is_again = number.notna() & number.duplicated()
+    checks["duplicate-row-number", ROW_NUMBER] = is_again
     is_long = study.groupby(study).transform("size") > MOST_ROWS_OF_A_STUDY
     checks["study-too-long", "study_id"] = is_long
     is_wrong = pd.DataFrame(checks)
@@ -216,8 +208,8 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
     referring = values_of(rows, "study_id", column)
     for own_key, (study_id, references) in zip(keys, referring, strict=True):
         named = dict.fromkeys(f"{study_id} {reference}" for reference in references)
-        others = (key for key in named if key in value_by_key and key != own_key)
-        cells.append([value_by_key[key] for key in others])
+        named.pop(own_key, None)
+        cells.append([value_by_key[key] for key in named if key in value_by_key])
     return pd.Series(cells, rows.index, dtype=object)
 
 
@@ -238,7 +230,7 @@ def lunguage_frame(
     references = {
         column: referred(rows, column, names).map(", ".join) for column in REFERENCES
     }
-    frame = (
+    return (
         rows.join(texts, on="study_id")
         .rename(columns=ATTRIBUTES)
         .assign(
@@ -247,6 +239,3 @@ def lunguage_frame(
             **references,
         )
     )
-    # The published file numbers its rows in a column without a name.
-    frame.insert(0, "", range(len(frame)))
-    return frame[["", *_PUBLISHED, *ATTRIBUTES.values()]]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,14 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import clean, folded_name, mapped, shown_names
-from lunguage_assets.corpus.texts.archives import content_of, only_member, require_size
+from lunguage_assets.corpus.texts.archives import content_of
 from lunguage_assets.corpus.texts.raw import text_of
 from lunguage_assets.errors import InputError, damaged
 
-TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz)?|parquet)$", re.IGNORECASE)
+TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz|\.zip)?|parquet)$", re.IGNORECASE)
 _CELL_LIMIT = 16 << 20
-_ROWS_AT_ONCE = 64
-"""Of a Parquet file: texts of 16 MB each are 1 GiB."""
 _HEADER_BYTES = 1 << 16
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
@@ -38,15 +35,13 @@ _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
 many commas more as the header has.
 """
 
-UNCLOSED = "unclosed-quote"
-WIDTH = "wrong-number-of-values"
-NOT_PARSED = (UNCLOSED, WIDTH)
-"""Reasons of the records of a CSV that is not well formed."""
+UNREADABLE = "unreadable-row"
+"""The reason of a record of a CSV that is not well formed."""
 CAUSES = ("reason", "found", "content")
 """Columns of broken records."""
 _REMEDY = (
-    "Add the header line if it is missing, else the column, or correct its name. Of a "
-    "table of reports: --text-column and --id-column name them."
+    "Add the header line if it is missing, else the column, or name the column that "
+    "has it: --text-column, --id-column, or as the help of the command says."
 )
 
 
@@ -94,12 +89,11 @@ def read_records(
     *,
     required: Sequence[str] = (),
     may_be_empty: bool = False,
-    remedy: str = _REMEDY,
 ) -> Records:
     """Read a Parquet or CSV file.
 
     A CSV is UTF-8 with or without BOM, or else Windows-1252, with any newline; by name
-    it may be a `.gz`, or an archive with one table in it.
+    it may be a `.csv.gz`, or a `.csv.zip` with one table in it.
 
     Args:
         path: the file.
@@ -107,7 +101,6 @@ def read_records(
             values of the others are empty. None: all are read.
         required: those that must be there.
         may_be_empty: a file with a header only is not refused.
-        remedy: what to do about a column that is not there.
 
     Raises:
         InputError: the file is empty, repeats or lacks a column, or is too large; the
@@ -122,12 +115,11 @@ def read_records(
         raise _unusable(path.name, f"repeated columns (numbers {repeated})")
     missing = [name for name in required if folded_name(name) not in names]
     if missing:
-        listed = shown_names(header, (*required, *(column_names or ())))
         raise InputError(
             path.name,
-            f"no column {missing} among columns {listed}",
+            f"no column {missing} among columns {shown_names(header)}",
             f"columns {list(required)}, each name once",
-            remedy,
+            _REMEDY,
             column=missing[0],
         )
     if records.values.empty and records.broken.empty and not may_be_empty:
@@ -140,12 +132,10 @@ def read_header(path: Path) -> list[str]:
     return _read(path, (), _HEADER_BYTES).header
 
 
-def _read(
-    path: Path, column_names: Collection[str] | None, most: int | None = None
-) -> Records:
-    if only_member(path, TABLE_FORM).lower().endswith(".parquet"):
-        return _read_parquet(path.name, content_of(path, TABLE_FORM), column_names)
-    return _read_csv(path.name, content_of(path, TABLE_FORM, most))
+def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
+    if path.name.lower().endswith(".parquet"):
+        return _read_parquet(path, column_names)
+    return _read_csv(path.name, content_of(path, most))
 
 
 def _column_names(header: Sequence[str]) -> list[str]:
@@ -173,24 +163,20 @@ def _read_csv(file: str, content: bytes) -> Records:
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
-    try:
+    header: list[str] = []
+    with suppress(csv.Error):
         # The names are in the first line with a value.
         header = [name.strip() for name in next(filter(None, reader), [])]
-    except csv.Error:
-        raise _unusable(file, "a header line that cannot be read") from None
     if len(header) < 2:
-        raise _unusable(file, "a single column" if any(header) else "an empty file")
+        raise _unusable(file, "an empty file, a single column or an open quote")
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
     for number, (raw, values) in enumerate(records, 1):
         if len(values) == len(header):
             rows[number] = values
-        elif values:
-            broken[number] = (WIDTH, f"{len(values)} values", raw)
         else:
-            problem = "a quote that is not closed, or text behind a closing quote"
-            broken[number] = (UNCLOSED, problem, raw)
+            broken[number] = (UNREADABLE, f"{len(values)} readable values", raw)
     good = numbered(rows, _column_names(header))
     return Records(header, good, numbered(broken), encoding)
 
@@ -207,60 +193,44 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[s
         width: how many columns there are.
     """
     is_row = re.compile(_ROW % (width - 2)).match
-    rows = [number for number, line in enumerate(lines) if is_row(line)]
-    rows += [len(lines), len(lines)]
     start = 0
     while start < len(lines):
-        position = bisect_right(rows, start, hi=len(rows) - 2)
-        next_row, row_behind_it = rows[position : position + 2]
-        numbers = range(start, row_behind_it)
+        numbers = range(start, len(lines))
         reader = csv.reader(map(lines.__getitem__, numbers), strict=True)
         values: list[str] | None = None
         with suppress(csv.Error):
             values = next(reader)
         end = start + reader.line_num
-        if next_row < end and (values is None or next_row == end - 1):
-            end = next_row
+        rows = [number for number in range(start + 1, end) if is_row(lines[number])]
+        if rows and (values is None or len(rows) > 1 or rows[0] == end - 1):
+            end = rows[0]
             values = None
         # An empty line is no record.
         if values != []:
-            yield "".join(lines[start:end])[:_CHARACTERS_KEPT].rstrip(), values or []
+            raw = "".join(lines[start:end])[:_CHARACTERS_KEPT]
+            yield raw.rstrip(), values or []
         start = end
 
 
-def _read_parquet(
-    file: str, content: bytes, column_names: Collection[str] | None
-) -> Records:
+def _read_parquet(path: Path, column_names: Collection[str] | None) -> Records:
     """Read the needed columns as text; the others are empty.
 
     Raises:
-        InputError: it is damaged or too large, or a needed column is nested.
+        InputError: it is damaged, or a needed column is nested.
     """
     # Arrow raises anything, depending on what a stranger's bytes make it believe.
     try:
-        parquet = pq.ParquetFile(pa.BufferReader(content))
+        parquet = pq.ParquetFile(path)
         header: list[str] = parquet.schema_arrow.names
         names = _column_names(header)
         numbers = range(1, parquet.metadata.num_rows + 1)
         values = pd.DataFrame("", numbers, names, dtype=object)
-        unpacked = 0
         for column, name in zip(header, names, strict=True):
-            if column_names is not None and name not in column_names:
-                continue
-            cells: list[str] = []
-            # A few kilobytes may repeat one long text for ever: it is seen in time.
-            for part in parquet.iter_batches(
-                _ROWS_AT_ONCE, columns=[column], use_threads=False
-            ):
-                texts = part.column(0).cast(pa.string())
-                unpacked += texts.nbytes
-                require_size(file, unpacked)
-                cells += texts.fill_null("").to_pylist()
-            values[name] = cells
-    except InputError:
-        raise
+            if column_names is None or name in column_names:
+                cells = parquet.read([column], use_threads=False).column(0)
+                values[name] = cells.cast(pa.string()).fill_null("").to_pylist()
     except Exception as error:
         expected = "a Parquet file with one text or number a row in each column"
         problem = "damaged data, or lists in a column"
-        raise damaged(file, problem, error, expected) from None
+        raise damaged(path.name, problem, error, expected) from None
     return Records(header, values, numbered({}))

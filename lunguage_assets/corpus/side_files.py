@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import mapped, study_id
+from lunguage_assets.corpus.columns import first_said, mapped, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import cleaned, read_records
 from lunguage_assets.corpus.views import named_views, written
@@ -76,12 +76,18 @@ def read_metadata(
     images = images[images["study_id"].isin(study_ids)]
     # What a code says is surer than a name of the procedure.
     is_coded = images["viewposition"] != ""
-    procedures = images[_PROCEDURES].mask(is_coded, "")
-    others = procedures.assign(orientation=images[_ORIENTATION])
-    words = images["viewposition"].str.cat(others, " ; ")
-    moments = list(map(_moment, images["studydate"], images["studytime"]))
-    moment = pd.Series(moments, images.index, dtype=object)
-    images = images.assign(words=words, is_coded=is_coded, moment=moment)
+    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
+    words = first_said(images["viewposition"], procedures)
+    # A number may have lost its zeros in front; a fraction of a second is left out.
+    digits = images[["studydate", "studytime"]].replace(r"\..*", "", regex=True)
+    dates = digits["studydate"].str.zfill(8)
+    moment = dates + "T" + digits["studytime"].str.zfill(6)
+    images = images.assign(
+        words=words + " ; " + images[_ORIENTATION],
+        is_coded=is_coded,
+        # An undated image says nothing of when its study was made.
+        moment=moment.where(images["studydate"] != ""),
+    )
     studies = images.groupby("study_id").agg(
         view_information=("words", " ; ".join),
         view_source=("is_coded", "any"),
@@ -96,14 +102,6 @@ def read_metadata(
         view_information=views, view_source=source.where(views != "", "")
     )
     return studies.reindex(study_ids).set_axis(study_ids.index).fillna("")
-
-
-def _moment(date: str, time: str) -> str | None:
-    """Write when an image was taken; an undated one says nothing of its study."""
-    if not date:
-        return None
-    # A number may have lost its zeros in front.
-    return f"{date.partition('.')[0]:0>8}T{time.partition('.')[0]:0>6}"
 
 
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:

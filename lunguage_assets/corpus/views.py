@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import VIEWS
 
 # Possessive (`++`): of a long row of blanks or dots the two parts would try every
@@ -73,19 +72,3 @@ def written(views: Collection[str]) -> str:
     It is empty when nothing is known.
     """
     return ", ".join(view for view in VIEWS if view in views)
-
-
-def parse_default_view(option: str) -> str:
-    """Read the corpus option `default_view` into the written form.
-
-    Raises:
-        ConfigurationError: it names an unknown view.
-    """
-    named = {view.strip() for view in option.lower().split(",")} - {""}
-    unknown = sorted(named.difference(VIEWS))
-    if unknown:
-        raise ConfigurationError(
-            f"option corpus.default_view: found {unknown}; expected views out of "
-            f"{list(VIEWS)}, comma-separated. Correct it in settings.toml."
-        )
-    return written(named)

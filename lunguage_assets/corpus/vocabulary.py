@@ -9,14 +9,16 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
+from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+import yaml
 
 from lunguage_assets.assertion.plurals import Singulars
 from lunguage_assets.caches import remembered
-from lunguage_assets.packaged_data import read_as, resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables.columns import CATEGORIES
+from lunguage_assets.tables.values import values_of
 
 _TO_ASCII = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-")
@@ -25,27 +27,18 @@ _TO_ASCII = str.maketrans(
 """For one sort of dash and apostrophe, and no soft hyphen."""
 
 
-class BuiltInForms(BaseModel):
-    """`resources/terms.yaml`: spellings by form.
-
-    The header of the file says where each group applies.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    words: dict[str, list[str]]
-    findings: dict[str, list[str]]
-    whole: dict[str, list[str]]
-    locations: dict[str, list[str]]
-    plurals: dict[str, list[str]]
-    invariable: list[str]
+_OF_TERMS = ("category", "target_term", "normed_term")
 
 
 @cache
-def built_in_forms() -> BuiltInForms:
-    """Read the packaged `terms.yaml`; no spelling in it has two forms."""
-    remedy = "The header of the file explains its form."
-    return read_as(resource("terms.yaml"), BuiltInForms, remedy)
+def built_in_forms() -> dict[str, Any]:
+    """Read spellings by form (`resources/terms.yaml`), by where they apply.
+
+    The header of the file says where each group does; no spelling in it has two forms.
+    """
+    text = resource("terms.yaml").read_text("utf-8")
+    forms: dict[str, Any] = yaml.safe_load(text)
+    return forms
 
 
 @remembered
@@ -108,39 +101,30 @@ class Vocabulary:
     rows: "RUL" becomes "right upper lobe", which stays.
     """
 
-    def __init__(
-        self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms
-    ) -> None:
-        """Build the vocabulary.
-
-        Args:
-            terms: (category, target_term, normed_term), plain; terms of attributes are
-                unused.
-            forms: those of `terms.yaml`.
-        """
+    def __init__(self, terms: pd.DataFrame) -> None:
+        """Build it from `tables.TERMS`; an empty frame leaves the built-in forms."""
+        forms = built_in_forms()
         self._findings: dict[str, str] = {}
         self._locations: dict[str, str] = {}
         self._categories: defaultdict[str, set[str]] = defaultdict(set)
-        for category, spelling, form in terms:
+        # Of several forms the spelling itself counts if it is one of them, else the
+        # first in the alphabet: that one is put in last.
+        is_other = terms["normed_term"] != terms["target_term"]
+        order = ["is_other", "normed_term"]
+        ranked = terms.assign(is_other=is_other).sort_values(order, ascending=False)
+        for category, spelling, form in values_of(ranked, *_OF_TERMS):
             if category in CATEGORIES:
-                _choose_form(self._findings, spelling, form)
+                self._findings[spelling] = form
                 self._categories[spelling].add(category)
                 self._categories[form].add(category)
             elif category == "location":
-                _choose_form(self._locations, spelling, form)
-        self._singulars = Singulars(forms.plurals, forms.invariable)
-        self._whole_names = _form_by_spelling(forms.whole)
-        self._in_findings = _Spellings(forms.words, forms.findings)
-        self._in_locations = _Spellings(forms.words, forms.locations)
+                self._locations[spelling] = form
+        self._singulars = Singulars(forms["plurals"], forms["invariable"])
+        self._whole_names = _form_by_spelling(forms["whole"])
+        self._in_findings = _Spellings(forms["words"], forms["findings"])
+        self._in_locations = _Spellings(forms["words"], forms["locations"])
         self.finding = remembered(self._canonical_finding)
         self.location_parts = remembered(self._canonical_locations)
-
-    @classmethod
-    def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
-        """Build it from `tables.TERMS`; an empty frame leaves the built-in forms."""
-        columns = ["category", "target_term", "normed_term"]
-        rows = terms[columns].itertuples(index=False, name=None)
-        return cls(rows, built_in_forms())
 
     def word_forms(self, word: str) -> set[str]:
         """List singular and plurals of one word, in lower case."""
@@ -148,11 +132,9 @@ class Vocabulary:
 
     def category(self, name: str) -> str | None:
         """Look up the category of a finding; None when it has none or several."""
-        for form in (plain(name), self.finding(name)):
-            codes = self._categories.get(form, set())
-            if len(codes) == 1:
-                return next(iter(codes))
-        return None
+        codes = self._categories[plain(name)]
+        codes = codes or self._categories[self.finding(name)]
+        return min(codes) if len(codes) == 1 else None
 
     def spellings(self, name: str) -> tuple[str, ...]:
         """List all known spellings of a finding, longest first, its form among them."""
@@ -213,14 +195,3 @@ def _settled(term: str, renamed: Callable[[str], str]) -> str:
 def _comma_parts(cell: str) -> tuple[str, ...]:
     """Cut a cell at commas; plain, sorted and distinct."""
     return tuple(sorted(set(map(plain, cell.split(","))) - {""}))
-
-
-def _choose_form(forms: dict[str, str], spelling: str, form: str) -> None:
-    """Give a spelling its form.
-
-    Of several it is the spelling itself when that is one of them, else the first in the
-    alphabet.
-    """
-    known_form = forms.get(spelling, form)
-    is_own_form = spelling in (form, known_form)
-    forms[spelling] = spelling if is_own_form else min(form, known_form)

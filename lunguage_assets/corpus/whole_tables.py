@@ -18,9 +18,7 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.spreadsheets import cell_of_sheet
 
 
-def read_table(
-    path: Path, required: Sequence[str] = (), remedy: str = "Fix the first line."
-) -> pd.DataFrame:
+def read_table(path: Path, required: Sequence[str] = ()) -> pd.DataFrame:
     """Read a CSV (also as .gz or .zip) or Parquet file; every cell is text.
 
     Nothing is taken for a missing value: "NA", "None" and "007" stay as they are.
@@ -28,7 +26,6 @@ def read_table(
     Args:
         path: the file.
         required: columns that must be there.
-        remedy: what to do about a missing one.
 
     Returns:
         A row per record.
@@ -37,7 +34,7 @@ def read_table(
         InputError: an unreadable file, a repeated or missing column, or a row with too
             few or too many values. No cell is quoted.
     """
-    records = read_records(path, required=required, may_be_empty=True, remedy=remedy)
+    records = read_records(path, required=required, may_be_empty=True)
     broken: Any
     for broken in records.broken.itertuples():
         raise InputError(
@@ -48,7 +45,8 @@ def read_table(
             row=broken.Index,
         )
     # A required column has the name by which it was asked for.
-    names = {folded_name(name): name for name in [*records.header, *required] if name}
+    columns = [*records.header, *required]
+    names = {folded_name(name): name for name in columns if name}
     return records.values.rename(columns=names).reset_index(drop=True)
 
 

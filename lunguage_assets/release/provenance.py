@@ -84,7 +84,7 @@ class Origin:
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
         _, pathways = self.files["pathways"]
-        return load_dictionary(pathways, Vocabulary.from_terms(TERMS.frame()))
+        return load_dictionary(pathways, Vocabulary(TERMS.frame()))
 
 
 def read_origin(

@@ -79,7 +79,7 @@ def printable(text: str) -> str:
 
 @cache
 def _vocabulary() -> Vocabulary:
-    return Vocabulary.from_terms(TERMS.frame())
+    return Vocabulary(TERMS.frame())
 
 
 @cache

@@ -35,7 +35,7 @@ from lunguage_assets.corpus.delivery import (
     unparsed_records,
 )
 from lunguage_assets.corpus.discovery import find_delivery
-from lunguage_assets.corpus.texts.packed import write_packed
+from lunguage_assets.corpus.texts.sources import write_packed
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.locks import exclusive_lock

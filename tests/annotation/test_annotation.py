@@ -158,7 +158,7 @@ def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
 
 def test_texts_that_stand_in_the_place_of_column_names_are_not_told() -> None:
     frame = pd.DataFrame(columns=["1", f"A {SPOKEN} opacity."])
-    with pytest.raises(InputError, match=r"among \[\] and 2 of other names"):
+    with pytest.raises(InputError, match=r"among 2 with blanks or digits"):
         lunguage_assets.annotate(frame)
 
 

@@ -90,7 +90,7 @@ def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     assert "intake_accepted (messy)" in done.stdout
     rejected = pd.read_csv(rows_of(home) / "rejected.csv", dtype=str)
     assert set(rejected["reason"]) == {
-        "dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values",
+        "dx-status", "section", "study-id", "duplicate-row-number", "unreadable-row",
     }  # fmt: skip
     summary = json.loads((rows_of(home) / "summary.json").read_text())
     rows = summary["rows"]

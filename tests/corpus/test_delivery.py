@@ -55,27 +55,21 @@ def test_undeclared_text_counts_as_patient_data(
     assert (corpus.name, corpus.data_class) == declared
 
 
-WRONG = {
-    'data_class = "public"\n': "column 'data_class'",
-    "data_class = synthetic\n": "found no TOML",
-    'data_clas = "synthetic"\n': "Did you mean 'data_class'",
-    "name = 3\n": "column 'name'",
-    "zebrafish = 1\n": "an unknown key or value",
-    "x = " + "[" * 60_000: "found no TOML",
-    "x = " + "9" * 5_000: "found no TOML",
-    "a." * 30_000 + "a = 1": "4 KiB",
-}
-
-
-def test_a_wrong_declaration_is_refused_and_only_known_keys_are_told(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    "text",
+    [
+        'data_class = "public"', "data_class = synthetic", "name = 3", "zebrafish = 1",
+        "x = " + "[" * 60_000, "x = " + "9" * 5_000,
+    ],
+)  # fmt: skip
+def test_a_wrong_declaration_is_refused_and_its_words_are_not_told(
+    tmp_path: Path, text: str
 ) -> None:
-    for text, message in WRONG.items():
-        (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=message) as refused:
-            read_declaration(tmp_path / "corpus.toml")
-        assert "corpus.toml" in str(refused.value)
-        assert "zebrafish" not in str(refused.value)
+    (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
+    expected = r"corpus\.toml.*expected name .* data_class \('synthetic' or"
+    with pytest.raises(InputError, match=expected) as refused:
+        read_declaration(tmp_path / "corpus.toml")
+    assert "zebrafish" not in str(refused.value)
 
 
 def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> None:

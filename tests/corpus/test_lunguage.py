@@ -166,7 +166,7 @@ def test_a_missing_required_column_is_named_with_what_is_there(
 ) -> None:
     for column in REQUIRED:
         columns = [name for name in COLUMNS if name != column]
-        message = f"Lunguage.csv, column '{column}'.*location"
+        message = f"Lunguage.csv, column '{column}': found no column"
         with pytest.raises(InputError, match=message):
             deliver(as_csv([row(0)], columns))
 
@@ -213,21 +213,6 @@ def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
     assert intake.findings["name"].tolist() == ["nodule"]
     with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
         deliver([row(0)], vocabulary="category,target_term\nPF,x\n")
-
-
-def test_the_error_of_a_file_without_a_header_line_shows_no_text(
-    deliver: Deliver,
-) -> None:
-    first = ",".join(f"Secret word {number}" for number in range(20))
-    for sides in (
-        {},
-        {"metadata": f"{first}\n1,2\n"},
-        {"vocabulary": f"{first}\n1,2\n"},
-    ):
-        with pytest.raises(InputError) as caught:
-            deliver([row(0)] if sides else f"{first}\n1,2\n", **sides)
-        assert "Secret" not in str(caught.value)
-        assert "header line" in str(caught.value)
 
 
 def test_a_side_file_with_a_header_only_stops_nothing(deliver: Deliver) -> None:

@@ -6,7 +6,7 @@ from lunguage_assets.corpus.masking import Masker
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import TERMS
 
-MASKER = Masker(Vocabulary.from_terms(TERMS.frame()))
+MASKER = Masker(Vocabulary(TERMS.frame()))
 
 
 MASKED = [

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.corpus import records
-from lunguage_assets.corpus.records import UNCLOSED, cleaned, read_records
+from lunguage_assets.corpus.records import UNREADABLE, cleaned, read_records
 from lunguage_assets.errors import InputError
 
 HEADER = "row,subject_id,study_id,text\n"
@@ -65,19 +65,19 @@ def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
         (HEADER + "".join(line(n, "x" * 50) for n in range(1, 9))).encode()
     )
     assert len(records_of(tmp_path, packed, "f.csv.gz")) == 8
-    with pytest.raises(InputError, match="cannot be unpacked"):
+    with pytest.raises(InputError, match="cannot be read or unpacked"):
         records_of(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
 
 
-UNUSABLE = [
-    (b"", "an empty file"), (b"\n\n", "an empty file"), (HEADER.encode(), "no data row"),
-    (b"a;b;c\n1;2;3\n", "a single column"), (b"a b,c,A_B\n1,2,3\n", "repeated columns"),
-    (b'a,"b\n1,2\n', "header line that cannot be read"),
-]  # fmt: skip
+UNUSABLE = {
+    b"": "an empty file", b"\n\n": "an empty file", HEADER.encode(): "no data row",
+    b"a;b;c\n1;2;3\n": "a single column", b"a b,c,A_B\n1,2,3\n": "repeated columns",
+    b'a,"b\n1,2\n': "an open quote",
+}  # fmt: skip
 
 
 def test_an_unusable_file_is_refused_with_the_reason(tmp_path: Path) -> None:
-    for content, message in UNUSABLE:
+    for content, message in UNUSABLE.items():
         with pytest.raises(InputError, match=message):
             records_of(tmp_path, content)
 
@@ -100,8 +100,7 @@ def test_rows_that_an_open_quote_swallows_are_read_and_it_is_rejected(
     for content, rows in SWALLOWED.items():
         read_again = records_of(tmp_path, "study_id,report\n" + content)
         broken = [record.broken for record in read_again][: rows + 1]
-        assert broken == [UNCLOSED, *[""] * rows]
-        assert "not closed" in read_again[0].found
+        assert broken == [UNREADABLE, *[""] * rows]
 
 
 DATED = '"FINDINGS:\n20240101\n12345678, portable\n50000009,pasted\nNo effusion."'
@@ -131,19 +130,6 @@ def test_columns_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
         read_records(tmp_path / "f.parquet", ["vectors"])
 
 
-def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
-    tmp_path: Path,
-) -> None:
-    table = pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]})
-    pq.write_table(table, tmp_path / "f.parquet", compression="zstd")
-    content = bytearray((tmp_path / "f.parquet").read_bytes())
-    content[200:2000] = b"\xff" * 1800
-    (tmp_path / "f.parquet").write_bytes(content)
-    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
-        read(tmp_path / "f.parquet")
-    assert "Secret" not in str(caught.value)
-
-
 def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:
     no_day = pa.array([0, None, 2**62], pa.timestamp("us"))
     table = pa.table({"text": [b"good", b"b", b""], "taken": no_day})
@@ -152,11 +138,12 @@ def test_values_of_parquet_are_read_as_texts(tmp_path: Path) -> None:
     assert values["text"].tolist() == ["good", "b", ""]
     assert values["taken"][2] == ""
     assert "out of range" in values["taken"][3]
-    raw = pa.array([b"caf\xe9"])
+    raw = pa.array([b"Secret caf\xe9"])
     text = pa.Array.from_buffers(pa.string(), 1, raw.buffers())
     pq.write_table(pa.table({"a": text, "b": text}), tmp_path / "f.parquet")
-    with pytest.raises(InputError, match="damaged data"):
+    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
         read_records(tmp_path / "f.parquet")
+    assert "Secret" not in str(caught.value)
 
 
 def test_quotes_left_open_on_every_line_are_read_once(tmp_path: Path) -> None:
@@ -212,25 +199,6 @@ def test_a_cell_beyond_the_limit_costs_its_record_alone(
         large = quote + "word " * 300_000 + quote
         content = f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n"
         first, second = records_of(tmp_path, content)
-        assert first.broken == UNCLOSED
+        assert first.broken == UNREADABLE
         assert len(first.raw) < 30_000
         assert second.values == ["s50000002", "No effusion."]
-
-
-def test_a_few_kilobytes_that_repeat_one_long_text_are_refused_in_time(
-    tmp_path: Path,
-) -> None:
-    text = pa.array(["x" * (4 << 20)])
-    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), text)
-    path = tmp_path / "reports.parquet"
-    pq.write_table(pa.table({"report": rows}), path, compression="zstd")
-    assert path.stat().st_size < 10_000
-    pool = pa.proxy_memory_pool(usual_pool := pa.default_memory_pool())
-    pa.set_memory_pool(pool)
-    try:
-        with pytest.raises(InputError, match="more than 1,024 MiB when unpacked"):
-            read_records(path, ["report"])
-    finally:
-        pa.set_memory_pool(usual_pool)
-    # All of it would be 4 GiB.
-    assert pool.max_memory() < 1500 << 20

@@ -18,7 +18,6 @@ from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import row_of_a_study, take_in, take_in_structured
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.corpus.texts.receiving import Received
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import (
     ATTRIBUTES,
@@ -188,8 +187,3 @@ def test_a_reference_to_no_other_row_is_left_out() -> None:
     row: Any
     for row in intake.findings.itertuples():
         assert set(row.evidence) <= finding_ids - {row.finding_id}
-
-
-def test_rows_of_an_unknown_study_are_refused() -> None:
-    with pytest.raises(InvalidTable, match="1 studies without a report"):
-        take_in_structured(received(1), structured(2, 6, 0), CorpusSettings())

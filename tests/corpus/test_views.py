@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from delivered_rows import Deliver, row
 
-from lunguage_assets.corpus.views import named_views, parse_default_view, written
-from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.corpus.views import named_views, written
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
 
 HEADER = (
     "study_id,ViewPosition,PerformedProcedureStepDescription,"
@@ -59,8 +60,8 @@ def test_the_default_view_fills_only_unknown_views(deliver: Deliver) -> None:
     )
     assert intake.reports["view_information"].tolist() == ["ap", "pa, lateral"]
     assert intake.reports["view_source"].tolist() == ["metadata", "default_view"]
-    with pytest.raises(ConfigurationError, match="sideways"):
-        parse_default_view("pa, sideways")
+    with pytest.raises(ValueError, match="default_view"):
+        CorpusSettings(default_view="pa, sideways")
 
 
 def test_metadata_without_ids_are_refused(deliver: Deliver) -> None:

@@ -15,13 +15,13 @@ from lunguage_assets.corpus.vocabulary import Vocabulary, built_in_forms, plain
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TERMS
 
-BARE = Vocabulary.from_terms(TERMS.frame())
+BARE = Vocabulary(TERMS.frame())
 
 
 def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
     columns = ["category", "target_term", "normed_term"]
     frame = pd.DataFrame(terms, columns=columns).assign(subcategory="")
-    return Vocabulary.from_terms(frame)
+    return Vocabulary(frame)
 
 
 NAMES = {
@@ -113,33 +113,33 @@ TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", 
 def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     terms: list[tuple[str, str, str]], text: str, shuffler: random.Random
 ) -> None:
-    any_vocabulary = Vocabulary(terms, built_in_forms())
+    any_vocabulary = vocabulary(*terms)
     name = any_vocabulary.finding(text)
     location_parts = any_vocabulary.location_parts(text)
     assert any_vocabulary.finding(name) == name
     assert any_vocabulary.location_parts(", ".join(location_parts)) == location_parts
     shuffled = list(terms)
     shuffler.shuffle(shuffled)
-    reordered = Vocabulary(shuffled, built_in_forms())
+    reordered = vocabulary(*shuffled)
     assert reordered.finding(text) == name
     assert reordered.location_parts(text) == location_parts
 
 
 def test_no_built_in_form_is_itself_rewritten() -> None:
     forms = built_in_forms()
-    for form in (*forms.findings, *forms.whole):
+    for form in (*forms["findings"], *forms["whole"]):
         assert BARE.finding(form) == plain(form)
-    for form in forms.locations:
+    for form in forms["locations"]:
         assert BARE.location_parts(form) == (plain(form),)
 
 
 def test_no_built_in_spelling_has_two_forms() -> None:
     forms = built_in_forms()
     for groups in (
-        [forms.words, forms.findings],
-        [forms.words, forms.locations],
-        [forms.whole],
-        [forms.plurals],
+        [forms["words"], forms["findings"]],
+        [forms["words"], forms["locations"]],
+        [forms["whole"]],
+        [forms["plurals"]],
     ):
         form_of = {}
         for form, spellings in chain.from_iterable(group.items() for group in groups):

@@ -44,7 +44,7 @@ STUDY = "s00000001"
 
 @lru_cache(maxsize=1)
 def vocabulary() -> Vocabulary:
-    return Vocabulary.from_terms(TERMS.frame())
+    return Vocabulary(TERMS.frame())
 
 
 @lru_cache(maxsize=1)

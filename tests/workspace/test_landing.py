@@ -74,7 +74,7 @@ def test_a_delivery_is_complete_with_its_marker_or_after_a_while(
     ("lay", "reason"),
     [
         (lambda path: path.write_text(f"{SPOKEN},y\n1,2\n"), "'y'"),
-        (lambda path: path.write_bytes(b""), "a file of another kind"),
+        (lambda path: path.write_bytes(b""), "(columns: [])"),
     ],
 )
 def test_what_cannot_be_used_is_moved_aside_with_its_reason(

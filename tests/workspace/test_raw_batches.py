@@ -64,7 +64,7 @@ def test_a_table_whose_columns_are_called_otherwise_is_the_same_batch(
         match=r"no column \['txt'\] among .*'Accession_No', 'study_id', 'Text'",
     ):
         home.register(tmp_path / "reports.csv", "c", columns=("study_id", "txt"))
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="cannot be read"):
         home.register(tmp_path, "d", columns=("study_id", "text"))
 
 

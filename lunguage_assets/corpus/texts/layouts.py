@@ -50,6 +50,7 @@ class Layout(BaseModel):
     reads: Literal["records", "texts", "xml", "stored"] = "records"
     names: Fields = ()
     known_by: Fields = ()
+    beside_name: str = ""
     beside: Fields = ()
     behind_part: str = ""
     record_is_image: bool = False
@@ -95,15 +96,14 @@ def layout_with(
         views: the field of the views.
         known_by: those of them that have to be there.
     """
-    names = {
-        "study": (study,),
-        "views": (views,),
-        "text": (text,),
-        "known_by": known_by,
+    fields = {
+        "title": "a file of named columns",
+        "study": (folded_name(study),),
+        "views": (folded_name(views),),
+        "text": (folded_name(text),),
+        "known_by": tuple(map(folded_name, known_by)),
     }
-    folded = {key: tuple(map(folded_name, fields)) for key, fields in names.items()}
-    title = {"title": "a file of named columns"}
-    return layouts()[REPORTS].model_copy(update=folded | title)
+    return layouts()[REPORTS].model_copy(update=fields)
 
 
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
@@ -141,7 +141,8 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
         sections = sections + paragraph.where(texts != "", "")
-    reports["content"] = first_said(sections.str.lstrip(), *map(column, layout.text))
+    whole_texts = map(column, layout.text)
+    reports["content"] = first_said(sections.str.lstrip(), *whole_texts)
     has_id = reports["study"] != ""
     reports["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
     views = nothing

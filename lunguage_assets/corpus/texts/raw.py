@@ -89,27 +89,18 @@ _OTHER_FORMATS = (
     b"\xd0\xcf\x11\xe0",
 )
 """First bytes of PDF, RTF, ZIP (also of Office), PNG, JPEG and older Office files."""
-_BLOCK_TAGS = (
-    "address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|"
-    "h[1-6r]|head|header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|"
-    "title|tr|ul"
+_TAGS = (
+    "a|abbr|address|article|aside|b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|"
+    "fieldset|font|footer|form|h[1-6r]|head|header|html|i|img|input|label|li|link|main|"
+    "meta|nav|ol|p|pre|s|script|section|small|span|strong|style|sub|sup|table|tbody|td|"
+    "tfoot|th|thead|title|tr|tt|u|ul"
 )
-_INLINE_TAGS = (
-    "a|abbr|b|big|code|em|font|i|img|input|label|link|meta|s|script|small|span|strong|"
-    "style|sub|sup|tt|u"
-)
-_BLOCK = re.compile(
+_MARK = re.compile(
     r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->|<!doctype\b[^<>]*>"
-    rf"|</?(?:{_BLOCK_TAGS})(?:\s[^<>]*)?/?>",
+    rf"|</?(?:{_TAGS})(?:\s[^<>]*)?/?>",
     re.I,
 )
-"""What stands between the lines of a page."""
-_INLINE = re.compile(rf"</?(?:{_INLINE_TAGS})(?:\s[^<>]*)?/?>", re.I)
-_REFERENCE = re.compile(
-    r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I
-)
-_ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
-"""No character has such a number, and Python refuses to read thousands of digits."""
+_REFERENCE = re.compile(r"&(?:[a-z]{2,8}|#\d{1,6}|#x[0-9a-f]{1,5});", re.I)
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -156,12 +147,12 @@ def decoded(content: bytes) -> DecodedReport:
 
 
 def _without_markup(text: str) -> str:
-    """Keep the words of a page, blocks on lines of their own.
+    """Keep the words of a page, each mark a line's end.
 
     A text without marks stays as it is: "CTR <0.5" is no markup.
     """
-    words = _INLINE.sub("", _BLOCK.sub("\n", text))
-    if words == text and not _REFERENCE.search(text):
+    words = _MARK.sub("\n", text)
+    words = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), words)
+    if words == text:
         return text
-    words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words))
     return _BLANK_LINES.sub("\n\n", words).replace("\xa0", " ")

@@ -1,9 +1,8 @@
 """From raw reports to the table `report_texts`.
 
 Ids, encodings, markup, duplicates, views and times are settled here (implicit.md
-section 1). Every record of the delivery is a row of `report_texts`, a row of
-`rejected`, or, when it repeats a report word by word, a note; what was corrected or
-merely noticed is in `intake_notes`. No record raises.
+section 1). Every record of the delivery is a row of `report_texts` or of `rejected`;
+what was corrected or merely noticed is in `intake_notes`. No record raises.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.columns import first_said, mapped, whole_number
-from lunguage_assets.corpus.delivery import FINDINGS, Delivery
+from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import (
@@ -29,7 +28,6 @@ from lunguage_assets.corpus.texts.raw import (
     study_of,
 )
 from lunguage_assets.corpus.views import named_views, study_views, written
-from lunguage_assets.errors import InputError
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 OTHER_LANGUAGE = "report-other-language"
@@ -73,11 +71,8 @@ def receive(delivery: Delivery) -> Received:
     else its own.
 
     Raises:
-        InputError: a file is unusable as a whole, or findings were delivered.
+        InputError: a file is unusable as a whole.
     """
-    if delivery.kind != "text":
-        remedy = "Findings are taken in without a structurer."
-        raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     reports = delivery.raw_reports()
@@ -87,15 +82,13 @@ def receive(delivery: Delivery) -> Received:
         study_id=mapped(reports["study"], study_of),
         refusal=first_said(reports["broken"], decodings["refusal"]),
     )
-    # A record that is refused for itself takes no study's place.
+    # Of two reports of a study the first stays. A record that is refused for itself
+    # takes no study's place.
     good = reports[reports["refusal"] == ""]
-    first_text = good.groupby("study_id")["report"].transform("first")
-    # Of two reports of a study the first stays.
-    is_again = good.duplicated("study_id")
-    is_other = good["report"] != first_text
-    log.note("same-report-again", good[is_again & ~is_other], column="report")
-    reports.loc[good.index[is_other], "refusal"] = "report-repeated: report"
-    refused = reports[reports["refusal"] != ""]
+    repeated = good.index[good.duplicated("study_id")]
+    reports.loc[repeated, "refusal"] = "report-repeated: report"
+    is_good = reports["refusal"] == ""
+    refused = reports[~is_good]
     codes = [refusal.partition(": ") for refusal in refused["refusal"]]
     log.reject(
         refused[["file", "line", "study_id"]],
@@ -103,7 +96,7 @@ def receive(delivery: Delivery) -> Received:
         column=[column for _, _, column in codes],
         content=list(map(_content, refused["study"], refused["content"])),
     )
-    report_texts = _rows(good[~is_again], log).sort_values("study_id")
+    report_texts = _rows(reports[is_good], log).sort_values("study_id")
     return Received(
         REPORT_TEXTS.frame(report_texts),
         log.rejected_frame(),
@@ -153,7 +146,8 @@ def without_other_languages(received: Received, note: str) -> Received:
     """
     texts = received.report_texts
     notes = received.intake_notes
-    is_foreign = texts["study_id"].isin(notes.loc[notes["reason"] == note, "study_id"])
+    foreign_studies = notes.loc[notes["reason"] == note, "study_id"]
+    is_foreign = texts["study_id"].isin(foreign_studies)
     log = IntakeLog(received.rejected)
     foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report")
     contents = map(_content, foreign["source_id"], foreign["report"].map(str.encode))

@@ -55,7 +55,7 @@ def merging_tools(
         terms: TERMS of the batch.
         file: blacklist of the home, if there is one.
     """
-    embedder = make_embedder(settings, Vocabulary.from_terms(terms))
+    embedder = make_embedder(settings, Vocabulary(terms))
     blacklist = load_blacklist(file, POLICIES[settings.mode])
     return embedder, blacklist, settings, load_label_list()
 

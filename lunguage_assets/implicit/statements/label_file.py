@@ -320,7 +320,7 @@ def study_tools(
         terms: TERMS of the batch.
         others: arguments that follow the list.
     """
-    dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
+    dictionary = load_dictionary(pathways, Vocabulary(terms))
     return load_label_list(dictionary), *others
 
 
@@ -330,4 +330,4 @@ def _packaged_dictionary() -> PathwayDictionary:
 
     Every batch asks for it often.
     """
-    return load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    return load_dictionary(None, Vocabulary(TERMS.frame()))

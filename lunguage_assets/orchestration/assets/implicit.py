@@ -83,7 +83,7 @@ def implicit_assets(
         content_hash(),
     ]
     merge_options = settings.model_dump(include=MERGE_OPTIONS)
-    encoder = make_embedder(settings, Vocabulary.from_terms(TERMS.frame()))
+    encoder = make_embedder(settings, Vocabulary(TERMS.frame()))
 
     @table_asset(
         configuration,

@@ -94,12 +94,12 @@ def test_each_record_is_read_in_its_own_encoding(tmp_path: Path) -> None:
 
 
 PAGES = {
-    "<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>": "Small effusion.\nNo pneumothorax.",
+    "<p>Small effusion.<p>No pneumothorax.<br/>": "Small effusion.\nNo pneumothorax.",
     "Nodule &lt; 5 mm<script>x</script></p>": "Nodule < 5 mm",
     "A nodule <5 mm, effusion > 2 cm; a < b.": "A nodule <5 mm, effusion > 2 cm; a < b.",
     "<!DOCTYPE html>No<SCRIPT a>x</script >edema": "No\nedema",
     "a<!-- y -->.<style>z</STYLE> a <script < b": "a\n.\n a <script < b",
-    **{f"<p>No{reference} edema": "No\ufffd edema"
+    **{f"<p>No{reference} edema": f"No{reference} edema"
        for reference in (f"&#{'9' * 5_000};", f"&#{'0' * 5_000}65", f"&#x{'F' * 24};")},
     "FINDINGS:\r\nNo effusion.\rDone.": "FINDINGS:\nNo effusion.\nDone.",
 }  # fmt: skip
@@ -128,11 +128,11 @@ def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
     rows = "50000001,No effusion.\ns50000001,No effusion.\n50000001,An effusion.\n"
     (tmp_path / "reports.csv").write_text(f"study_id,report\n{rows}")
     receipt = received(tmp_path)
-    assert outcome(receipt) == (1, ["report-repeated"], ["same-report-again"])
+    assert outcome(receipt) == (1, ["report-repeated"] * 2, [])
     assert receipt.report_texts["report"].tolist() == ["No effusion."]
-    assert receipt.rejected["line"].tolist() == [3]
+    assert receipt.rejected["line"].tolist() == [2, 3]
     assert "addendum" in receipt.rejected["remedy"][0]
-    assert json.loads(receipt.rejected["content"][0])["report"] == "An effusion."
+    assert json.loads(receipt.rejected["content"][1])["report"] == "An effusion."
 
 
 def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> None:
@@ -210,8 +210,7 @@ def test_every_record_of_a_table_ends_somewhere(
         lines.append(b'"%b","%b"' % tuple(escaped))
     (tmp_path / "reports.csv").write_bytes(b"\n".join(lines))
     receipt = received(tmp_path)
-    repeated = int((receipt.intake_notes["reason"] == "same-report-again").sum())
-    assert len(receipt.report_texts) + len(receipt.rejected) + repeated == len(records)
+    assert len(receipt.report_texts) + len(receipt.rejected) == len(records)
     assert set(receipt.rejected["reason"]) <= reasons()["rejections"].keys()
     assert set(receipt.intake_notes["reason"]) <= reasons()["notes"].keys()
 

@@ -74,7 +74,7 @@ def test_a_vocabulary_that_renames_a_spelling_does_not_hide_the_diagnosis() -> N
         ("PF", "", "severe emphysema", "emphysema"),
     ]
     terms = TERMS.frame([dict(zip(columns, row, strict=True)) for row in renamed])
-    renaming = Vocabulary.from_terms(terms)
+    renaming = Vocabulary(terms)
     seen = load_dictionary(None, renaming)
     assert seen.recognise(renaming.finding("CHF")) == "congestive heart failure"
     assert seen.recognise("emphysema", "severe emphysema") == "emphysema"
