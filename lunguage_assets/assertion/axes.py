@@ -7,7 +7,7 @@ normal" leaves its size open to a label. Which words belong to which axis is dat
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.plurals import possible_singulars
+from lunguage_assets.assertion.plurals import in_singular
 from lunguage_assets.assertion.tokens import forms_of
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
@@ -34,4 +34,4 @@ def axes_of(words: str) -> frozenset[str]:
 
 def has_axes(name: str) -> bool:
     """Whether axes are told apart of what has this canonical name."""
-    return not possible_singulars(name).isdisjoint(_AXES["parts"][""])
+    return in_singular(name) in _AXES["parts"][""]

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from lunguage_assets.assertion.categories import Category, Meant
 from lunguage_assets.assertion.lists import (
-    finding_beside,
     list_before,
     list_behind,
 )
@@ -26,7 +25,6 @@ from lunguage_assets.assertion.units import (
     clause_before,
     first_beyond,
     has_kind,
-    is_adjective,
     kind_at,
     kind_beyond,
     own_words,
@@ -67,10 +65,7 @@ def mark_claims(units: Units) -> None:
         if unit.form in WORDS["appearances"] and _is_plain_copula(units, at):
             unit.become(LexiconEntry("copula"))
     claims = [claim for at in range(len(units)) for claim in _claims(units, at)]
-    # Between a denial before and one behind, the one before decides.
-    claims.sort(
-        key=lambda claim: (_ORDER[claim.says], claim.cue.begin > claim.target.begin)
-    )
+    claims.sort(key=lambda claim: _ORDER[claim.says])
     for claim in claims:
         _mark(claim)
 
@@ -80,12 +75,10 @@ def _is_plain_copula(units: Units, at: int) -> bool:
 
     "There appears to be an effusion" hedges.
     """
-    judgement = first_beyond(units[at + 1 :], ("word", "place", "other", "copula"))
-    if judgement is None or judgement.kind == "normal":
-        return True
+    judgement = kind_beyond(units[at + 1 :], ("word", "place", "other", "copula"))
     subject = kind_beyond(reversed(units[:at]), ("word", "other"))
-    is_abnormal = judgement.kind == "abnormal" or is_adjective(judgement)
-    return is_abnormal and subject in ("anatomy", "place")
+    is_of_part = subject in ("anatomy", "place") and judgement == "abnormal"
+    return is_of_part or judgement in ("", "normal")
 
 
 def _claims(units: Units, at: int) -> Iterator[Claim]:
@@ -99,10 +92,9 @@ def _claims(units: Units, at: int) -> Iterator[Claim]:
         # "A nodule was seen on the prior CT"
         for target in _seen_then(units, at):
             yield Claim("past", unit, target)
-    makes = unit.cue.makes
-    if makes and unit.cue.category in _REACHES:
+    if unit.cue.makes:
         for target in _REACHES[unit.cue.category](units, at):
-            yield Claim(makes, unit, target)
+            yield Claim(unit.cue.makes, unit, target)
 
 
 def _mark(claim: Claim) -> None:
@@ -111,8 +103,7 @@ def _mark(claim: Claim) -> None:
     if says in ("hedged", "doubted") and target.is_denied:
         if _doubts_denial(claim):
             target.mark("doubted", cue)
-    # "Though a small one could be missed" doubts what is denied, and denies nothing.
-    elif not cue.is_of("reservation") and not (says == "negated" and target.is_denied):
+    else:
         target.mark(says, cue)
 
 
@@ -179,13 +170,11 @@ def _is_answer(units: Units, at: int) -> bool:
     """Whether a cue is said of what stands before it: "Effusion: no", "edema?"."""
     if units[at].form == "?" and units[at - 1].end == units[at].begin:
         return True
-    following = units[at + 1 : at + 2]
-    # "Effusion (no), edema (mild)"
-    is_last = all(unit.kind == "break" or unit.form == ")" for unit in following)
+    following = kind_at(units, at + 1)
     # "Effusion: no, edema: mild": a colon is read as a verb, a dash as a comma.
-    is_behind_dash = units[at - 1].form in ("-", "–", "—")
-    is_told = is_behind_dash or kind_at(units, at - 1) in ("finding", "copula")
-    return is_last or (is_told and kind_at(units, at + 1) == "comma")
+    before = units[at - 1]
+    is_told = before.kind in ("finding", "copula", "comma") and before.form != ","
+    return following in ("", "break") or (is_told and following == "comma")
 
 
 def _hedged(units: Units, at: int) -> Units:
@@ -194,22 +183,13 @@ def _hedged(units: Units, at: int) -> Units:
     if _is_of_attribute(units, at):
         hedge.has_spoken = True
         return []
-    reached = _reached(units, at)
-    # "Consistent with known edema": it is there, whatever hedges it.
-    open_ = [finding for finding in reached if not _is_known(units, finding)]
-    hedge.has_spoken = open_ != reached
-    return open_
-
-
-def _is_known(units: Units, finding: TaggedToken) -> bool:
-    return any(word.form == "known" for word in own_words(units, finding))
+    return _reached(units, at)
 
 
 def _is_of_attribute(units: Units, at: int) -> bool:
     """Whether only a place, a course or a cause is left open, and the finding is there.
 
-    "Opacity, possibly in the lingula", "the effusion is likely unchanged", "effusion,
-    likely malignant".
+    "Opacity, possibly in the lingula", "the effusion is likely unchanged".
     """
     is_said_before = units[at].cue.direction == "before"
     if is_said_before or not has_kind(clause_before(units, at), "finding"):
@@ -224,23 +204,20 @@ def _is_of_attribute(units: Units, at: int) -> bool:
             lambda unit: unit.kind in ("word", "copula", "other"), units[at + 1 :]
         )
     )
-    is_described = any(
-        word.kind == "word" or word.form in WORDS["of_cause"] for word in words
-    )
-    return is_described and kind_at(units, at + 1 + len(words)) in _ENDS_ATTRIBUTE
+    is_end = kind_at(units, at + 1 + len(words)) in _ENDS_ATTRIBUTE
+    return is_end and has_kind(words, "word")
 
 
 def _alternatives(units: Units, at: int) -> Units:
     """List "A or B" of a joint, and "A or" something unknown."""
     if units[at].form == "either":
         return list_behind(units, at)
-    before = finding_beside(clause_before(units, at))
-    behind = finding_beside(rest_of_clause(units, at))
-    if before is not None and behind is not None:
-        return [*list_before(units, at), behind]
-    # "Edema versus overlap": what is in no word list may be it, too.
-    finding = before or behind
-    return [finding] if finding else []
+    before = list_before(units, at)
+    behind = [it for it in rest_of_clause(units, at) if it.kind == "finding"]
+    if not behind:
+        # "Edema versus overlap": what is in no word list may be it, too.
+        return before[:1]
+    return [*before, behind[0]]
 
 
 def _set_aside(units: Units, at: int) -> Units:
@@ -249,13 +226,11 @@ def _set_aside(units: Units, at: int) -> Units:
     reached = [cue]
     for unit in units[at + 1 :]:
         # "It is recommended that a CT be done", "if this were pneumonia" go on.
-        goes_on = unit.form == "that" or (
-            cue.is_of("condition") and unit.form == "this"
-        )
+        goes_on = cue.is_of("condition") or unit.form == "that"
         is_end = unit.kind == "break" and not goes_on
         # "If fever persists, there is still an effusion" ends at its comma.
-        is_end = is_end or (at == 0 and unit.kind == "comma")
-        if is_end or unit.form in cue.cue.ends_at:
+        is_begun_with = at == 0 and unit.kind == "comma"
+        if is_end or is_begun_with or unit.form in cue.cue.ends_at:
             break
         if unit.code not in cue.cue.rule.spares:
             reached.append(unit)
@@ -275,8 +250,7 @@ def _not_assessed(units: Units, at: int) -> Units:
     reached: Units = []
     for finding in _reached(units, at):
         # "Evaluation of the effusion is limited"
-        is_definite = any(word.is_definite for word in own_words(units, finding))
-        if not is_definite and not _is_known(units, finding):
+        if not any(word.is_definite for word in own_words(units, finding)):
             reached.append(finding)
     return reached
 
@@ -291,14 +265,11 @@ def _seen_then(units: Units, at: int) -> Units:
     before = clause_before(units, at)
     behind = rest_of_clause(units, at)
     clause = [*before, *behind]
-    begin = at - len(before)
-    is_told = (
-        (begin > 0 and units[begin - 1].code == "there was")
-        or any(unit.form in WORDS["told"] for unit in behind)
-        or any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
-    )
-    if is_told:
-        return [unit for unit in clause if unit.kind in ("finding", "anatomy")]
+    # "There was an effusion on the prior film": the break before it counts, too.
+    begins = units[: at - len(before)][-1:]
+    is_past = any(unit.code == "then" for unit in begins + clause)
+    if is_past or any(unit.form in WORDS["told"] for unit in behind):
+        return clause
     return []
 
 

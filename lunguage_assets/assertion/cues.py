@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from math import prod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -39,17 +39,12 @@ from lunguage_assets.assertion.tokens import (
     choices_of,
     forms_of,
 )
-from lunguage_assets.errors import ConfigurationError, did_you_mean
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
 FILES = ("negation", "hedges", "time", "asides", "contextual")
 MOST_WORDINGS = 10_000
 """Of one pattern: brackets behind brackets multiply."""
-
-LONGEST_PATTERN = 1_000
-"""Characters; several patterns read better than one with all wordings."""
-MOST_CUES = 2_000
-"""Of one file: they are read, and their examples run, within a second."""
 _REMEDY = (
     "The header of resources/assertion/negation.yaml explains the fields of a cue; "
     'words such as "no" need quotes.'
@@ -120,8 +115,6 @@ def _refused(info: ValidationInfo, value: str, fault: str) -> Exception:
 
 def _fault_of_pattern(pattern: str) -> str:
     """Say what is wrong with a pattern, and what was expected; empty: nothing."""
-    if len(pattern) > LONGEST_PATTERN:
-        return f"of more than {LONGEST_PATTERN:,} characters; expected several patterns"
     if set("(|)").intersection(BRACKETS.sub("", pattern)):
         return 'with "(", "|" or ")" beside brackets; expected "(a|b) c", none nested'
     words = pattern.lower().replace("|", " ")
@@ -200,40 +193,24 @@ class Cue(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="before")
     @classmethod
-    def _settle_fields(cls, entry: object) -> object:
+    def _settle_fields(cls, entry: Any) -> Any:
         """Complete direction and reach by the category; refuse what it has not."""
-        if not isinstance(entry, dict) or "category" not in entry:
+        if not isinstance(entry, dict):
             return entry
-        category = str(entry["category"])
-        if category not in CATEGORIES:
-            raise _unexpected(entry, "category", tuple(CATEGORIES))
-        rule = CATEGORIES[category]  # type: ignore[index]
+        settled = dict(entry)
+        category = str(entry.get("category"))
+        # An unknown category is refused by its field.
+        rule = CATEGORIES.get(category, _NO_RULE)  # type: ignore[call-overload]
         allowed = {"direction": rule.directions, "reach": rule.reaches}
-        if not rule.reaches:
-            allowed["ends_at"] = ()
         for field, values in allowed.items():
-            if field in entry and entry[field] not in values:
-                raise _unexpected(entry, field, values)
-        return {field: it[0] for field, it in allowed.items() if it} | entry
-
-
-def _unexpected(
-    entry: dict[str, object], field: str, expected: tuple[str, ...]
-) -> Exception:
-    """Make the error of a value that is none of those expected.
-
-    Args:
-        entry: that has it.
-        field: its field.
-        expected: what it may be; nothing: a category has no such field.
-    """
-    value = str(entry[field])[:_SHOWN]
-    words = " or ".join(expected) or "no such field in this category"
-    problem = (
-        f"cue {entry.get('id')!r} ({entry['category']}): found {value!r}, "
-        f"expected {words}.{did_you_mean(value, expected)}"
-    )
-    return wrong_at((field,), problem)
+            if values:
+                settled.setdefault(field, values[0])
+            if field in settled and settled[field] not in values:
+                value = str(settled[field])[:_SHOWN]
+                expected = " or ".join(values) or "no such field in this category"
+                problem = f"({category}): found {value!r}, expected {expected}."
+                raise wrong_at((field,), f"cue {entry.get('id')!r} {problem}")
+        return settled
 
 
 NO_CUE = Cue.model_construct(id="", category="")
@@ -252,11 +229,6 @@ def read_cues(path: Path, other_ids: Iterable[str] = ()) -> tuple[Cue, ...]:
             an id that is taken; names file, line, entry, what was found and expected.
     """
     cues = read_as(path, RootModel[list[Cue]], _REMEDY).root
-    if len(cues) > MOST_CUES:
-        raise ConfigurationError(
-            f"{path}: found {len(cues):,} entries, expected {MOST_CUES:,} at most. "
-            "Leave out some."
-        )
     ids = Counter([*other_ids, *(cue.id for cue in cues)])
     for cue_id, count in ids.items():
         if count > 1:

@@ -14,12 +14,9 @@ from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
-    OWN_WORDS,
     TaggedToken,
     Units,
     first_beyond,
-    kind_at,
-    kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
@@ -30,8 +27,6 @@ STATEMENT_BEGINS = COURSES | {"severity", "measurement"}
 """Columns of words that begin a statement of their own: "no effusion, mild edema"."""
 JUDGED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
 """What can be there or not."""
-NEAR = 8
-"""Units that are looked through for what belongs together."""
 
 _ENDS: frozenset[Kind] = frozenset(
     {"break", "ended", "negated before", "recommendation", "aim", "condition"}
@@ -50,8 +45,9 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
 _FINDING: frozenset[Kind] = frozenset({"finding"})
+# "The heart appears large, but this is due to the projection"
+_REACHED_BEFORE = {"mimic": JUDGED}
 _JOINTS_BEHIND = ("comma", "and", "with")
-_BESIDE: frozenset[Kind] = OWN_WORDS | {"preposition", "comma", "hedged"}
 _SYMPTOM = "PATIENT INFO."
 _AHEAD = 30
 """Units that are looked through for an "or"."""
@@ -64,10 +60,12 @@ def list_behind(units: Units, at: int) -> Units:
         units: of the sentence.
         at: position of the cue.
     """
+    cue = units[at].cue
     members: Units = []
     has_member = False
     for position in range(at + 1, len(units)):
-        if _ends_behind(units, position, units[at].cue, has_member=has_member):
+        is_named_end = units[position].form in cue.ends_at
+        if is_named_end or _ends_behind(units, position, cue, has_member=has_member):
             break
         # "Not enlarged", "possibly normal"
         if units[position].kind in JUDGED:
@@ -87,7 +85,7 @@ def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
         has_member: whether the list has a member already.
     """
     unit = units[at]
-    if unit.kind in _ENDS or unit.form in cue.ends_at:
+    if unit.kind in _ENDS:
         return True
     # "Neither enlarged nor displaced", "favored over pneumonia"
     if unit.kind == "negated" and (cue.denies or unit.doubts):
@@ -99,7 +97,7 @@ def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
     is_felt = cue.makes == "past" and unit.code == _SYMPTOM
     if is_felt or unit.kind in _ENDS_BEHIND_MEMBER.get(cue.makes, ()):
         return True
-    return is_joint and (_is_of_next(unit, cue) or _begins_statement(units, at, cue))
+    return is_joint and _begins_statement(units, at, cue)
 
 
 def _is_of_next(joint: TaggedToken, cue: Cue) -> bool:
@@ -119,10 +117,9 @@ def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
         at: position of the joint.
         cue: whose list it is.
     """
-    behind = units[at + 1 : at + _AHEAD]
-    if kind_beyond(behind, _JOINTS_BEHIND) == "hedged":
-        # "No effusion and possible pneumonia"
+    if _is_of_next(units[at], cue):
         return True
+    behind = units[at + 1 : at + _AHEAD]
     first = first_beyond(behind, {*_JOINTS_BEHIND, "place", "other"})
     if first is None or (cue.makes == "hedged" and units[at].kind == "and"):
         # "May represent edema and small effusion": the size is on the list.
@@ -144,7 +141,7 @@ def _states_something(statement: Units) -> bool:
         first.code in STATEMENT_BEGINS
         # "No effusion, calcified granulomas": what is hardly ever denied.
         or first.form in WORDS["stated"]
-        # "No effusion, clear lungs"; "no fracture, findings compatible with emphysema"
+        # "No effusion, clear lungs"; "no effusion and possible pneumonia"
         or first.kind in ("normal", "hedged")
         or codes == [DEVICE, "placement"]
     )
@@ -158,27 +155,24 @@ def list_before(units: Units, at: int) -> Units:
     """
     cue = units[at].cue
     is_list = cue.makes == "hedged"
-    is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
-    # "The heart appears large, but this is due to the projection"
-    reached = JUDGED if cue.category == "mimic" else _FINDING
+    reached = _REACHED_BEFORE.get(cue.category, _FINDING)
     members: Units = []
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if not members and _stands_between(unit):
             continue
-        # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
-        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
-        is_end = _ends_before(unit, cue, has_member=bool(members))
-        if is_end or (is_serial and is_of_last):
+        if _ends_before(unit, cue, has_member=bool(members)):
             break
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"
             is_joined |= is_list
         elif unit.kind in reached:
-            if not is_joined:
-                break
-            members.append(unit)
+            if is_joined:
+                members.append(unit)
+            elif cue.makes != "hedged":
+                # "Edema, pneumonia, hemorrhage: none" may be of all three.
+                unit.unanswered = (units[at],)
             is_joined = False
     return members
 
@@ -201,30 +195,14 @@ def _ends_before(unit: TaggedToken, cue: Cue, *, has_member: bool) -> bool:
     """
     if cue.makes == "hedged":
         # "Opacity, atelectasis or pneumonia": the sign is there.
-        is_sign = has_member and unit.name in WORDS["signs"]
+        is_sign = unit.name in WORDS["signs"]
         # "Effusion and edema or pneumonia": so is the effusion.
         is_other_list = cue.category == "alternative" and unit.kind == "and"
-        # "Scarring, either atelectasis or pneumonia": the list begins here.
-        if is_sign or is_other_list or unit.form == "either":
+        if is_sign or is_other_list:
             return True
-    if cue.category == "limitation" and unit.kind == "comma" and not has_member:
+    if cue.category == "limitation" and unit.kind == "comma":
         # "A right effusion, and the left base cannot be assessed" is of the base.
         return True
     # "The effusion is small, edema is absent": a verb ends the list.
     is_verb = has_member and unit.kind in ("copula", "link", "seen")
     return is_verb or unit.kind in _ENDS_BEFORE or unit.form in cue.ends_at
-
-
-def finding_beside(clause: Units) -> TaggedToken | None:
-    """Find the finding next to a joint, with nothing but its own words between.
-
-    Args:
-        clause: its units before or behind the joint, the nearest first.
-    """
-    for unit in clause:
-        if unit.kind == "finding":
-            return unit
-        # "Edema or, less likely, pneumonia"
-        if unit.kind not in _BESIDE and not unit.doubts:
-            return None
-    return None

@@ -61,7 +61,7 @@ def governing_cues(sentence: str) -> NamedFinding:
     clauses: list[tuple[int, int]] = []
     units = _read(sentence)
     is_stated = any(unit.name == MASK and not unit.is_denied for unit in units)
-    for is_break, words in groupby(units, lambda unit: unit.kind == "break"):
+    for _, words in groupby(units, lambda unit: unit.kind == "break"):
         clause = list(words)
         is_named = False
         for unit in clause:
@@ -74,7 +74,7 @@ def governing_cues(sentence: str) -> NamedFinding:
             elif is_stated and is_named and unit.cue.id in _CONTRASTS:
                 # "Reflects <finding> rather than edema"
                 edges.append(unit.edge_as(PREFERRED))
-        if is_named and not is_break:
+        if is_named:
             clauses.append((clause[0].begin, clause[-1].end))
     return NamedFinding(tuple(dict.fromkeys(edges)), tuple(clauses))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
-from lunguage_assets.assertion.lists import NEAR
 from lunguage_assets.assertion.tokens import GAP, tokens_of
 from lunguage_assets.assertion.units import (
     JOINTS,
+    NEAR,
     Units,
     first_beyond,
     has_kind,
@@ -26,7 +26,7 @@ def read_noun_phrases(units: Units, text: str, vocabulary: Vocabulary) -> None:
         vocabulary: to ask whether two words together are a spelling.
     """
     for at, unit in enumerate(units):
-        if unit.kind in JOINTS and at > 0:
+        if unit.kind in JOINTS:
             _share_noun(units, at, text, vocabulary)
         elif unit.form == "calcified":
             # "Calcified hilar ___" lacks its noun, "calcified ___ nodule" does not.
@@ -60,7 +60,7 @@ def _share_noun(units: Units, at: int, text: str, vocabulary: Vocabulary) -> Non
     tokens = tokens_of(f"{text[before.begin : before.end]} {noun}")
     sense, end = vocabulary.match(tokens, 0)
     # "Left effusion" is no spelling: the place stays one.
-    if sense is None or end < len(tokens) or sense.kind != named.kind:
+    if sense is None or end < len(tokens):
         return
     if sense.name != named.name and sense.kind != before.kind:
         before.become(sense)

@@ -81,18 +81,9 @@ def _faults(example: Example, vocabulary: Vocabulary) -> Iterator[str]:
             for assertion in assertions
             if assertion.begin <= begin and begin + len(words) <= assertion.end
         )
-        if begin < 0:
+        if meant != expected:
+            found = ", ".join(meant) or "no known word of the sentence"
             yield (
-                f"{words!r} as a mention, expected words of the sentence. Write them "
-                "as they stand there."
-            )
-        elif not meant:
-            yield (
-                f"no known word at {words!r}, expected a finding, or another word of "
-                "the vocabulary. Take one that the reader knows."
-            )
-        elif meant != expected:
-            yield (
-                f"{words!r} to be {', '.join(meant)}, expected {', '.join(expected)}. "
-                "Change the cue, or what the example says."
+                f"{words!r} to be {found}, expected {', '.join(expected)}. Change the "
+                "cue, or what the example says."
             )

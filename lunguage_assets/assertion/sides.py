@@ -30,9 +30,6 @@ def restore_sides(units: Units) -> None:
         unit = units[at]
         if unit.kind == "finding":
             subject = unit
-        elif unit.kind == "anatomy":
-            # What is said next of a part of the body is said of it.
-            subject = None
         elif subject is not None and kind_at(units, at - 1) in _JOINTS:
             _restore(units, at, subject)
         at += 1
@@ -57,13 +54,6 @@ def _restore(units: Units, at: int, subject: TaggedToken) -> None:
     if WORDS["sides"].isdisjoint(forms) or not any(map(_is_predicate, statement)):
         return
     units[at - 1].become(LexiconEntry("break"))
-    last = statement[-1]
-    if last.kind == "negated":
-        # "The left has gone, the right has not": it is still there.
-        last.has_spoken = True
-        if not has_kind(units[:at], "ended"):
-            # "... is seen on the left, the right is not"
-            last.become(LexiconEntry("negated before", cue=last.cue))
     # "... but not on the right", "the right is unchanged"
     is_behind = statement[0].kind == "negated"
     units.insert(at + is_behind, subject.copy())

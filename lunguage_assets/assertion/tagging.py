@@ -40,7 +40,7 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> Units:
         if not is_article:
             read[-1].is_definite = is_definite
             units += read
-        is_definite = is_article and words[0].form in WORDS["definite"]
+        is_definite = words[0].form in WORDS["definite"]
         position = end
     if [unit.kind for unit in units[:3]] == ["anatomy", "break", "normal"]:
         # "Ribs. Normal." (`text/sentences.py`)
@@ -79,9 +79,6 @@ def _read_last_word(unit: TaggedToken, words: list[Token]) -> None:
     if last.form in WORDS["nouns_of_places"]:
         # "Zone" of "right upper zone"
         unit.noun = TaggedToken(_PLACE, last.form, last.begin, last.end)
-    elif unit.kind == "break" and last.form in WORDS["then"]:
-        # "There was no effusion on the prior film": what is told of a film may be past.
-        unit.code = "there was"
     elif unit.kind in ("word", "ended") and last.form in WORDS["leads_on"]:
         # "Increased" of "increased in": the last word only leads on to the finding.
         unit.end = words[-2].end

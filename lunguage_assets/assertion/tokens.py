@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.assertion.plurals import singular_of
 from lunguage_assets.assertion.word_files import WORDS, word_file
 from lunguage_assets.caches import remembered
 
@@ -135,12 +134,6 @@ def _form_of(word: str) -> str:
     # "vs." is "vs", but a full stop stays one.
     plain = plain.rstrip(".") or word
     # "Oedemas": the spelling of the singular is the one that is listed.
-    singular = _singulars().of_word(plain)
+    singular = singular_of(plain)
     form = _SPELLINGS.get(singular, singular)
     return _SPELLINGS.get(plain, form)
-
-
-@cache
-def _singulars() -> Singulars:
-    terms = word_file("terms", folder="")
-    return Singulars(terms["plurals"], terms["invariable"][""])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain, pairwise
+from itertools import chain
 
 from lunguage_assets.assertion.tokens import GAP
 from lunguage_assets.assertion.units import (
@@ -28,8 +28,6 @@ _MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
 _BEFORE_ADJECTIVE: frozenset[Kind] = frozenset(
     {"break", "comma", "preposition", "word", "place", "negated", "copula"}
 )
-_IN_LISTS: frozenset[str] = frozenset({"comma", "place", "other", "word"})
-"""What stands between the members of a list that nothing but commas join."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -65,7 +63,6 @@ def mark_unanswered(units: Units, text: str) -> None:
         units: of the sentence, with what their cues have said; changed in place.
         text: of the sentence.
     """
-    _mark_rest_of_lists(units)
     named: Units = []
     named_before: Units = []
     waiting: Units = []
@@ -90,22 +87,6 @@ def _leave_open(concerned: Units, unread: Units, text: str) -> None:
         is_named_freely = mention.code == DEVICE and not mention.is_denied
         words = listed if is_named_freely else unread
         mention.unanswered = (*mention.unanswered, *words)
-
-
-def _mark_rest_of_lists(units: Units) -> None:
-    """Note a denial that reached the last of a bare list only.
-
-    "Edema, pneumonia, hemorrhage: none" may be of all three.
-    """
-    findings = [at for at, unit in enumerate(units) if unit.kind == "finding"]
-    for at, following in reversed(list(pairwise(findings))):
-        between = {unit.kind for unit in units[at + 1 : following]}
-        if units[at].edges or not {"comma"} <= between <= _IN_LISTS:
-            continue
-        last = units[following]
-        units[at].unanswered = last.unanswered
-        if last.denial is not None and last.denial.begin > last.begin:
-            units[at].unanswered = (last.denial,)
 
 
 def _parts_of(units: Units) -> list[Units]:

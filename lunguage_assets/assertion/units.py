@@ -29,7 +29,8 @@ LIMITATION = LexiconEntry("word", code="assessment_limitations")
 UNKNOWN = LexiconEntry("other")
 
 _LONGEST_CLAUSE = 40
-_NEAR = 8
+NEAR = 8
+"""Units that are looked through for what belongs together."""
 
 
 class Edge(NamedTuple):
@@ -190,7 +191,7 @@ def rest_of_clause(units: Units, at: int) -> Units:
 def own_words(units: Units, finding: TaggedToken) -> Units:
     """List the words right before a finding that are said of it, and its own."""
     at = units.index(finding)
-    before = reversed(units[max(0, at - _NEAR) : at])
+    before = reversed(units[max(0, at - NEAR) : at])
     return [*takewhile(lambda unit: unit.kind in OWN_WORDS, before), finding]
 
 

@@ -66,8 +66,6 @@ _PLACES = {
     "anatomy": LexiconEntry("anatomy"),
 }
 """Groups of places.yaml."""
-_WEAK = ("question", "harmless")
-"""Words of a request, and harmless ones, count where they mean nothing else."""
 
 _Choices = list[tuple[tuple[str, ...], ...]]
 """Of each part of a spelling, the forms of words that may stand there."""
@@ -92,7 +90,7 @@ class _Branch:
         if not choices:
             self.entries.insert(0, entry)
             # What counts beside some words only is asked first, then what came last.
-            self.entries.sort(key=_rank)
+            self.entries.sort(key=lambda entry: not entry.cue.is_conditional)
             return
         first, *behind = choices
         for forms in first:
@@ -120,12 +118,6 @@ class _Branch:
         for choices, entry in expected:
             branch.expect(choices, entry)
         return branch
-
-
-def _rank(entry: LexiconEntry) -> int:
-    if entry.cue.is_conditional:
-        return 0
-    return 2 if entry.cue.category in _WEAK else 1
 
 
 class Vocabulary:
@@ -289,8 +281,9 @@ def _bundled_words() -> Iterator[Spelling]:
 
 
 def _grammar() -> Iterator[Spelling]:
-    for group, spellings in word_file("grammar").items():
-        yield from _meaning(spellings[""], LexiconEntry(cast(Kind, group)))
+    for group, listed in word_file("grammar").items():
+        for code, spellings in listed.items():
+            yield from _meaning(spellings, LexiconEntry(cast(Kind, group), code=code))
 
 
 def _meaning(spellings: Iterable[str], entry: LexiconEntry) -> Iterator[Spelling]:

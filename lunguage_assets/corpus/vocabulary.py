@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.assertion.plurals import in_singular, with_plurals
 from lunguage_assets.caches import remembered
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables.columns import CATEGORIES
@@ -119,7 +119,6 @@ class Vocabulary:
                 self._categories[form].add(category)
             elif category == "location":
                 self._locations[spelling] = form
-        self._singulars = Singulars(forms["plurals"], forms["invariable"])
         self._whole_names = _form_by_spelling(forms["whole"])
         self._in_findings = _Spellings(forms["words"], forms["findings"])
         self._in_locations = _Spellings(forms["words"], forms["locations"])
@@ -128,7 +127,7 @@ class Vocabulary:
 
     def word_forms(self, word: str) -> set[str]:
         """List singular and plurals of one word, in lower case."""
-        return self._singulars.with_plurals(plain(word))
+        return with_plurals(plain(word))
 
     def category(self, name: str) -> str | None:
         """Look up the category of a finding; None when it has none or several."""
@@ -177,7 +176,7 @@ class Vocabulary:
         return ", ".join(_comma_parts(", ".join(parts)))
 
     def _in_singular(self, text: str, spellings: _Spellings) -> str:
-        return plain(self._singulars.of_text(spellings.replaced(text)))
+        return plain(in_singular(spellings.replaced(text)))
 
 
 def _settled(term: str, renamed: Callable[[str], str]) -> str:

@@ -32,14 +32,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "assertion.yaml"
 
 
-def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
-    """How the mentions of a sentence are meant, by their words, with a file of
-    one cue.
-    """
-    file.write_text(entry)
-    return meanings_of(text, build_vocabulary(read_own_cues(file)))
-
-
 def meanings_of(text: str, vocabulary: Vocabulary) -> dict[str, str]:
     return {
         text[assertion.begin : assertion.end]: assertion.shown
@@ -57,19 +49,18 @@ def test_an_own_cue_changes_what_a_sentence_states(file: Path) -> None:
 
 
 def test_own_cues_enter_the_identity_of_the_structurer(file: Path) -> None:
-    file.write_text(DEVOID)
-    first = RuleStructurer(own_cues=file).identity
-    file.write_text(DEVOID + "# another byte\n")
-    assert (
-        len({RuleStructurer().identity, first, RuleStructurer(own_cues=file).identity})
-        == 3
-    )
+    identities = {RuleStructurer().identity}
+    for content in (DEVOID, DEVOID + "# another byte\n"):
+        file.write_text(content)
+        identities.add(RuleStructurer(own_cues=file).identity)
+    assert len(identities) == 3
     assert content_hash() != content_hash(own_cues=file)
 
 
 def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
-    entry = DEVOID.replace("nix (of|)", "possible").replace("Nix", "Possible")
-    assert meant_with(file, entry, "Possible effusion.")["effusion"] == "negated"
+    file.write_text(DEVOID.replace("nix (of|)", "possible").replace("Nix", "Possible"))
+    vocabulary = build_vocabulary(read_own_cues(file))
+    assert meanings_of("Possible effusion.", vocabulary) == {"effusion": "negated"}
 
 
 FIELDS = [
@@ -132,26 +123,19 @@ def test_the_reach_of_every_category_ends_at_the_words_named(
 
 NIX = "negated.nix"
 REFUSED = [
-    (
-        "category: negated",
-        "category: negative",
-        "field 0",
-        "'negative'",
-        "Did you mean",
-    ),
+    ("category: negated", "category: negative", "field 0", "'negative'", "'negated'"),
     ("nix (of|)", "nix (of|", NIX, "'nix (of|'", "none nested"),
     ("nix (of|)", "nix|nil", NIX, "beside brackets", '"(a|b) c"'),
     ("nix (of|)", "(nix|)", NIX, "empty", "words in each"),
     ("nix (of|)", "nix § of", NIX, "'§'", "words and signs"),
     ("nix (of|)", "(a|b)" * 20, NIX, "wordings", "several patterns"),
-    ("nix (of|)", f"({'nix|' * 5000})", NIX, "1,000 characters", "several patterns"),
     ("nix (of|)", "(a|" * 9 + "nix" + ")" * 9, NIX, "beside brackets", "none nested"),
     ("[nix (of|)]", "[no]", "field 0", "valid string", "need quotes"),
     ("negated.nix", "negated.no", "'negated.no'", "twice", "an id of its own"),
     ("effusion: negated", "effusion: hedged", NIX, "to be negated", "expected hedged"),
     ("effusion: negated", "effusion: gone", "field 0", "effusion", "'asserted'"),
-    ("effusion: negated", "nodule: negated", NIX, "'nodule'", "words of the sentence"),
-    ("effusion", "patient", NIX, "no known word at 'patient'", "a finding"),
+    ("effusion: negated", "nodule: negated", NIX, "'nodule'", "expected negated"),
+    ("effusion", "patient", NIX, "'patient' to be no known word", "negated"),
     (", edema: negated, effusion: negated", "", NIX, "no mention", "how it is meant"),
     ("Nix edema", "No edema", NIX, "no example with its words", "expected one"),
     ("negated\n", "negated\n  reach: clause\n", NIX, "'clause'", "list or next"),
@@ -175,14 +159,9 @@ def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
         assert words in message, message
 
 
-@pytest.mark.parametrize(
-    ("count", "found"), [(2_001, "2,001 entries"), (10_000, "bytes")]
-)
-def test_more_entries_than_are_read_in_a_moment_are_refused(
-    file: Path, count: int, found: str
-) -> None:
-    file.write_text("".join(DEVOID.replace("nix", f"nix{n}") for n in range(count)))
-    with pytest.raises(ConfigurationError, match=found):
+def test_more_bytes_than_are_read_in_a_moment_are_refused(file: Path) -> None:
+    file.write_text(DEVOID * 10_000)
+    with pytest.raises(ConfigurationError, match="bytes"):
         read_own_cues(file)
 
 
@@ -198,12 +177,6 @@ def test_a_home_calls_its_own_words_harmless(file: Path) -> None:
         for cues in (None, file)
     ]
     assert statuses == ["tp", "dp"]
-
-
-def test_two_own_cues_may_not_share_an_id(file: Path) -> None:
-    file.write_text(DEVOID * 2)
-    with pytest.raises(ConfigurationError, match=r"negated\.nix"):
-        read_own_cues(file)
 
 
 def test_a_file_that_is_edited_is_read_again(file: Path) -> None:

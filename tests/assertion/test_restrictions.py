@@ -17,18 +17,17 @@ def test_words_before_the_first_finding_are_of_the_whole_list(finding: str) -> N
     assert "new" in denial.words
 
 
-def test_the_nearest_word_comes_first_in_lower_case() -> None:
-    words = denial_in("No Definite other large hernia.", "hernia").words
-    assert words[:4] == ("hernia", "large", "other", "definite")
-
-
-def test_a_second_denial_begins_its_own_list() -> None:
-    assert "new" not in denial_in("No new mass, and no effusion.", "effusion").words
-
-
-def test_only_the_denied_one_of_two_mentions_is_read() -> None:
-    sentence = "No large effusion on the left, but a small effusion on the right."
-    assert "large" in denial_in(sentence, "effusion").words
+@pytest.mark.parametrize(("sentence", "finding", "nearest"), [
+    ("No Definite other large hernia.", "hernia", ("hernia", "large", "other", "definite")),
+    # A second denial begins its own list.
+    ("No new mass, and no effusion.", "effusion", ("effusion", "no")),
+    # Only the denied one of two mentions is read.
+    ("No large effusion on the left, but a small effusion on the right.", "effusion", ("effusion", "large", "no")),
+])  # fmt: skip
+def test_the_nearest_word_of_a_denial_comes_first(
+    sentence: str, finding: str, nearest: tuple[str, ...]
+) -> None:
+    assert denial_in(sentence, finding).words[: len(nearest)] == nearest
 
 
 def test_without_a_denial_words_before_a_finding_are_said_of_it_alone() -> None:

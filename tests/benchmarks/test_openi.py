@@ -4,6 +4,7 @@ columns.
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,13 @@ import pytest
 
 REPORTS = [
     # uid, MeSH, Problems, findings
-    (
-        "1",
-        "Cardiomegaly/mild;Pleural Effusion/left",
-        "Cardiomegaly;Pleural Effusion",
-        "The heart is big.",
-    ),
+    ("1", "Cardiomegaly/mild;Pleural Effusion/left", "Cardiomegaly;Pleural Effusion", "The heart is big."),
     ("2", "normal", "normal", "Nothing to see."),
     ("3", "Pneumonia", "Pneumonia", "Pneumonia may be there."),
     ("4", "Cardiac Shadow/enlarged", "Cardiac Shadow", "Wide cardiac shadow."),
     ("5", "no indexing", "no indexing", "Left out."),
     ("6", "Fractures, Bone/ribs", "Fractures, Bone", "Ribs."),
-]
+]  # fmt: skip
 READ = [
     # uid, label, source, status, p
     ("1", "cardiomegaly", "stated", "dp", 1.0),
@@ -48,21 +44,19 @@ def file(tmp_path: Path) -> Path:
 def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
     """Labels as `annotate` gives them: every report with every label."""
     values_by_label = {(uid, label): values for uid, label, *values in READ}
-    nothing = ["unmentioned", None, None]
-    return pd.DataFrame(
-        [
-            (
-                uid,
-                diagnosis.label,
-                *values_by_label.get((uid, diagnosis.label), nothing),
-                "fitted",
-                False,
-            )
-            for uid in collection["study_id"]
-            for diagnosis in openi.DIAGNOSES
-        ],
-        columns=["study_id", "label", "source", "status", "p", "p_source", "past"],
-    )
+    rows = []
+    for uid, diagnosis in product(collection["study_id"], openi.DIAGNOSES):
+        nothing = ["unmentioned", None, None]
+        values = values_by_label.get((uid, diagnosis.label), nothing)
+        rows.append((uid, diagnosis.label, *values, "fitted", False))
+    columns = ["study_id", "label", "source", "status", "p", "p_source", "past"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.fixture
+def compared(file: Path) -> openi.Compared:
+    collection = openi.read_collection(file)
+    return openi.compare(collection, labels_of(collection))
 
 
 def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(
@@ -74,19 +68,13 @@ def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings
 
 
 def test_scores_count_definite_and_probable_statements_and_nothing_implied(
-    file: Path,
+    compared: openi.Compared,
 ) -> None:
-    collection = openi.read_collection(file)
-    compared = openi.compare(collection, labels_of(collection))
     scores = compared.scores.set_index("diagnosis")
-    assert scores.loc[
-        "cardiomegaly", ["n", "read", "precision", "recall"]
-    ].tolist() == [1, 2, 0.5, 1.0]
-    assert scores.loc["pneumonia", ["precision", "recall", "AUROC"]].tolist() == [
-        1.0,
-        1.0,
-        1.0,
-    ]
+    counted = scores.loc["cardiomegaly", ["n", "read", "precision", "recall"]]
+    assert counted.tolist() == [1, 2, 0.5, 1.0]
+    rated = scores.loc["pneumonia", ["precision", "recall", "AUROC"]]
+    assert rated.tolist() == [1.0, 1.0, 1.0]
     assert scores.loc["consolidation", "read"] == 0
     # Coded: five of four diagnoses; of three that were read two were coded.
     assert compared.f1(np.ones((1, 5)))[0, 1] == pytest.approx(2 * 2 / (3 + 4))
@@ -95,19 +83,19 @@ def test_scores_count_definite_and_probable_statements_and_nothing_implied(
     assert (low <= high).all()
 
 
-def test_errors_are_kinds_and_counts_without_a_word_of_a_report(file: Path) -> None:
-    collection = openi.read_collection(file)
-    errors = openi.compare(collection, labels_of(collection)).errors()
-    assert errors.values.tolist() == [
+def test_errors_are_kinds_and_counts_without_a_word_of_a_report(
+    compared: openi.Compared,
+) -> None:
+    assert compared.errors().values.tolist() == [
         ["cardiomegaly", "not coded", "stated without doubt, a near term coded", 1],
         ["fracture", "missed", "unmentioned, and no word for it", 1],
         ["pleural effusion", "missed", "denied without doubt", 1],
     ]
 
 
-def test_every_policy_makes_its_own_decision_of_a_hedge(file: Path) -> None:
-    collection = openi.read_collection(file)
-    compared = openi.compare(collection, labels_of(collection))
+def test_every_policy_makes_its_own_decision_of_a_hedge(
+    compared: openi.Compared,
+) -> None:
     policies = compared.by_policy().set_index("policy")
     # Of five that were coded one was read without doubt, one besides; of two hedges one
     # was coded, that with p of 0.7.
@@ -127,9 +115,7 @@ def test_every_policy_makes_its_own_decision_of_a_hedge(file: Path) -> None:
     )
 
 
-def test_cells_are_counted_by_what_the_report_says(file: Path) -> None:
-    collection = openi.read_collection(file)
-    compared = openi.compare(collection, labels_of(collection))
+def test_cells_are_counted_by_what_the_report_says(compared: openi.Compared) -> None:
     every = compared.by_certainty().set_index("diagnosis").loc["all"]
     assert every[["stated", "hedged", "denied"]].tolist() == [2, 2, 1]
     shares = [every[f"{name}, coded"] for name in ("stated", "hedged", "denied")]

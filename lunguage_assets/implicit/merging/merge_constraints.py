@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from lunguage_assets.assertion.plurals import possible_singulars
+from lunguage_assets.assertion.plurals import singular_of
 from lunguage_assets.caches import remembered
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import Form
@@ -88,8 +88,9 @@ class Blacklist:
             # The paper's table counts letters: "cardio" stands in "cardiomegaly".
             lowered = text.lower()
             return frozenset(word for word in self.opposites if word in lowered)
-        words = set[str]().union(*map(possible_singulars, tokens(text)))
-        return frozenset(words & self.opposites.keys())
+        words = tokens(text)
+        singulars = map(singular_of, words)
+        return frozenset(self.opposites.keys() & {*words, *singulars})
 
 
 def load_blacklist(path: Path | None = None, policy: Policy = METHOD) -> Blacklist:

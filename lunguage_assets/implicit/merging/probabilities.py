@@ -119,5 +119,4 @@ def _share(members: Sequence[Row], is_hedged: bool) -> None:
 @cache
 def _connectors() -> frozenset[str]:
     """List what joins alternatives: "or", "versus"."""
-    hedges = bundled_lexicon().hedges
-    return frozenset(hedge.phrase for hedge in hedges if hedge.side == "list")
+    return bundled_lexicon().joints

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import chain, product, starmap
 
 from lunguage_assets.assertion.phrases import split_by_denial
-from lunguage_assets.assertion.plurals import possible_singulars
+from lunguage_assets.assertion.plurals import singular_of
 from lunguage_assets.caches import remembered
 from lunguage_assets.implicit.rows import cell_parts, tokens
 
@@ -49,6 +49,6 @@ def _names(cell: str, listed: Words) -> bool:
 def _has_wording(part: Words, wording: Words) -> bool:
     for start in range(len(part) - len(wording) + 1):
         pairs = zip(wording, part[start:], strict=False)
-        if all(word in possible_singulars(token) for word, token in pairs):
+        if all(word in (token, singular_of(token)) for word, token in pairs):
             return True
     return False

@@ -42,7 +42,7 @@ class LexiconJudge(RuleJudge):
         lexicon = bundled_lexicon()
         self._shifts = lexicon.shifts
         self._score_by_cue = lexicon.places_by_cue
-        self._score_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
+        self._score_by_phrase = lexicon.place_by_phrase
         super().__init__(
             key,
             method="lexicon",

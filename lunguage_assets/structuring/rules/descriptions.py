@@ -20,9 +20,7 @@ def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
         phrase: names neither a finding nor, by itself, a location.
         following: the phrase behind it.
     """
-    is_adjective = has_kind(following.tokens[:1], "word", "abnormal")
-    if phrase.lead_kinds & JOINTS and following.is_joined and is_adjective:
-        # "Small, calcified granuloma": the noun of both adjectives follows.
+    if _is_of_next_noun(phrase, following):
         clause.pending = clause.pending + phrase.tokens
         return
     is_of_list = clause.role == "place" and phrase.is_joined
@@ -30,20 +28,25 @@ def take_description(clause: Clause, phrase: Phrase, following: Phrase) -> None:
         # "Effusions, moderate on the right and small on the left" are two.
         clause.findings = [MentionDraft(clause.findings[-1].head, [], [])]
         clause.drafts += clause.findings
-    locations = [token for token in phrase.tokens if token.kind == "place"]
     if has_kind(phrase.tokens, "normal"):
         _make_topic_subject(clause)
     parts = clause.open_parts or clause.described_parts
     # "Effusion and atelectasis are unchanged" is said of both.
     described = parts or clause.findings
     for draft in described:
-        draft.describe(phrase.tokens, locations)
+        draft.describe(phrase.tokens)
     # A state or a course has been said of the part; after other words it waits on.
     if any(part.is_described for part in parts):
         clause.described_parts = parts
         clause.open_parts = []
     if not described:
         clause.pending = clause.pending + phrase.tokens
+
+
+def _is_of_next_noun(phrase: Phrase, following: Phrase) -> bool:
+    """ "Small, calcified granuloma": the noun of both adjectives follows."""
+    is_adjective = has_kind(following.tokens[:1], "word", "abnormal")
+    return bool(phrase.lead_kinds & JOINTS) and following.is_joined and is_adjective
 
 
 def _make_topic_subject(clause: Clause) -> None:

@@ -6,15 +6,12 @@ makes the rows of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lunguage_assets.assertion.lists import COURSES
 from lunguage_assets.assertion.units import DEVICE, TaggedToken
 from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
-
-COURSES = frozenset({"no_change", "improved", "worsened"})
-"""Columns of words that say how something has changed."""
 
 _COURSE_OF_SIZE = {
     "increased": "worsened",
@@ -114,14 +111,13 @@ class MentionDraft:
         """Whether a word of one of these columns describes it."""
         return any(word.code in columns for word in self.modifiers)
 
-    def describe(
-        self, words: list[TaggedToken], locations: Sequence[TaggedToken] = ()
-    ) -> None:
+    def describe(self, words: list[TaggedToken]) -> None:
         """Say words of it, and locations that stand among them."""
         if self.is_finding:
             read_as_courses(words)
         self.modifiers = self.modifiers + words
-        self.locations = [*self.locations, *locations]
+        places = [word for word in words if word.kind == "place"]
+        self.locations = self.locations + places
 
     def complete(self) -> None:
         """Give it the location that no words gave it, and the name that this makes."""

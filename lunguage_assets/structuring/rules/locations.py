@@ -40,7 +40,7 @@ def take_location(clause: Clause, phrase: Phrase, following: Phrase) -> None:
         group = locations if is_location_word else words
         group.append(token)
     is_behind_finding = clause.role in ("finding", "place")
-    if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
+    if "preposition" in phrase.lead_kinds and is_behind_finding:
         _locate_findings(clause, phrase, locations, words)
         return
     # "... in the right base and the lingula", but not "... and the enlarged heart" nor

@@ -64,10 +64,11 @@ def sections_of(text: str) -> tuple[list[Section], list[str]]:
     topics = {section.topic for section in sections}
     # Before the codes: whether a heading names findings decides what other text is.
     if "find" not in topics:
-        sections = list(chain(*(_paragraphs(text, section) for section in sections)))
-        topics = {section.topic for section in sections}
-        if "find" in topics:
+        divided = list(chain(*(_paragraphs(text, section) for section in sections)))
+        if len(divided) > len(sections):
+            topics.add("find")
             notes.append("findings-without-heading")
+        sections = divided
     if topics.isdisjoint(("find", "impr", "title", "preliminary")):
         notes.append("no-findings-section")
     code: SectionCode = "other"
