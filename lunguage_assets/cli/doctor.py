@@ -43,7 +43,6 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     from lunguage_assets.judges.examination import (
         Diagnosis,
         examine_judge,
-        price_of_trial,
         try_judge,
     )
 
@@ -58,10 +57,9 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         examined.append(Diagnosis("refusal", message))
     for key in judges.active_judges:
         of_judge = examine_judge(key, judges, data_class)
-        is_refused = any(diagnosis.severity == "refusal" for diagnosis in of_judge)
-        # To ask a judge that is refused would only repeat it.
+        # To ask a judge that is refused would only repeat it, which is told first.
+        is_refused = of_judge[0].severity == "refusal"
         if ask and key in judges.models and not is_refused:
-            click.echo(price_of_trial(key, judges.models[key]), err=True)
             context = replace(configuration.judge_context(), data_class=data_class)
             of_judge += try_judge(key, judges.models[key], context)
         examined += of_judge

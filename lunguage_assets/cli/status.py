@@ -16,7 +16,6 @@ from lunguage_assets.cli.options import (
     STRUCTURER_OPTION,
     configured,
 )
-from lunguage_assets.errors import LunguageError
 from lunguage_assets.packaged_data import page_template
 
 if TYPE_CHECKING:
@@ -24,24 +23,16 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.run import Runner
     from lunguage_assets.workspace.home import Batch, Home
 
-MAX_STAGES_SHOWN = 12
-"""Stages to come that are listed for one ranker: an archive may have hundreds."""
-
 
 @click.command()
 @PRESET_OPTION
 @STRUCTURER_OPTION
-@click.option(
-    "--verify", is_flag=True, help="Compare sealed releases with their checksums."
-)
 @configured(existing=True)
-def status(configuration: Configuration, verify: bool) -> None:
+def status(configuration: Configuration) -> None:
     """Show batches, what is stale and why, release, spending.
 
     Makes and asks nothing.
     """
-    from datetime import UTC, datetime
-
     from lunguage_assets.cli.run import opened_runner
     from lunguage_assets.edited_files import broken_files
 
@@ -63,15 +54,11 @@ def status(configuration: Configuration, verify: bool) -> None:
             has_new_phrases = current.is_current(*vocabulary) and bool(
                 current.reasons(*vocabulary, on_request=True)
             )
-    spent_today = 0.0
-    spent_in_all = 0.0
+    spent = 0.0
     # What has no price counts as nothing.
     ledger = configuration.existing_ledger()
     if ledger is not None:
-        # A day stands before all of its moments.
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        spent_today = ledger.statistics(today)["cost_usd"].sum()
-        spent_in_all = ledger.statistics()["cost_usd"].sum()
+        spent = ledger.statistics()["cost_usd"].sum()
         ledger.close()
     text = page_template("run", "status.txt.j2").render(
         home=home,
@@ -81,29 +68,19 @@ def status(configuration: Configuration, verify: bool) -> None:
         problems=problems,
         is_writable=is_writable,
         rankers=rankers,
-        most_stages=MAX_STAGES_SHOWN,
         has_new_phrases=has_new_phrases,
-        spent_today=spent_today,
-        spent_in_all=spent_in_all,
+        spent=spent,
     )
     click.echo(text, nl=False)
-    if verify:
-        _verify(configuration)
 
 
 def _batch(home: Home, batch: Batch) -> dict[str, Any]:
     """Count the studies of a batch; a damaged table is made again by the next run."""
-    import pyarrow.parquet as pq
+    from lunguage_assets.orchestration.io_manager import stored_or_none
 
-    from lunguage_assets.tables import REPORTS
-    from lunguage_assets.workspace.store import is_stored, partition_path
-
-    path = partition_path(home.tables, "reports", batch.key)
-    studies = 0
-    is_taken_in = is_stored(REPORTS, path)
-    if is_taken_in:
-        with path.open("rb") as stream:
-            studies = pq.read_metadata(stream).num_rows
+    reports = stored_or_none(home, "reports", batch.key)
+    is_taken_in = reports is not None
+    studies = len(reports) if reports is not None else 0
     return {"batch": batch, "is_taken_in": is_taken_in, "studies": studies}
 
 
@@ -129,27 +106,3 @@ def _ranker(
         "is_stale": any(stage.job == "release" for stage in stages),
         "stages": stages,
     }
-
-
-def _verify(configuration: Configuration) -> None:
-    """Say of every sealed version whether its files are those that were sealed.
-
-    Raises:
-        LunguageError: some are not.
-    """
-    from lunguage_assets.workspace.versions import (
-        changes_since_sealing,
-        sealed_versions,
-    )
-
-    changes = []
-    for ranker in configuration.judges.rankers:
-        for version in sealed_versions(configuration.releases / ranker):
-            changes_of_version = changes_since_sealing(version)
-            state = "changed" if changes_of_version else "as it was sealed"
-            click.echo(f"sealed    {ranker} {version.name}: {state}")
-            changes += changes_of_version
-    if changes:
-        raise LunguageError(
-            f"{'; '.join(changes)}. Restore them from a copy, or delete that version."
-        )
