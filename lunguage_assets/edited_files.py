@@ -33,9 +33,10 @@ class EditedFile(NamedTuple):
 
     def version(self, home: Home) -> str:
         """Hash what the file says."""
-        own_file = home.root / self.name
-        packaged_file = resource(self.packaged or self.name)
-        return hash_of_files(own_file if own_file.exists() else packaged_file)
+        file = home.root / self.name
+        if not file.exists():
+            file = resource(self.packaged or self.name)
+        return hash_of_files(file)
 
 
 EDITED_FILES: Mapping[str, EditedFile] = {

@@ -79,9 +79,9 @@ def _batch(home: Home, batch: Batch) -> dict[str, Any]:
     from lunguage_assets.orchestration.io_manager import stored_or_none
 
     reports = stored_or_none(home, "reports", batch.key)
-    is_taken_in = reports is not None
-    studies = len(reports) if reports is not None else 0
-    return {"batch": batch, "is_taken_in": is_taken_in, "studies": studies}
+    if reports is None:
+        return {"batch": batch, "is_taken_in": False, "studies": 0}
+    return {"batch": batch, "is_taken_in": True, "studies": len(reports)}
 
 
 def _ranker(

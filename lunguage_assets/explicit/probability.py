@@ -103,7 +103,9 @@ def anchors_in_use(ratings: Path) -> AnchorSet:
         InputError: ratings that cannot be used.
     """
     # A rating file in the home is there to be used, and needs no setting.
-    return _rated_anchors(ratings) if ratings.exists() else published_anchors()
+    if ratings.exists():
+        return _rated_anchors(ratings)
+    return published_anchors()
 
 
 def published_anchors() -> AnchorSet:
