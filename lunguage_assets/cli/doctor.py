@@ -43,6 +43,7 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     from lunguage_assets.judges.examination import (
         Diagnosis,
         examine_judge,
+        price_of_trial,
         try_judge,
     )
 
@@ -60,6 +61,7 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         # To ask a judge that is refused would only repeat it, which is told first.
         is_refused = of_judge[0].severity == "refusal"
         if ask and key in judges.models and not is_refused:
+            click.echo(price_of_trial(key, judges.models[key]), err=True)
             context = replace(configuration.judge_context(), data_class=data_class)
             of_judge += try_judge(key, judges.models[key], context)
         examined += of_judge

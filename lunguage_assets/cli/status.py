@@ -16,6 +16,7 @@ from lunguage_assets.cli.options import (
     STRUCTURER_OPTION,
     configured,
 )
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.packaged_data import page_template
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 @click.command()
 @PRESET_OPTION
 @STRUCTURER_OPTION
+@click.option(
+    "--verify", is_flag=True, help="Compare sealed releases with their checksums."
+)
 @configured(existing=True)
-def status(configuration: Configuration) -> None:
+def status(configuration: Configuration, verify: bool) -> None:
     """Show batches, what is stale and why, release, spending.
 
     Makes and asks nothing.
@@ -72,16 +76,24 @@ def status(configuration: Configuration) -> None:
         spent=spent,
     )
     click.echo(text, nl=False)
+    if verify:
+        _verify(configuration)
 
 
 def _batch(home: Home, batch: Batch) -> dict[str, Any]:
     """Count the studies of a batch; a damaged table is made again by the next run."""
-    from lunguage_assets.orchestration.io_manager import stored_or_none
+    import pyarrow.parquet as pq
 
-    reports = stored_or_none(home, "reports", batch.key)
-    if reports is None:
-        return {"batch": batch, "is_taken_in": False, "studies": 0}
-    return {"batch": batch, "is_taken_in": True, "studies": len(reports)}
+    from lunguage_assets.tables import REPORTS
+    from lunguage_assets.workspace.store import is_stored, partition_path
+
+    path = partition_path(home.tables, "reports", batch.key)
+    studies = 0
+    is_taken_in = is_stored(REPORTS, path)
+    if is_taken_in:
+        with path.open("rb") as stream:
+            studies = pq.read_metadata(stream).num_rows
+    return {"batch": batch, "is_taken_in": is_taken_in, "studies": studies}
 
 
 def _ranker(
@@ -106,3 +118,27 @@ def _ranker(
         "is_stale": any(stage.job == "release" for stage in stages),
         "stages": stages,
     }
+
+
+def _verify(configuration: Configuration) -> None:
+    """Say of every sealed version whether its files are those that were sealed.
+
+    Raises:
+        LunguageError: some are not.
+    """
+    from lunguage_assets.workspace.versions import (
+        changes_since_sealing,
+        sealed_versions,
+    )
+
+    changes = []
+    for ranker in configuration.judges.rankers:
+        for version in sealed_versions(configuration.releases / ranker):
+            changes_of_version = changes_since_sealing(version)
+            state = "changed" if changes_of_version else "as it was sealed"
+            click.echo(f"sealed    {ranker} {version.name}: {state}")
+            changes += changes_of_version
+    if changes:
+        raise LunguageError(
+            f"{'; '.join(changes)}. Restore them from a copy, or delete that version."
+        )

@@ -26,9 +26,13 @@ from lunguage_assets.explicit.probability import (
     ranked_phrases,
 )
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG
+
+_SENTENCES_READ_AT_ONCE = 1_000
+"""By one judge after the other: what was read of a sentence is still remembered."""
 
 _UNKNOWN = {
     "p": 0.5,
@@ -89,17 +93,42 @@ def fit_pairs(
 
     located = rows[rows["sentence_key"] != ""].drop_duplicates("sentence_key")
     sentences = located.set_index("sentence_key")["masked_sentence"]
-    fits = Fits(sentences.tolist(), ranking, examples, panel, settings)
+    fit_of_sentence = _distinct_fits(sentences, panel)
+    distinct = sentences.groupby(fit_of_sentence).first().tolist()
+    fits = Fits(distinct, ranking, examples, panel, settings)
     fits.run()
-    scores = fits.scores().set_axis(sentences.index)
+    # Sentences of one fit have one score, which all their pairs share.
+    scores = fits.scores().loc[fit_of_sentence].set_axis(sentences.index)
     phrases = hedges[["finding_id", "phrases"]]
     pairs = rows.merge(phrases, how="left").join(scores, on="sentence_key")
     log = FIT_LOG.frame()
     if fits.log:
-        plays = fits.plays()
-        plays = plays.assign(sentence_key=sentences.index[plays["sentence"]])
+        fitted = fit_of_sentence.rename("sentence").reset_index()
+        plays = fitted.merge(fits.plays(), on="sentence")
         log = FIT_LOG.frame(plays.sort_values(["sentence_key", "step"]))
     return FitTables(_with_probabilities(pairs, ranking, calibration), log)
+
+
+def _distinct_fits(sentences: pd.Series, panel: Sequence[Judge]) -> pd.Series:
+    """Number the fits, from 0 on, and say of each sentence which is its own.
+
+    A panel of scorers plays by the scores and the step alone (`fit.Fits`), so
+    sentences of the same scores have one fit.
+
+    Args:
+        sentences: by their keys.
+        panel: that fits them.
+    """
+    scorers = [judge for judge in panel if isinstance(judge, Scorer)]
+    if len(scorers) < len(panel):
+        return pd.Series(range(len(sentences)), sentences.index)
+    scores = pd.DataFrame(0.0, sentences.index, range(len(scorers)))
+    for start in range(0, len(sentences), _SENTENCES_READ_AT_ONCE):
+        block = slice(start, start + _SENTENCES_READ_AT_ONCE)
+        for number, scorer in enumerate(scorers):
+            read = scorer.scores(sentences.iloc[block].tolist())
+            scores.iloc[block, number] = read
+    return scores.groupby(list(scores), dropna=False).ngroup()
 
 
 def _with_probabilities(

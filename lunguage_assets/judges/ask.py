@@ -48,6 +48,9 @@ MOST_UNREACHED = 3
 be down.
 """
 
+TIMEOUTS_IN_A_ROW = 2
+"""After so many a server is asked half as many questions at once."""
+
 GRACE_S = 10.0
 """Seconds that an interrupted person waits for calls in flight, which are paid."""
 
@@ -106,6 +109,7 @@ class Asker:
     def __post_init__(self) -> None:
         self._provider = cache(self.open_provider)
         self._paused_until = 0.0
+        self._places = self.config.limits.in_flight
         self._failures_in_a_row = 0
         self._has_replied = False
         # After an error, or an interruption, nothing more is sent.
@@ -188,13 +192,15 @@ class Asker:
         hits = len(batch.settled)
         self.progress(Progress(self.key, questions=len(keys), hits=hits, settled=hits))
         batch.open_keys.extend(key for key in keys if key not in batch.settled)
-        workers = [self._work(batch) for _ in range(self.config.limits.in_flight)]
-        await asyncio.gather(*workers)
+        # Again where a place that went has left a question behind.
+        while batch.open_keys and self._error is None:
+            workers = [self._work(batch, number) for number in range(self._places)]
+            await asyncio.gather(*workers)
 
-    async def _work(self, batch: _Batch) -> None:
+    async def _work(self, batch: _Batch, number: int) -> None:
         """Ask question after question; the first error stops all workers."""
         try:
-            while batch.open_keys and self._error is None:
+            while batch.open_keys and self._error is None and number < self._places:
                 await self._ask_question(batch, batch.open_keys.popleft())
         except LunguageError as error:
             self._stop(error)
@@ -220,20 +226,25 @@ class Asker:
                 return
             # Up to twice as long with every round of failures; more doublings would
             # overflow, and the bound was met long before.
-            limits = self.config.limits
-            doublings = min(self._failures_in_a_row // limits.in_flight, 60)
-            bound_s = limits.backoff_s * 2.0**doublings
+            doublings = min(self._failures_in_a_row // self._places, 60)
+            bound_s = self.config.limits.backoff_s * 2.0**doublings
             await asyncio.sleep(random.uniform(0, min(LONGEST_BACKOFF_S, bound_s)))
         if key not in batch.settled:
             batch.open_keys.append(key)
 
     def _respond_to(self, failure: ProviderFailure) -> None:
-        """Stop where other questions would fare no better."""
-        limits = self.config.limits
-        rounds = limits.failures_per_request
+        """Ask fewer questions at once, or none where others would fare no better."""
+        if failure.kind == "timeout" and self._places > 1:
+            # A server with one place answers in time once it is asked one call at a
+            # time: its time-outs count as failures only then.
+            if self._failures_in_a_row >= TIMEOUTS_IN_A_ROW:
+                self._places //= 2
+                self._failures_in_a_row = 0
+            return
+        rounds = self.config.limits.failures_per_request
         if failure.kind == "connection" and not self._has_replied:
             rounds = min(rounds, MOST_UNREACHED)
-        most = rounds * limits.in_flight if failure.retryable else MOST_REJECTED
+        most = rounds * self._places if failure.retryable else MOST_REJECTED
         if self._failures_in_a_row >= most or failure.kind == "authentication":
             self._stop(JudgeIncomplete(f"its service keeps failing: {failure}"))
 

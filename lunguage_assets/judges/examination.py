@@ -6,12 +6,16 @@ import os
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import PolicyRefused, require_permission
+from lunguage_assets.judges.estimate import price_of
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.opening import JudgeContext, open_asker, provider_of
+from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.settings import DataClass
 
 
@@ -58,6 +62,17 @@ def examine_judge(
         f"{data_class} text"
     )
     return diagnoses or [Diagnosis("ok", message)]
+
+
+def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
+    """Say what the trial of a judge costs, before it is asked."""
+    calls = 2 * len(trial_questions())
+    _, usd, _ = price_of(config, "compare", np.full(3, calls))
+    dollars = "a cost that is not known" if np.isnan(usd) else f"about ${usd:.4f}"
+    return (
+        f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "
+        f"{dollars}; what the ledger has is not asked again"
+    )
 
 
 def try_judge(

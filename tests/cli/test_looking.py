@@ -87,6 +87,7 @@ def test_doctor_puts_each_language_model_on_trial_and_tells_its_verdict(
         assert lunguage(tmp_path, "doctor", **environment).returncode == 0
         assert not server.calls
         asking = lunguage(tmp_path, "doctor", "--ask", **environment)
+        assert "judge 'mine-1': 60 calls" in asking.stderr
         assert "judge 'mine-1': 30 of 30 pairs right" in asking.stdout, asking.stderr
         assert len(server.calls) == 60
     with LoopbackServer(answer=lambda call: "sentence_1") as one_sided:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from tentative_findings import (
 )
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit import fitted_findings
 from lunguage_assets.explicit.fit import Fits, Outcome, phrase_examples
 from lunguage_assets.explicit.fitted_findings import FitTables, fit_pairs
 from lunguage_assets.explicit.hedges import hedge_phrases
@@ -385,13 +387,15 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
     assert "or" in set(fit(invented_findings(8), (vocabulary, heard)).log["opponent"])
 
 
-def test_sentences_of_the_same_scores_have_one_mu_and_their_own_logs(
-    stick: Stick,
+def test_sentences_of_the_same_scores_have_one_fit_and_their_own_logs(
+    stick: Stick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    counted = mock.Mock(wraps=fitted_findings.Fits)
+    monkeypatch.setattr(fitted_findings, "Fits", counted)
     rows = [finding(i, sent=f"Possible pneumonia on day {i}.") for i in range(4)]
     rows.append(finding(4, sent="Pneumonia is unlikely.", ent="Pneumonia"))
     tables = fit(findings_frame(rows), stick)
-    assert tables.probabilities["mu"].nunique() == 2
+    assert sum(len(call.args[0]) for call in counted.call_args_list) == 2
     assert tables.probabilities["sentence_key"].nunique() == 5
     plays = tables.log.groupby("sentence_key").size()
     steps = tables.probabilities.set_index("sentence_key")["steps"]

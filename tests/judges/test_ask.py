@@ -4,6 +4,7 @@ budgets or interruptions, and a replay asks nothing.
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -230,6 +231,25 @@ def test_a_pause_that_a_service_asks_for_holds_for_all_calls(ledger: Ledger) -> 
     model = FakeModel(answer=busy_once)
     assert None not in asked(questions(20), model, ledger, limits={"in_flight": 4})
     assert min(sent_at[4:]) - sent_at[0] >= 0.3
+
+
+def test_concurrency_falls_where_answers_time_out_before_questions_fail(
+    ledger: Ledger,
+) -> None:
+    class OnePlace(FakeModel):
+        """Answers one call at a time; whoever waits for it is timed out."""
+
+        async def answer(self, request: Request) -> Reply:
+            if self.in_flight:
+                await asyncio.sleep(0.02)
+                self.sent["timed out"] += 1
+                raise ProviderFailure("timeout")
+            return await super().answer(request)
+
+    model = OnePlace(latency=0.01)
+    limits = {"in_flight": 8, "failures_per_request": 4}
+    assert None not in asked(questions(30), model, ledger, limits=limits)
+    assert model.sent["timed out"] < 60
 
 
 # --- interruption

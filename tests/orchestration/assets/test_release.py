@@ -9,10 +9,12 @@ import json
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
+from click.testing import CliRunner
 from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, said_of
 
+from lunguage_assets.cli.main import commands
 from lunguage_assets.packaged_data import resource
 
 
@@ -72,8 +74,14 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
 
 
 def test_a_sealed_file_that_was_changed_is_named(small: SmallHome) -> None:
+    verify = ["status", "--verify", "--home", str(small.home.root)]
+    sealed = CliRunner().invoke(commands, verify).output
+    assert "sealed    panel v1: as it was sealed" in sealed
     labels = small.home.release / "panel" / "v1" / "restricted" / "labels.csv"
     labels.unlink()
+    result = CliRunner().invoke(commands, verify)
+    assert "sealed    panel v1: changed" in result.output
+    assert f"{labels}: found no file" in str(result.exception)
     (check,) = small.make(["release"], "panel").get_asset_check_evaluations()
     assert (check.check_name, check.passed) == ("as_sealed", False)
     assert str(labels) in str(check.description)
