@@ -95,9 +95,9 @@ def simulated_panel_scores(home: Path, batch: str, judges: int) -> pd.DataFrame:
         judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel
     }
     ranking = reference_ranking(vocabulary, matches, settings)
-    anchors = published_anchors()
+    anchors = published_anchors().anchors
     fits = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
-    return panel_scores(findings, fits.probabilities, fits.log, ranking)
+    return panel_scores(findings, fits.probabilities, ranking)
 
 
 def phrase_mean_error(panel: pd.DataFrame) -> float:

@@ -37,8 +37,8 @@ from lunguage_assets.explicit.probability import (
     Anchor,
     CalibrationError,
     calibrate,
-    chosen_anchors,
     probability,
+    published_anchors,
     reader_range,
 )
 from lunguage_assets.explicit.ranking import reference_ranking
@@ -466,7 +466,7 @@ def published_beside_people() -> pd.DataFrame:
     settings = ExplicitSettings()
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
     ranking = reference_ranking(vocabulary, {"nobody": pd.DataFrame()}, settings)
-    scale = phrase_scale(ranking, chosen_anchors("published"))
+    scale = phrase_scale(ranking, published_anchors().anchors)
     scale = scale.loc[~scale["is_anchor"].astype(bool), ["phrase", "p"]]
     compared = scale.merge(pd.read_csv(PUBLISHED_SCALES), on="phrase")
     compared["p"] *= 100.0

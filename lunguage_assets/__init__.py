@@ -65,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, and not what is imported for type checkers alone."""
-    return [*__all__, "__doc__", "__file__", "__name__", "__path__"]
+    return list(__all__)

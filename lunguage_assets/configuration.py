@@ -187,8 +187,6 @@ def _shared_ledger(location: str) -> Ledger:
 
 
 @lru_cache(maxsize=4)
-def _shared_budget(of_run_usd: float | None, of_day_usd: float | None) -> Budget | None:
+def _shared_budget(of_run_usd: float | None, of_day_usd: float | None) -> Budget:
     """Make the one budget that all judges of the process share."""
-    if of_run_usd is None and of_day_usd is None:
-        return None
     return Budget(of_run_usd, of_day_usd)

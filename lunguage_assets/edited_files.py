@@ -7,7 +7,7 @@ are called: `lunguage status` should not load what it does not ask for.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,41 +19,44 @@ from lunguage_assets.workspace.home import Home
 
 
 class EditedFile(NamedTuple):
-    """A file, or a few that belong together, that a person may edit.
+    """A file of a home that a person may edit.
 
     Attributes:
+        name: of the file.
         description: where it lies and what it says.
-        paths: of a home.
+        packaged: the file of `resources/` that counts without it, if not of that name.
     """
 
+    name: str
     description: str
-    paths: Callable[[Home], Sequence[Path]]
+    packaged: str = ""
 
     def version(self, home: Home) -> str:
-        """Hash what the files say."""
-        return hash_of_files(*self.paths(home))
+        """Hash what the file says."""
+        file = home.root / self.name
+        if not file.exists():
+            file = resource(self.packaged or self.name)
+        return hash_of_files(file)
 
 
 EDITED_FILES: Mapping[str, EditedFile] = {
     "pathways_file": EditedFile(
-        "pathways.yaml of the home, or the packaged one",
-        lambda home: [home.pathways_file or resource("pathways.yaml")],
+        "pathways.yaml", "pathways.yaml of the home, or the packaged one"
     ),
     "blacklist_file": EditedFile(
-        "blacklist.yaml of the home, or the packaged one",
-        lambda home: [home.blacklist_file or resource("blacklist.yaml")],
+        "blacklist.yaml", "blacklist.yaml of the home, or the packaged one"
     ),
     "corrections_file": EditedFile(
+        "corrections.csv",
         "corrections.csv of the home: phrases that a person corrected",
-        lambda home: [home.corrections_file],
     ),
     "anchors_file": EditedFile(
-        "Anchors: ratings of the home, and the packaged sets",
-        lambda home: [home.anchor_ratings, resource("anchors.toml")],
+        "anchor_ratings.csv",
+        "Anchors: ratings of the home, or the published ones",
+        packaged="anchors.toml",
     ),
     "experts_file": EditedFile(
-        "The answers of a survey of experts",
-        lambda home: [home.expert_responses],
+        "expert_responses.csv", "The answers of a survey of experts"
     ),
 }
 """Asset -> the file that it stands for. Cues of a person's own (assertion.yaml) are in
@@ -81,17 +84,15 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges import load_corrections
-    from lunguage_assets.explicit.probability import chosen_anchors
+    from lunguage_assets.explicit.probability import anchors_in_use
     from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     # What a delivery calls its findings does not matter to the form of the file.
     no_terms = Vocabulary(TERMS.frame())
     readers: list[Callable[[], object]] = [
-        lambda: chosen_anchors(
-            load_settings(home.settings_file).explicit.anchors,
-            home.anchor_ratings,
-        ),
+        lambda: load_settings(home.settings_file),
+        lambda: anchors_in_use(home.anchor_ratings),
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),
         lambda: read_own_cues(home.assertion_file) if home.assertion_file else None,

@@ -27,6 +27,8 @@ _READ_BY_LOADERS = ("*.json", "*.txt", "*.model", "*.safetensors")
 """Files of a model: safetensors and text only, because other weights can hold code."""
 _OTHER_RUNTIMES = ("onnx/*", "openvino/*")
 """The same weights once more."""
+_PHRASES_AT_ONCE = 64
+"""Phrases that go through a model together."""
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
 
@@ -98,11 +100,11 @@ def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
 
 def _digest_of_files(folder: Path) -> str:
     """Hash names and contents of the files that a loader may read."""
-    paths = {path for pattern in _READ_BY_LOADERS for path in folder.rglob(pattern)}
     digest = hashlib.sha256()
-    for path in sorted(paths):
+    for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name.startswith((".", "onnx/", "openvino/")):
+        is_read = f"*{path.suffix}" in _READ_BY_LOADERS
+        if not is_read or name.startswith((".", "onnx/", "openvino/")):
             continue
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{name}\n{content}\n".encode())
@@ -128,12 +130,7 @@ class SentenceEmbedder:
     """
 
     def __init__(
-        self,
-        name: str,
-        revision: str = "",
-        device: str = "auto",
-        batch_size: int = 64,
-        option: str = "implicit.encoder_model",
+        self, name: str, revision: str = "", option: str = "implicit.encoder_model"
     ) -> None:
         """Find the model.
 
@@ -141,8 +138,6 @@ class SentenceEmbedder:
             name: as of `named_path`, or on the hub.
             revision: on the hub a commit, tag or branch; empty: `main`, of BioLORD-2023
                 the one this package was written for.
-            device: torch's name, or `auto`: a GPU if there is one.
-            batch_size: phrases that go through the model together.
             option: the setting that names the encoder, for messages.
 
         Raises:
@@ -155,9 +150,7 @@ class SentenceEmbedder:
                 "pip install 'lunguage-assets[models]'"
             )
         self.name = name
-        self._device = device
         self._option = option
-        self._batch_size = batch_size
         folder = named_path(name)
         if folder is None:
             revision = revision or {BIOLORD: BIOLORD_REVISION}.get(name, "main")
@@ -188,7 +181,7 @@ class SentenceEmbedder:
         """
         vectors: NDArray[np.float32] = self._model.encode(
             list(phrases),
-            batch_size=self._batch_size,
+            batch_size=_PHRASES_AT_ONCE,
             show_progress_bar=False,
             convert_to_numpy=True,
             normalize_embeddings=True,
@@ -210,8 +203,6 @@ class SentenceEmbedder:
         try:
             return SentenceTransformer(
                 str(self._folder),
-                # None: a GPU if there is one.
-                device=None if self._device == "auto" else self._device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
@@ -219,8 +210,7 @@ class SentenceEmbedder:
         # Each library has its own errors; the text of some is a page long.
         except Exception as error:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {self._device!r} "
-                f"({type(error).__name__}). Expected a sentence encoder in "
-                "safetensors, without code of its own, and a device that torch knows: "
-                f"{self._option}, and the device beside it."
+                f"encoder {self.identity} cannot be loaded ({type(error).__name__}). "
+                "Expected a sentence encoder in safetensors, without code of its own: "
+                f"{self._option}."
             ) from None

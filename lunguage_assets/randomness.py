@@ -45,9 +45,10 @@ def mix(values: Any, *further_values: Any) -> U64:
     """
     # Overflow is meant: the arithmetic is modulo 2**64.
     with np.errstate(over="ignore"):
-        state = _finalise(_uint64(values))
+        state = _finalise(np.asarray(values).astype(np.uint64))
         for value in further_values:
-            state = _finalise(state * np.uint64(0x9E3779B97F4A7C15) + _uint64(value))
+            further = np.asarray(value).astype(np.uint64)
+            state = _finalise(state * np.uint64(0x9E3779B97F4A7C15) + further)
     return state
 
 
@@ -95,12 +96,6 @@ def _hash(parts: Iterable[object], size: int) -> hashlib.blake2b:
         length = len(encoded).to_bytes(8, "little")
         state.update(length + encoded + _SEPARATOR)
     return state
-
-
-def _uint64(values: Any) -> U64:
-    if isinstance(values, int):
-        return np.asarray(values % 2**64, dtype=np.uint64)
-    return np.asarray(values).astype(np.uint64)
 
 
 def _finalise(values: U64) -> U64:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import lzma
 import random
-import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -28,7 +27,6 @@ from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.packaged_data import resource
 
 Prose = Literal["plain", "varied"]
-RawFormat = Literal["table", "mimic", "text"]
 
 FINDINGS_FILE = "Lunguage.csv"
 VOCABULARY_FILE = "Lunguage_vocab.csv"
@@ -37,8 +35,6 @@ ABOUT_FILE = "corpus.toml"
 FILES = (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
 """Files of a sample of findings."""
 TABLE_FILE = "reports.csv"
-TREE = "files"
-"""Folder of raw reports in MIMIC-CXR's form."""
 FIRST = 90_000_001
 """Number of the first study and of the first patient of a sample, in a range that no
 real corpus uses.
@@ -148,83 +144,48 @@ def write_sample(
         In words, how much was written.
 
     Raises:
-        ConfigurationError: less than one report is asked for, or a corpus lies in `out`
-            that is not declared synthetic.
+        ConfigurationError: a corpus lies in `out` that is not declared synthetic.
     """
-    if reports < 1:
-        raise ConfigurationError(
-            f"A sample of {reports} reports was asked for. Ask for 1 or more."
-        )
-    _refuse_to_replace(out, FILES)
+    _begin(out, FILES)
     studies = sample_studies(reports, seed, prose)
     findings = sample_findings(studies, prose)
-    images = _images(studies, seed, prose)
     vocabulary = resource("sample", f"{prose}_vocabulary.csv.xz").read_bytes()
-    replace_text(out / ABOUT_FILE, ABOUT)
     (out / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
     write_csv(findings, out / FINDINGS_FILE)
-    write_csv(images, out / METADATA_FILE)
+    write_csv(_images(studies, seed, prose), out / METADATA_FILE)
     patients = studies["subject_id"].nunique()
     return f"{reports} reports of {patients} patients with {len(findings)} rows"
 
 
-def write_raw_sample(
-    out: Path,
-    truth: Path,
-    reports: int = 800,
-    seed: int = 0,
-    *,
-    form: RawFormat = "table",
-) -> str:
+def write_raw_sample(out: Path, truth: Path, reports: int = 800, seed: int = 0) -> str:
     """Write the reports of a synthetic corpus as raw text, and apart what they say.
 
     Args:
-        out: folder of the raw reports.
-        truth: folder that gets the published files of the same studies.
+        out: folder that gets `TABLE_FILE`.
+        truth: another folder, that gets the published files of the same studies.
         reports: as in `write_sample`.
         seed: as in `write_sample`.
-        form: `table` (reports.csv), `mimic` (files/p90/p90000001/s90000001.txt with the
-            image metadata beside it) or `text` (one s90000001.txt per report).
 
     Returns:
         In words, how much was written.
 
     Raises:
-        ConfigurationError: less than one report is asked for, one folder is named
-            twice, or a folder holds a delivery that is not declared synthetic.
+        ConfigurationError: a folder holds a delivery that is not declared synthetic.
     """
-    if truth.resolve() == out.resolve():
-        raise ConfigurationError(
-            f"{out} is named for raw reports and for their truth. Name two folders."
-        )
-    _refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
-    summary = write_sample(truth, reports, seed, "varied")
+    _begin(out, [TABLE_FILE])
     studies = sample_studies(reports, seed, "varied")
-    # An earlier sample's: a tree of any other delivery was refused above.
-    shutil.rmtree(out / TREE, ignore_errors=True)
-    replace_text(out / ABOUT_FILE, ABOUT)
-    if form == "table":
-        columns = ["study_id", "subject_id", "view", "study_date", "report"]
-        write_csv(studies[columns], out / TABLE_FILE)
-        return summary
-    for study in studies.to_dict("records"):
-        folder = out
-        if form == "mimic":
-            folder = out / TREE / study["subject_id"][:3] / study["subject_id"]
-            folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{study['study_id']}.txt").write_text(study["report"], "utf-8")
-    if form == "mimic":
-        shutil.copyfile(truth / METADATA_FILE, out / METADATA_FILE)
-    return summary
+    columns = ["study_id", "subject_id", "view", "study_date", "report"]
+    write_csv(studies[columns], out / TABLE_FILE)
+    return write_sample(truth, reports, seed, "varied")
 
 
-def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:
-    """Refuse a folder with a file of these names, unless it is declared synthetic."""
+def _begin(out: Path, names: Sequence[str]) -> None:
+    """Declare a folder synthetic, unless it has a file of these names and is not."""
     about = out / ABOUT_FILE
-    if about.exists() and _DECLARATION in about.read_text("utf-8").splitlines():
-        return
-    if any((out / name).exists() for name in names):
+    is_sample = about.exists() and _DECLARATION in about.read_text("utf-8").splitlines()
+    if not is_sample and any((out / name).exists() for name in names):
         raise ConfigurationError(
             f"{out} holds a delivery that is not declared synthetic; a sample would "
             "replace it. Name another folder."
         )
+    replace_text(about, ABOUT)

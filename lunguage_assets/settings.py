@@ -64,7 +64,6 @@ class ExplicitSettings(_Options):
     patience: PositiveInt = 10
     step_limit: Annotated[int, Field(ge=1, le=100)] = 100
     fit_log: bool = True
-    anchors: str = ""
 
 
 class DistilledSettings(_Options):
@@ -80,8 +79,6 @@ class ImplicitSettings(_Options):
     encoder: Literal["lexical", "sentence"] = "lexical"
     encoder_model: Name = "FremyCompany/BioLORD-2023"
     encoder_revision: str = ""
-    encoder_device: Name = "auto"
-    encoder_batch_size: PositiveInt = 64
     merge_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
     history: Literal["exclude", "keep"] = "exclude"
 

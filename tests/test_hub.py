@@ -78,7 +78,7 @@ def test_an_encoder_leaves_the_environment_as_it_is(
 
     shutil.copytree(tiny_encoder.save(tmp_path / "tiny"), kept(cache, "encoder"))
     before = dict(os.environ)
-    SentenceEmbedder("invented/encoder", "main", "cpu").encode(["opacity"])
+    SentenceEmbedder("invented/encoder", "main").encode(["opacity"])
     assert dict(os.environ) == before
     assert constants.HF_HUB_DISABLE_TELEMETRY
 

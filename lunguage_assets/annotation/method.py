@@ -88,7 +88,7 @@ class Method:
             self._explicit,
             [judge.identity for judge in self._panel],
         )
-        self._anchors = published_anchors()
+        self._anchors = published_anchors().anchors
         self._implicit = settings.implicit
         embedder, blacklist, *_ = merging_tools(self._implicit, TERMS.frame(), None)
         self._merging = (embedder, blacklist, self._implicit, packaged_labels())

@@ -1,7 +1,8 @@
 """`lunguage analyse`: how far the numbers can be trusted (docs/trust.md).
 
 The analyses are assets of the group `analysis`; `--cues` counts rows of raw reports by
-the cue that decided them. Here they are launched and printed.
+the cue that decided them. Here they are launched and printed. What is printed of the
+tables is asked in `resources/run/analyse.sql` and `cues.sql`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Home
 
-_MOST_WORDS = 50
-
 
 @click.command()
 @PRESET_OPTION
@@ -40,26 +39,19 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
     judge: everything comes from recorded matches.
     """
-    import duckdb
-
-    from lunguage_assets.cli.console import print_table
     from lunguage_assets.cli.run import require_checks, run_job
-    from lunguage_assets.orchestration.io_manager import stored_table
-    from lunguage_assets.packaged_data import resource
-    from lunguage_assets.release.context import ANALYSES
 
     home = configuration.home
     if cues:
-        _print_rows_by_cue(home)
+        # The database is made with the first table.
+        if not home.database.exists() or not _print_answers(home, "cues.sql", ranker):
+            raise ConfigurationError(
+                f"{home.root} has no rows that the offline rules read, which alone "
+                "name cues. Run `lunguage run --data DIR` with raw reports first."
+            )
         return
     checks = run_job(configuration, "analyse", ranker)
-    # The main figures; the rest is in the tables.
-    queries = resource("run", "analyse.sql").read_text(encoding="utf-8")
-    with duckdb.connect() as connection:
-        for table in ANALYSES:
-            connection.register(table, stored_table(home, table, ranker))
-        for query in connection.extract_statements(queries):
-            print_table(connection.execute(query).df())
+    _print_answers(home, "analyse.sql", ranker)
     click.echo(
         f"tables, for any DuckDB client  {home.database}\n"
         "in the report of the release   after the next `lunguage run`"
@@ -67,34 +59,31 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     require_checks(checks)
 
 
-def _print_rows_by_cue(home: Home) -> None:
-    """Print the rows of all batches by the cue that decided them; no text of a report.
+def _print_answers(home: Home, file: str, ranker: str) -> bool:
+    """Print what the tables of a home answer to the queries of a file.
 
-    Raises:
-        ConfigurationError: the offline rules, which alone name cues, have read nothing.
+    Args:
+        home: whose tables they are.
+        file: in `resources/run`; no query of it asks for the text of a report.
+        ranker: the variable of that name in the queries.
+
+    Returns:
+        Whether there was anything to print.
     """
-    import pandas as pd
+    import duckdb
+    from upath import UPath
 
     from lunguage_assets.cli.console import print_table
-    from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.orchestration.io_manager import stored_or_none
-    from lunguage_assets.structuring.contract import UNANSWERED
-    from lunguage_assets.structuring.cue_counts import rows_by_cue
+    from lunguage_assets.packaged_data import resource
 
-    findings = []
-    texts = []
-    for batch in home.registered():
-        rows = stored_or_none(home, "structured_findings", RULES, batch.key)
-        if rows is not None and len(rows):
-            findings.append(rows)
-            texts.append(stored_or_none(home, "report_texts", batch.key))
-    if not findings:
-        raise ConfigurationError(
-            f"{home.root} has no rows that the offline rules read, which alone name "
-            "cues. Run `lunguage run --data DIR` with raw reports first."
-        )
-    counts = rows_by_cue(pd.concat(findings), pd.concat(texts))
-    is_word = counts["cue"].str.startswith(UNANSWERED)
-    print_table(counts[~is_word])
-    # Single words, so that a person can call those of a corpus harmless.
-    print_table(counts[is_word].head(_MOST_WORDS))
+    queries = resource("run", file).read_text(encoding="utf-8")
+    has_rows = False
+    with duckdb.connect(home.database, read_only=True) as connection:
+        # Of tables on other storage.
+        connection.register_filesystem(UPath(home.tables).fs)
+        connection.execute("SET VARIABLE ranker = ?", [ranker])
+        for query in connection.extract_statements(queries):
+            answer = connection.execute(query).df()
+            print_table(answer)
+            has_rows |= not answer.empty
+    return has_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import configured
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
@@ -34,9 +34,13 @@ def list_batches(configuration: Configuration) -> None:
 
 @batches.command("remove")
 @click.argument("key")
-@click.option("--yes", is_flag=True, help="Remove it; without this, nothing goes.")
+@click.confirmation_option(
+    help="Do not ask.",
+    prompt="Its files, all tables of it, review queues and its partition go; what "
+    "several batches made together, and sealed releases, stay. Remove it?",
+)
 @configured(existing=True)
-def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
+def remove_batch(configuration: Configuration, key: str) -> None:
     """Remove a batch and every table of it.
 
     Its files, every table of it, its review queues and its partition in Dagster go. The
@@ -52,12 +56,6 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
 
     home = configuration.home
     is_registered = key in {batch.key for batch in home.registered()}
-    if is_registered and not yes:
-        raise LunguageError(
-            "nothing was removed. Its files, all tables of it, review queues and its "
-            "partition would go; what several batches made together, and sealed "
-            f"releases, stay. To remove it: lunguage batches remove {key} --yes"
-        )
     with dagster_instance(home) as instance:
         # A run would read, or make again, the tables that go.
         running = runs_of_batch(instance, key)

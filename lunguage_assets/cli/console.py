@@ -10,6 +10,6 @@ def print_table(frame: pd.DataFrame) -> None:
     """Print the rows of a frame, numbers with three decimals; of none nothing."""
     if frame.empty:
         return
-    named = frame.rename(columns=lambda name: str(name).replace("_", " "))
+    named = frame.set_axis(frame.columns.str.replace("_", " "), axis=1)
     text = named.to_string(index=False, na_rep="", float_format="{:.3f}".format)
     click.echo(f"{text}\n")

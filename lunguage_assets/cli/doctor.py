@@ -58,8 +58,8 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         examined.append(Diagnosis("refusal", message))
     for key in judges.active_judges:
         of_judge = examine_judge(key, judges, data_class)
-        is_refused = any(diagnosis.severity == "refusal" for diagnosis in of_judge)
-        # To ask a judge that is refused would only repeat it.
+        # To ask a judge that is refused would only repeat it, which is told first.
+        is_refused = of_judge[0].severity == "refusal"
         if ask and key in judges.models and not is_refused:
             click.echo(price_of_trial(key, judges.models[key]), err=True)
             context = replace(configuration.judge_context(), data_class=data_class)

@@ -59,9 +59,6 @@ def estimate(
         ranker=ranker,
         estimate=estimated,
         asks_models=pool_of_judges(configuration.judges) is not None,
-        table=estimated.lines.to_string(
-            index=False, na_rep="?", float_format="{:,.2f}".format
-        ),
         judges_file=configuration.judges_file or resource("judges.toml"),
     )
     click.echo(text, nl=False)

@@ -95,10 +95,8 @@ def _serve(port: int, cues: Path | None) -> None:
     from lunguage_assets.annotation.serving import ADDRESS, server, serving_socket
 
     with serving_socket(port) as opened:
-        port_in_use = opened.getsockname()[1]
-        click.echo(
-            f"http://{ADDRESS}:{port_in_use}  (only on this machine; end with Ctrl-C)"
-        )
+        address = f"http://{ADDRESS}:{opened.getsockname()[1]}"
+        click.echo(f"{address}  (only on this machine; end with Ctrl-C)")
         # The server has closed when the interruption arrives here.
         with suppress(KeyboardInterrupt):
             server(cues).run(sockets=[opened])

@@ -74,8 +74,7 @@ def delivery_of(
 
     if data is None:
         if batch:
-            message = "--batch is the key of the files that --data names."
-            raise click.UsageError(message)
+            raise click.UsageError("--batch is the key of the files that --data names.")
         require_registered(configuration.home)
         return None
     columns = None

@@ -7,7 +7,7 @@ those of `checks.txt.j2` and `summary.txt.j2` in `resources/run`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lunguage_assets.workspace.home import Home
 
 
-def print_run(summary: RunSummary, spent: Sequence[Progress]) -> None:
+def print_run(summary: RunSummary, spent: Collection[Progress]) -> None:
     """Print the checks of a run, and what language models were asked and cost."""
     _print_pairs(
         "checks.txt.j2",

@@ -126,7 +126,7 @@ def run_stages(runner: Runner, stages: Sequence[Stage]) -> RunSummary:
     display = RunDisplay()
     with listening(display.note):
         summary = runner.run(stages, progress=display.stage)
-    print_run(summary, list(display.total.values()))
+    print_run(summary, display.total.values())
     return summary
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import FOLDER
-
-if TYPE_CHECKING:
-    from lunguage_assets.sample import RawFormat
 
 
 @click.command()
@@ -27,21 +23,20 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--as-text",
-    type=click.Choice(["table", "mimic", "text"]),
-    help="Write raw reports: reports.csv, MIMIC-CXR's folders, or one .txt per report. "
-    "The truth about them goes into the folder OUT-truth.",
+    is_flag=True,
+    help="Write raw reports, as reports.csv. The truth about them goes into the folder "
+    "OUT-truth.",
 )
-def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> None:
+def sample(reports: int, seed: int, out: Path, as_text: bool) -> None:
     """Write a synthetic corpus, as findings or as raw reports.
 
     The findings are in the published formats; raw reports have the truth beside them.
     """
     from lunguage_assets.sample import write_raw_sample, write_sample
 
-    if as_text is None:
-        contents = write_sample(out, reports=reports, seed=seed)
-        click.echo(f"{contents}, in {out}")
+    if not as_text:
+        click.echo(f"{write_sample(out, reports, seed)}, in {out}")
         return
     truth = out.with_name(f"{out.name}-truth")
-    contents = write_raw_sample(out, truth, reports, seed, form=as_text)
+    contents = write_raw_sample(out, truth, reports, seed)
     click.echo(f"{contents}, in {out}; what they say, in {truth}")

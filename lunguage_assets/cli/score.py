@@ -59,8 +59,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         ]
         for column in (references, generated)
     ]
-    of_people, of_models = reports_by_column
-    scores = score_reports(of_people, of_models, source=file.name)
+    scores = score_reports(*reports_by_column, source=file.name)
     print_table(scores.corpus.reset_index())
     # An empty cell is scored like a report that says nothing: that may be a mistake of
     # the export.

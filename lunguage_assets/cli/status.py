@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.run import Runner
     from lunguage_assets.workspace.home import Batch, Home
 
-MAX_STAGES_SHOWN = 12
-"""Stages to come that are listed for one ranker: an archive may have hundreds."""
-
 
 @click.command()
 @PRESET_OPTION
@@ -40,8 +37,6 @@ def status(configuration: Configuration, verify: bool) -> None:
 
     Makes and asks nothing.
     """
-    from datetime import UTC, datetime
-
     from lunguage_assets.cli.run import opened_runner
     from lunguage_assets.edited_files import broken_files
 
@@ -63,15 +58,11 @@ def status(configuration: Configuration, verify: bool) -> None:
             has_new_phrases = current.is_current(*vocabulary) and bool(
                 current.reasons(*vocabulary, on_request=True)
             )
-    spent_today = 0.0
-    spent_in_all = 0.0
+    spent = 0.0
     # What has no price counts as nothing.
     ledger = configuration.existing_ledger()
     if ledger is not None:
-        # A day stands before all of its moments.
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        spent_today = ledger.statistics(today)["cost_usd"].sum()
-        spent_in_all = ledger.statistics()["cost_usd"].sum()
+        spent = ledger.statistics()["cost_usd"].sum()
         ledger.close()
     text = page_template("run", "status.txt.j2").render(
         home=home,
@@ -81,10 +72,8 @@ def status(configuration: Configuration, verify: bool) -> None:
         problems=problems,
         is_writable=is_writable,
         rankers=rankers,
-        most_stages=MAX_STAGES_SHOWN,
         has_new_phrases=has_new_phrases,
-        spent_today=spent_today,
-        spent_in_all=spent_in_all,
+        spent=spent,
     )
     click.echo(text, nl=False)
     if verify:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri
 
 from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import Floats
 from lunguage_assets.wording import shown_phrase
@@ -32,9 +32,8 @@ RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 
 _SAME_SCORE = 1e-12
 """Squares below which the anchors have one and the same score."""
-_DEFAULT_SET = "published"
 RATED = "ratings"
-"""Name of the set that the home's ratings make."""
+"""Name of the anchors that the home's ratings make."""
 _ERROR_OF_ONE_RATING = 0.5
 """Standard error of a phrase with a single rating: that of the widest binomial."""
 
@@ -50,9 +49,9 @@ class CalibrationError(MethodError):
         self.reason = reason
         super().__init__(
             f"no probabilities can be read off the ranking: {reason}. Set "
-            'reference_scale = "auto", or choose other anchors, under [explicit] in '
-            "settings.toml of the home, or rate ranked phrases in anchor_ratings.csv; "
-            "then run with --rebuild-ranking."
+            'reference_scale = "auto" under [explicit] in settings.toml of the home, '
+            "or rate ranked phrases in anchor_ratings.csv; then run with "
+            "--rebuild-ranking."
         )
 
 
@@ -68,14 +67,12 @@ class Anchor:
         probability: that a finding is there which a report speaks of in this way.
         low: lower end of the 95% confidence interval.
         high: its upper end.
-        optional: the anchor is left out where the ranking does not have the phrase.
     """
 
     phrase: str
     probability: float
     low: float
     high: float
-    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class AnchorSet:
     """The anchors in use.
 
     Attributes:
-        name: of the set; `RATED` for ratings of one's own.
+        name: `published`, or `RATED` for ratings of one's own.
         source: where their numbers come from.
         anchors: phrases of known probability.
         file: from which they were read.
@@ -94,49 +91,29 @@ class AnchorSet:
     anchors: tuple[Anchor, ...]
     file: Path
 
-    def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
-        """Take the anchors that count for a ranking of these phrases.
 
-        Optional ones count only where their phrase is ranked.
-        """
-        return tuple(
-            anchor
-            for anchor in self.anchors
-            if anchor.phrase in phrases or not anchor.optional
-        )
-
-
-def chosen_anchors(choice: str, ratings: Path | None = None) -> AnchorSet:
+def anchors_in_use(ratings: Path) -> AnchorSet:
     """Read the anchors that a home uses.
 
     Args:
-        choice: `[explicit] anchors` of the settings: the name of a packaged set; empty,
-            for the home's ratings and without any for `published`.
-        ratings: the home's `anchor_ratings.csv`, there or not.
+        ratings: the home's `anchor_ratings.csv`; where there is none, the paper's
+            anchors are used.
 
     Raises:
-        ConfigurationError: no such set.
         InputError: ratings that cannot be used.
     """
     # A rating file in the home is there to be used, and needs no setting.
-    if not choice and ratings is not None and ratings.exists():
+    if ratings.exists():
         return _rated_anchors(ratings)
-    file = resource("anchors.toml")
-    sets = tomllib.loads(file.read_text(encoding="utf-8"))["sets"]
-    name = choice or _DEFAULT_SET
-    if name not in sets:
-        raise ConfigurationError(
-            f"option explicit.anchors: found {choice!r}; expected one of "
-            f"{', '.join(sets)}, or nothing, for anchor_ratings.csv of the home. Fix "
-            "the option."
-        )
-    anchors = tuple(Anchor(**entry) for entry in sets[name]["anchors"])
-    return AnchorSet(name, sets[name]["source"], anchors, file)
+    return published_anchors()
 
 
-def published_anchors() -> tuple[Anchor, ...]:
+def published_anchors() -> AnchorSet:
     """Read the two anchors of the paper."""
-    return chosen_anchors(_DEFAULT_SET).anchors
+    file = resource("anchors.toml")
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    anchors = tuple(Anchor(**entry) for entry in content["anchors"])
+    return AnchorSet("published", content["source"], anchors, file)
 
 
 def _rated_anchors(file: Path) -> AnchorSet:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lunguage_assets.explicit.hedges import SAME_NAME
 from lunguage_assets.explicit.probability import (
-    AnchorSet,
+    Anchor,
     CalibrationError,
     require_anchors,
 )
@@ -37,7 +37,7 @@ _EXAMPLE = ["phrase", "finding_id", "masked_sentence"]
 
 
 def hedge_vocabulary(
-    hedges: pd.DataFrame, settings: ExplicitSettings, anchors: AnchorSet | None = None
+    hedges: pd.DataFrame, settings: ExplicitSettings, anchors: Sequence[Anchor] = ()
 ) -> pd.DataFrame:
     """Collect all extracted phrases, and decide which of them are ranked.
 
@@ -50,7 +50,7 @@ def hedge_vocabulary(
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
         settings: `minimum_examples`, `reference_scale`,
             `reference_scale_minimum`.
-        anchors: those in use; None: none are asked for.
+        anchors: those in use; none: none are asked for.
 
     Returns:
         A `HEDGE_VOCABULARY` frame: retained phrases first, then the most frequent.
@@ -126,7 +126,7 @@ def _published_examples() -> pd.DataFrame:
 
 
 def _why_published(
-    retained: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None
+    retained: Collection[str], settings: ExplicitSettings, anchors: Sequence[Anchor]
 ) -> str:
     """Say why the published scale is used; empty: the corpus has its own."""
     if settings.reference_scale == "own":
@@ -139,8 +139,8 @@ def _why_published(
     if len(retained) < minimum:
         return f"{len(retained)} phrases of its own; {minimum} are the least"
     try:
-        if anchors is not None:
-            require_anchors(retained, anchors.of(retained))
+        if anchors:
+            require_anchors(retained, anchors)
     except CalibrationError as error:
         return f"{len(retained)} phrases of its own, but {error.reason}"
     return ""

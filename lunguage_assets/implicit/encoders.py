@@ -49,12 +49,7 @@ def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary) -> Embedde
     """
     if settings.encoder == "lexical":
         return LexicalEmbedder(vocabulary)
-    return SentenceEmbedder(
-        settings.encoder_model,
-        settings.encoder_revision,
-        settings.encoder_device,
-        settings.encoder_batch_size,
-    )
+    return SentenceEmbedder(settings.encoder_model, settings.encoder_revision)
 
 
 def cosines_of_groups(
@@ -80,11 +75,10 @@ def cosines_of_groups(
     else:
         # Phrases of one length go through a model together.
         phrases = sorted(set().union(*groups), key=lambda phrase: (len(phrase), phrase))
-        row_of_phrase = {phrase: row for row, phrase in enumerate(phrases)}
-        vectors = _unit_vectors(embedder, phrases)
+        vectors = dict(zip(phrases, _unit_vectors(embedder, phrases), strict=True))
         cosines_by_group = []
         for group in groups:
-            of_group = vectors[[row_of_phrase[phrase] for phrase in group]]
+            of_group = np.array([vectors[phrase] for phrase in group])
             cosines_by_group.append(np.inner(of_group, of_group))
     return [
         np.round(cosines, COSINE_DECIMALS).clip(max=1.0) for cosines in cosines_by_group

@@ -7,7 +7,7 @@ the mode in its column `mode`, and the code asks the policy of a row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,8 @@ class Policy:
     departs: bool
 
 
-_NAMES = [field.name for field in fields(Policy)]
-
-METHOD = Policy(**dict.fromkeys(_NAMES, True))
-PAPER = Policy(**dict.fromkeys(_NAMES, False))
+METHOD = Policy(*[True] * 6)
+PAPER = Policy(*[False] * 6)
 
 POLICIES: Mapping[str, Policy] = {"method": METHOD, "paper": PAPER}
 """By the mode of a row, or of the settings."""

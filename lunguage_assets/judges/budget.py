@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,14 +55,6 @@ def most_usd(config: LLMJudgeConfig, request: Request) -> float | None:
     return config.price.cost(estimated_input_tokens(request), most_output_tokens)
 
 
-def shown_usd(usd: float) -> str:
-    """Write US dollars with the digits that a small sum needs: $0.006, not $0.01."""
-    if usd >= 1.0 or usd <= 0.0:
-        return f"${usd:,.2f}"
-    digits = max(2, 1 - math.floor(math.log10(usd)))
-    return f"${usd:.{digits}f}"
-
-
 @dataclass
 class Budget:
     """Ceilings in US dollars, shared by all judges of a run.
@@ -113,11 +104,11 @@ class Budget:
                 )
             if spent_usd + worst_usd > ceiling_usd:
                 raise BudgetExceeded(
-                    f"{name} of {shown_usd(ceiling_usd)}: {shown_usd(spent_usd)} are "
-                    f"spent {since}, and the next call of judge {judge!r} could cost "
-                    f"up to {shown_usd(worst_usd)}. Calls in flight add "
-                    f"{shown_usd(self.in_flight_usd)} at most; a higher budget asks "
-                    "the rest"
+                    f"{name} of ${ceiling_usd:,.4f}: ${spent_usd:,.4f} are spent "
+                    f"{since}, and the next call of judge {judge!r} could cost up to "
+                    f"${worst_usd:,.4f}. Calls in flight add "
+                    f"${self.in_flight_usd:,.4f} at most; a higher budget asks the "
+                    "rest"
                 )
         self.in_flight_usd += worst_usd or 0.0
 

@@ -201,16 +201,8 @@ def load_judges(
     source = path or resource("judges.toml")
     file = read_as(source, JudgesFile, _REMEDY)
     name = preset or of_home or file.preset
-    for field, value, choices in (
-        ("preset", name, list(file.presets)),
-        ("structurer", structurer or RULES, file.structurers),
-    ):
-        if value not in choices:
-            raise ConfigurationError(
-                f"{source} has no {field} {value!r}; expected one of "
-                f"{', '.join(choices)}.{did_you_mean(value, choices)} Name one of them "
-                f"with --{field} or $LUNGUAGE_{field.upper()}."
-            )
+    _require_choice(source, "preset", name, file.presets)
+    _require_choice(source, "structurer", structurer or RULES, file.structurers)
     chosen = file.presets[name]
     members = file.panels[chosen.panel].members
     panel_ranker = PANEL if name == (of_home or name) else name
@@ -226,6 +218,17 @@ def load_judges(
         structurer=reading,
         second_reader=chosen.second_reader if reading == RULES else "",
     )
+
+
+def _require_choice(
+    source: Path, field: str, value: str, choices: Collection[str]
+) -> None:
+    if value not in choices:
+        raise ConfigurationError(
+            f"{source} has no {field} {value!r}; expected one of "
+            f"{', '.join(choices)}.{did_you_mean(value, choices)} Name one of them "
+            f"with --{field} or $LUNGUAGE_{field.upper()}."
+        )
 
 
 def _require_known(

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.budget import shown_usd
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import PolicyRefused, require_permission
 from lunguage_assets.judges.estimate import price_of
@@ -44,11 +43,8 @@ def examine_judge(
     """
     config = configuration.judges[key]
     if not isinstance(config, LLMJudgeConfig):
-        message = (
-            f"judge {key!r} ({config.provider}) is asked in this process: no network, "
-            "no key, no cost"
-        )
-        return [Diagnosis("ok", message)]
+        message = "is asked in this process: no network, no key, no cost"
+        return [Diagnosis("ok", f"judge {key!r} ({config.provider}) {message}")]
     diagnoses: list[Diagnosis] = []
     try:
         require_permission(key, config, data_class, datetime.now(UTC).date())
@@ -58,10 +54,9 @@ def examine_judge(
         diagnoses.append(Diagnosis("refusal", str(error)))
     if config.price is None:
         message = (
-            f"judge {key!r} has no price: its cost is not known and no budget can be "
-            "kept with it"
+            "has no price: its cost is not known and no budget can be kept with it"
         )
-        diagnoses.append(Diagnosis("warning", message))
+        diagnoses.append(Diagnosis("warning", f"judge {key!r} {message}"))
     message = (
         f"judge {key!r}: {config.provider}, model {config.model!r}, may receive "
         f"{data_class} text"
@@ -73,7 +68,7 @@ def price_of_trial(key: str, config: LLMJudgeConfig) -> str:
     """Say what the trial of a judge costs, before it is asked."""
     calls = 2 * len(trial_questions())
     _, usd, _ = price_of(config, "compare", np.full(3, calls))
-    dollars = "a cost that is not known" if np.isnan(usd) else f"about {shown_usd(usd)}"
+    dollars = "a cost that is not known" if np.isnan(usd) else f"about ${usd:.4f}"
     return (
         f"judge {key!r}: {calls} calls, thirty invented pairs in both orders, for "
         f"{dollars}; what the ledger has is not asked again"
@@ -97,12 +92,14 @@ def try_judge(
         trial = ModelJudge(open_asker(key, config, context)).trial()
     except LunguageError as error:
         return [Diagnosis("refusal", str(error))]
-    verdict = Diagnosis("ok", f"judge {key!r}: {trial.verdict}")
-    if not trial.is_passed and config.let_in:
-        message = f"{verdict.message}. It gives no p unless let in: {config.let_in}"
+    message = f"judge {key!r}: {trial.verdict}"
+    if trial.is_passed:
+        verdict = Diagnosis("ok", message)
+    elif config.let_in:
+        message = f"{message}. It gives no p unless let in: {config.let_in}"
         verdict = Diagnosis("warning", message)
-    elif not trial.is_passed:
-        verdict = Diagnosis("refusal", f"{verdict.message}. It gives no p")
+    else:
+        verdict = Diagnosis("refusal", f"{message}. It gives no p")
     wrong = [
         Diagnosis(
             "warning",

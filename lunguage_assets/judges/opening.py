@@ -31,14 +31,14 @@ class JudgeContext:
     Attributes:
         data_class: of the corpus whose sentences are asked about.
         open_ledger: called when a language model is opened.
-        budget: ceiling shared by all judges of the run, or None.
+        budget: ceilings shared by all judges of the run.
         progress: told what every recorded attempt adds.
         is_position_drawn: whether a coin decides which sentence is shown first.
     """
 
     data_class: DataClass
     open_ledger: Callable[[], Ledger]
-    budget: Budget | None = None
+    budget: Budget
     progress: Callable[[Progress], None] = announce
     is_position_drawn: bool = True
 
@@ -65,7 +65,7 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
         config,
         open_provider,
         context.open_ledger(),
-        context.budget or Budget(),
+        context.budget,
         context.progress,
     )
 

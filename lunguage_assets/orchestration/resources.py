@@ -18,10 +18,9 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.probability import (
     Anchor,
-    AnchorSet,
     CalibrationError,
+    anchors_in_use,
     calibration_problem,
-    chosen_anchors,
 )
 from lunguage_assets.explicit.ranking import on_published_scale
 
@@ -38,19 +37,12 @@ def configuration_resource(configuration: Configuration) -> dg.ResourceDefinitio
     return dg.ResourceDefinition(lambda _: configuration.reloaded(), config_schema={})
 
 
-def anchor_set(configuration: Configuration) -> AnchorSet:
-    """Choose the anchors that the settings name (explicit.md section 6)."""
-    home = configuration.home
-    anchors = configuration.settings.explicit.anchors
-    return chosen_anchors(anchors, home.anchor_ratings)
-
-
 def anchors_of(configuration: Configuration, ranking: pd.DataFrame) -> Sequence[Anchor]:
     """Take the anchors that count for a ranking.
 
     Raises `CalibrationError` when they give the ranked phrases no probabilities.
     """
-    anchors = anchor_set(configuration).of(set(ranking["phrase"]))
+    anchors = anchors_in_use(configuration.home.anchor_ratings).anchors
     reason = calibration_problem(ranking, anchors)
     if reason:
         raise CalibrationError(reason)

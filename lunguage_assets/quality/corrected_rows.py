@@ -6,16 +6,11 @@ correction corrects nothing.
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pandas as pd
 
-from lunguage_assets.corpus.whole_tables import edited_table
-from lunguage_assets.errors import InputError
+from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
 from lunguage_assets.explicit.hedges import CORRECTION_COLUMNS
 from lunguage_assets.tables import FINDINGS
-from lunguage_assets.tables.columns import A_STATED_ROW
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.parquet_rows import read_study
 from lunguage_assets.workspace.store import partition_path
@@ -32,41 +27,40 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
         InputError: the study of a correction is in the batch, and no stored row has its
             id.
     """
-    if not home.corrections_file.exists():
+    file = home.corrections_file
+    if not file.exists():
         return
-    studies = set(findings["study_id"])
-    known_ids = set(findings["finding_id"])
-    corrections = edited_table(home.corrections_file, CORRECTION_COLUMNS)
-    number: Any
-    for number, finding_id in corrections["finding_id"].str.strip().items():
-        study = finding_id.partition(":")[0]
-        if study not in studies or finding_id in known_ids:
-            continue
-        # An amended report may have fewer rows than the version that was corrected.
-        if _is_stored(home, study, finding_id):
-            continue
-        # Any other text may be words of a report, and is not repeated.
-        is_id = re.fullmatch(A_STATED_ROW, finding_id, re.ASCII)
-        raise InputError(
-            home.corrections_file.name,
-            f"{finding_id if is_id else 'an id'} that no row of the study has",
-            "the finding id of a row, as the review queue has it "
-            "(review/<judge>/<batch>.csv)",
-            "Ids of raw reports number the rows of a study, from 0001. Copy the id "
-            "anew, or delete the row.",
-            row=number,
-            column="finding_id",
-        )
+    corrections = edited_table(file, CORRECTION_COLUMNS)
+    ids = corrections["finding_id"].str.strip()
+    studies = ids.str.partition(":")[0]
+    is_of_batch = studies.isin(findings["study_id"])
+    is_known = ids.isin(findings["finding_id"])
+    missing = ids[is_of_batch & ~is_known]
+    # An amended report may have fewer rows than the version that was corrected.
+    is_nowhere = [not _is_stored(home, finding_id) for finding_id in missing]
+    is_wrong = pd.Series(is_nowhere, missing.index, dtype=bool)
+    refuse_rows(
+        file,
+        is_wrong,
+        "finding_id",
+        "an id that no row of the study has",
+        "the finding id of a row, as the review queue has it "
+        "(review/<judge>/<batch>.csv)",
+        "Ids of raw reports number the rows of a study, from 0001. Copy the id anew, "
+        "or delete the row.",
+    )
 
 
-def _is_stored(home: Home, study: str, finding_id: str) -> bool:
+def _is_stored(home: Home, finding_id: str) -> bool:
     """Whether a row of any batch has the id."""
+    study = finding_id.partition(":")[0]
     for batch in home.registered():
         path = partition_path(home.tables, FINDINGS.name, batch.key)
         if not path.exists():
             continue
         with path.open("rb") as stream:
             rows = read_study(stream, study)
-        if finding_id in rows.column("finding_id").to_pylist():
+        stored_ids = rows.column("finding_id").to_pylist()
+        if finding_id in stored_ids:
             return True
     return False

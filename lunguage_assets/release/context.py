@@ -148,7 +148,7 @@ class ReportContext:
         Empty where the anchors give no line on it.
         """
         try:
-            return phrase_scale(self.ranking, self.origin.anchors)
+            return phrase_scale(self.ranking, self.origin.anchors.anchors)
         except MethodError:
             return PHRASE_SCALE.frame()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit.probability import (
-    AnchorSet,
+    Anchor,
     calibrate,
     probability,
     reader_range,
@@ -16,12 +18,12 @@ from lunguage_assets.tables.released import PHRASE_SCALE
 _DECIMALS = 6
 
 
-def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
+def phrase_scale(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.DataFrame:
     """Read p of every ranked phrase off the line through the anchors.
 
     Args:
         ranking: a `REFERENCE_RANKING` frame.
-        chosen: the anchors in use.
+        anchors: those in use.
 
     Returns:
         A `PHRASE_SCALE` frame, from the most certain phrase.
@@ -29,7 +31,6 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     Raises:
         MethodError: the anchors give no line on the ranking.
     """
-    anchors = chosen.of(set(ranking["phrase"]))
     mu = ranking["mu"].to_numpy(dtype=np.float64)
     # mu of a phrase is the scale itself: no error of its own comparisons is added.
     p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))

@@ -21,7 +21,7 @@ from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.open_judges import judge_identity
-from lunguage_assets.explicit.probability import RATED, AnchorSet, chosen_anchors
+from lunguage_assets.explicit.probability import RATED, AnchorSet, anchors_in_use
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -45,11 +45,8 @@ _RESOURCES = (
     "published_ranking.csv",
     "people/reader_spread.csv",
 )
-_NOT_DECIDING = {
-    "explicit": {"fit_log"},
-    "implicit": {"encoder_device", "encoder_batch_size"},
-}
-"""Options that change how long a run takes or what it logs, and no row."""
+_NOT_DECIDING = {"explicit": {"fit_log"}}
+"""Options that change what a run logs, and no row."""
 _BINDING = {"provider", "model", "params", "mode", "order", "let_in"}
 """Fields of a judge's table that tell what answered under its key."""
 _OF_RANKING = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
@@ -99,7 +96,7 @@ def read_origin(
         configuration: the judges file.
     """
     # A file of the home takes the place of the packaged one of its name.
-    anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings)
+    anchors = anchors_in_use(home.anchor_ratings)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
     files["anchors"] = ("home" if anchors.name == RATED else "packaged", anchors.file)

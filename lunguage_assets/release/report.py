@@ -147,7 +147,7 @@ def _vocabulary_figure(context: ReportContext) -> bytes | None:
 def _calibration_figure(context: ReportContext) -> bytes | None:
     ranking = context.ranking
     try:
-        anchors = context.origin.anchors.of(set(ranking["phrase"]))
+        anchors = context.origin.anchors.anchors
         line = calibrate(ranking, anchors)
     except MethodError:
         return None  # the anchors give no line on this ranking

@@ -303,8 +303,8 @@ DISTILLED_SCORER = Table(
     columns=(
         code(
             "test",
-            "Panel halves: the panel by half of its answers, beside the other half",
-            ("held-out sentences", "held-out phrases", "panel halves"),
+            "What was held out; panel: its own deviation, by its answers",
+            ("held-out sentences", "held-out phrases", "panel"),
         ),
         integer("n", "Sentences"),
         optional_number("rmse", "Of mu; null without a sentence", 0.0),

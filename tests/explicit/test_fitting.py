@@ -262,7 +262,7 @@ def fit(
     findings: pd.DataFrame,
     stick: Stick,
     panel: Sequence[Judge] = PANEL,
-    anchors: Sequence[Anchor] = tuple(published_anchors()),
+    anchors: Sequence[Anchor] = tuple(published_anchors().anchors),
     options: ExplicitSettings = PUBLISHED,
 ) -> FitTables:
     hedges = hedge_phrases(findings, PANEL[0])

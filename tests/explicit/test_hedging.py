@@ -17,7 +17,7 @@ from lunguage_assets.explicit.hedges import (
     load_corrections,
     review_queue,
 )
-from lunguage_assets.explicit.probability import chosen_anchors
+from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.explicit.vocabulary import (
     CHOSEN,
     NO_EXAMPLE,
@@ -223,7 +223,7 @@ def test_a_vocabulary_of_few_phrases_falls_back_to_the_published_scale(
 def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_ruler(
     counts: dict[str, int], reason: str
 ) -> None:
-    result = hedge_vocabulary(hedges(counts), OWN, chosen_anchors("published"))
+    result = hedge_vocabulary(hedges(counts), OWN, published_anchors().anchors)
     assert set(result["ruler_reason"]) == {reason}
     assert set(result["ruler"]) == {"published" if reason else "own"}
 

@@ -37,20 +37,20 @@ PUBLISHED = ranking({entry.phrase: entry.mu for entry in published_ranking()})
 def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:
     anchors = [
         Anchor(a.phrase, a.probability, a.probability - width, a.probability + width)
-        for a in published_anchors()
+        for a in published_anchors().anchors
     ]
     return calibrate(PUBLISHED.assign(mu_sd=mu_sd), anchors)
 
 
 def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
-    calibration = calibrate(PUBLISHED, published_anchors())
+    calibration = calibrate(PUBLISHED, published_anchors().anchors)
     assert round(calibration.alpha, 3) == 0.089
     assert round(calibration.mu_half, 2) == 24.89
 
 
 def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
-    line = calibrate(PUBLISHED, published_anchors())
-    for anchor in published_anchors():
+    line = calibrate(PUBLISHED, published_anchors().anchors)
+    for anchor in published_anchors().anchors:
         mu = PUBLISHED.loc[PUBLISHED["phrase"] == anchor.phrase, "mu"].item()
         _, low, high = probability(mu, 0.0, line)
         assert [float(low), float(high)] == pytest.approx(
@@ -77,7 +77,7 @@ def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
     steps.loc[steps["phrase"].isin(["most likely", "less likely"]), "mu_sd"] = 0.0
     anchors = [
         Anchor(a.phrase, a.probability, a.probability, a.probability)
-        for a in published_anchors()
+        for a in published_anchors().anchors
     ]
     p, low, _ = probability([20.0, 35.0], 0.0, calibrate(steps, anchors))
     assert low[0] == pytest.approx(p[0])
@@ -131,17 +131,17 @@ def test_a_ranking_that_cannot_be_mapped_says_why(
     mu: dict[str, float], played: tuple[int, int], reason: str
 ) -> None:
     own_ranking = ranking(mu).assign(ruler="own", n_matches=played)
-    problem = calibration_problem(own_ranking, published_anchors())
+    problem = calibration_problem(own_ranking, published_anchors().anchors)
     assert reason in problem
     assert bool(problem) == bool(reason)
     if reason and min(played):
         with pytest.raises(MethodError, match="anchor_ratings") as caught:
-            calibrate(own_ranking, published_anchors())
+            calibrate(own_ranking, published_anchors().anchors)
         assert reason in str(caught.value)
 
 
 def test_anchors_closer_than_their_uncertainty_give_no_probabilities() -> None:
-    anchors = published_anchors()
+    anchors = published_anchors().anchors
     low, high = sorted(anchors, key=lambda anchor: anchor.probability)
     near = {low.phrase: 24.0, "possible": 25.0, high.phrase: 26.0}
 

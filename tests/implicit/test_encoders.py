@@ -73,7 +73,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def embedder(name: Path | str, revision: str = "") -> SentenceEmbedder:
-    return SentenceEmbedder(str(name), revision, "cpu", 2)
+    return SentenceEmbedder(str(name), revision)
 
 
 @pytest.mark.lengthy

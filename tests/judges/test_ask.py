@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from lunguage_assets.judges.ask import Asker, JudgeIncomplete
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger import TRIES, Attempt, Ledger, moment
-from lunguage_assets.judges.progress import Meter
+from lunguage_assets.judges.progress import Meter, Progress
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 from lunguage_assets.workspace.home import Home
 
@@ -212,7 +213,6 @@ def test_a_deployment_sets_the_daily_budget_by_a_variable(
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
     first, again = (Configuration(Home(tmp_path)).judge_context() for _ in range(2))
-    assert first.budget is not None
     assert first.budget.daily_usd == 2.0
     assert first.budget is again.budget, "one for all judges of the process"
 
@@ -255,12 +255,20 @@ def test_concurrency_falls_where_answers_time_out_before_questions_fail(
 # --- interruption
 
 
-def _ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
+def _ask_fake(ledger_file: Path, log: Path, has_recorded: Event) -> None:
     model = FakeModel(0.1, latency=0.02, log=log)
-    limits = Limits(in_flight=in_flight, backoff_s=0.001)
+    limits = Limits(in_flight=16, backoff_s=0.001)
     config = CONFIG.model_copy(update={"limits": limits})
-    asker = Asker("one", config, lambda: model, Ledger.open(ledger_file))
-    asker.ask(questions(count), read_label)
+    meter = Meter()
+
+    def note(progress: Progress) -> None:
+        meter.note(progress)
+        if meter["one"].calls > 60:
+            has_recorded.set()
+
+    ledger = Ledger.open(ledger_file)
+    asker = Asker("one", config, lambda: model, ledger, progress=note)
+    asker.ask(questions(300), read_label)
 
 
 @pytest.mark.parametrize("sent_signal", [signal.SIGINT, signal.SIGKILL])
@@ -270,15 +278,13 @@ def test_a_run_that_was_ended_resumes_without_asking_again_what_was_recorded(
     ledger_file = tmp_path / "ledger.sqlite"
     log = tmp_path / "sent"
     context = multiprocessing.get_context("fork")
-    run = context.Process(target=_ask_fake, args=(ledger_file, log, 300, 16))
+    has_recorded = context.Event()
+    run = context.Process(target=_ask_fake, args=(ledger_file, log, has_recorded))
     run.start()
-    deadline = time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size > 65 * 60):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert has_recorded.wait(600)
     assert run.pid is not None
     os.kill(run.pid, sent_signal)
-    run.join(60)
+    run.join(600)
     sent = Counter(log.read_text().split())
     ledger = Ledger.open(ledger_file)
     before = ledger.settled(list(sent))

@@ -40,7 +40,7 @@ def setting(group: str, line: str) -> Change:
 def anchors(small: SmallHome) -> None:
     ratings = [
         f"{rater},{anchor.phrase},Invented sentence.,{rating}"
-        for anchor in published_anchors()
+        for anchor in published_anchors().anchors
         for rater, rating in (("a", 20), ("b", 60))
     ]
     small.home.anchor_ratings.write_text(
@@ -66,16 +66,12 @@ def experts(small: SmallHome) -> None:
 
 
 def nothing_that_counts(small: SmallHome) -> None:
-    """Options of checks, landing, automation and kept versions; the device of an
-    encoder that is not used.
-    """
+    """Options of checks, landing, automation and kept versions."""
     with small.home.settings_file.open("a") as stream:
         stream.write(
             "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"
         )
-        stream.write(
-            "[release]\nkeep = 3\n[implicit]\nencoder_device = 'cpu'\nencoder_batch_size = 8\n"
-        )
+        stream.write("[release]\nkeep = 3\n")
 
 
 def deleted(small: SmallHome) -> None:

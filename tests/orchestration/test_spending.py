@@ -14,8 +14,8 @@ from loopback import Act, LoopbackServer
 from small_homes import SmallHome
 from stored_tables import store_table
 
+from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.orchestration.resources import anchor_set
 from lunguage_assets.orchestration.run import RunFailed, Stage
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -40,7 +40,7 @@ def asking(small: SmallHome, server: LoopbackServer) -> Iterator[SmallHome]:
     table = TABLES["hedge_vocabulary"]
     path = partition_path(small.home.tables, "hedge_vocabulary", "lexicon")
     frame = read_table(table, path)
-    compared = {anchor.phrase for anchor in anchor_set(small.configuration).anchors}
+    compared = {anchor.phrase for anchor in published_anchors().anchors}
     compared.update(frame.loc[frame["retained"], "phrase"][:6])
     frame["retained"] &= frame["phrase"].isin(compared)
     store_table(table, frame, path)

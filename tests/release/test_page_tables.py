@@ -11,7 +11,7 @@ import pytest
 from headless_chromium import CHROMIUM, chromium
 
 from lunguage_assets.annotation.method import bundled_method
-from lunguage_assets.explicit.probability import chosen_anchors
+from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.release.page_tables import page_table
 from lunguage_assets.release.phrase_scale import phrase_scale
 
@@ -42,7 +42,7 @@ def test_what_belongs_to_a_number_stands_in_its_cell(
 def test_every_phrase_of_the_published_ranking_has_its_p_and_anchors_keep_theirs() -> (
     None
 ):
-    scale = phrase_scale(bundled_method().ranking, chosen_anchors("published"))
+    scale = phrase_scale(bundled_method().ranking, published_anchors().anchors)
     assert len(scale) == 42
     assert scale["p"].is_monotonic_decreasing
     anchors = scale[scale["is_anchor"].astype(bool)].set_index("phrase")["p"]

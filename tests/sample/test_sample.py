@@ -18,7 +18,6 @@ from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import (
     FILES,
-    RawFormat,
     sample_findings,
     sample_studies,
     write_raw_sample,
@@ -91,33 +90,17 @@ def test_a_smaller_sample_begins_a_larger_one() -> None:
         ]
 
 
-@pytest.mark.parametrize("form", ["table", "mimic", "text"])
-def test_raw_reports_and_their_truth_are_of_the_same_studies(
-    form: RawFormat, tmp_path: Path
-) -> None:
+def test_raw_reports_and_their_truth_are_of_the_same_studies(tmp_path: Path) -> None:
     out = tmp_path / "raw"
     truth = tmp_path / "truth"
-    assert write_raw_sample(out, truth, 25, 4, form=form).startswith("25 reports of ")
+    assert write_raw_sample(out, truth, 25, 4).startswith("25 reports of ")
     rows = read_cells(truth / "Lunguage.csv")
-    reports = dict(zip(rows["study_id"], rows["report"], strict=True))
-    if form == "table":
-        table = read_cells(out / "reports.csv")
-        texts = dict(zip(table["study_id"], table["report"], strict=True))
-        assert list(table.columns) == [
-            "study_id",
-            "subject_id",
-            "view",
-            "study_date",
-            "report",
-        ]
-    else:
-        paths = [path.relative_to(out).as_posix() for path in out.rglob("*.txt")]
-        folder = r"files/p90/p900000\d\d/" if form == "mimic" else ""
-        assert all(re.fullmatch(rf"{folder}s900000\d\d\.txt", path) for path in paths)
-        texts = {path.stem: path.read_text() for path in out.rglob("s*.txt")}
-    assert (out / "mimic-cxr-2.0.0-metadata.csv").exists() == (form == "mimic")
+    table = read_cells(out / "reports.csv")
+    columns = ["study_id", "subject_id", "view", "study_date", "report"]
+    assert list(table.columns) == columns
+    texts = dict(zip(table["study_id"], table["report"], strict=True))
     assert len(texts) == 25
-    assert texts == reports
+    assert texts == dict(zip(rows["study_id"], rows["report"], strict=True))
     assert 'data_class = "synthetic"' in (out / "corpus.toml").read_text()
     assert not list(out.rglob("Lunguage*.csv"))
 

@@ -177,7 +177,7 @@ def opened(
     """Structurer `one` over the ledger in a file."""
     data_class = surroundings.pop("data_class", "synthetic")
     around = JudgeContext(
-        data_class, lambda: Ledger.open(ledger), budget, **surroundings
+        data_class, lambda: Ledger.open(ledger), budget or Budget(), **surroundings
     )
     structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)
     assert isinstance(structurer, ModelStructurer)

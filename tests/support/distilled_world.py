@@ -44,8 +44,7 @@ class World:
 
     def panel_scores(self) -> pd.DataFrame:
         """The panel's scores of all sentences."""
-        tables = self.findings, self.tables.probabilities, self.tables.log
-        return panel_scores(*tables, self.ranking)
+        return panel_scores(self.findings, self.tables.probabilities, self.ranking)
 
 
 def hedge(row: dict[str, object], phrases: list[str]) -> dict[str, object]:

@@ -44,13 +44,13 @@ class StatedSigns:
     def _states(self, row: Row, child: Row, edge: SubFinding, parent: Row) -> bool:
         """Whether a row states a sub-finding: by its name, or in other words."""
         in_any_words = child.policy.recognises_other_wordings
+        has_name = (row.name, row.positive) == (child.name, child.positive)
         if in_any_words and self._dictionary.is_symptom(edge):
             # Symptoms stand in the history.
-            return (row.name, row.positive) == (child.name, child.positive)
+            return has_name
         if row.disposition == "excluded" or row.currency != child.currency:
             return False
         # Merged rows count: the survivor may be worded otherwise.
-        has_name = (row.name, row.positive) == (child.name, child.positive)
         is_named = has_name and self._labels.read(row).name == child.name
         if not in_any_words:
             # The paper compares names and locations, and nothing else.
@@ -63,7 +63,7 @@ class StatedSigns:
             )
         if is_named and _is_beside(row, child, parent) and self._shows(row, edge):
             return True
-        return child.positive and self._means_the_same(row, child, edge, parent)
+        return self._means_the_same(row, child, edge, parent)
 
     def _means_the_same(
         self, row: Row, child: Row, edge: SubFinding, parent: Row
@@ -80,7 +80,7 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        if not is_present(row):
+        if not (child.positive and is_present(row)):
             return False
         reading = self._labels.read(row)
         shared = reading.present.keys() & self._labels.read(child).present.keys()

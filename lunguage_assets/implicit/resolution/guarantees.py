@@ -238,26 +238,27 @@ def _broken_by(
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        ids = [row.finding_id]
-        for guarantee in _broken_by_row(row, by_id):
-            yield guarantee, ids
-        # In mode `paper` what is implied may contradict what is stated.
-        if row.is_generated and row.policy.departs:
-            opponent = statements.against(row)
-            if opponent is not None:
-                yield NOT_AGAINST, [*ids, opponent.finding_id]
+        yield from _broken_by_row(row, by_id, statements)
 
 
-def _broken_by_row(row: Row, by_id: Mapping[str, Row]) -> Iterator[str]:
-    """Yield the guarantees that a row breaks beside its parent and its references."""
+def _broken_by_row(
+    row: Row, by_id: Mapping[str, Row], statements: Statements
+) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield what a row breaks beside its parent, its references and what is stated."""
+    ids = [row.finding_id]
     parent = by_id.get(row.parent_id or "")
     if not _has_living_parent(row, parent):
-        yield LIVING_PARENT
+        yield LIVING_PARENT, ids
     if parent is not None and _is_surer(row, parent):
-        yield NO_SURER
+        yield NO_SURER, ids
     for references in (row.evidence, row.associate):
         if not _are_whole(references, row, by_id):
-            yield WHOLE_REFERENCES
+            yield WHOLE_REFERENCES, ids
+    # In mode `paper` what is implied may contradict what is stated.
+    if row.is_generated and row.policy.departs:
+        opponent = statements.against(row)
+        if opponent is not None:
+            yield NOT_AGAINST, [*ids, opponent.finding_id]
 
 
 def _has_living_parent(row: Row, parent: Row | None) -> bool:

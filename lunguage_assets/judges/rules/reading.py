@@ -146,7 +146,7 @@ class RuleJudge(Scorer, ABC):
             cues = tuple(Edge(*phrase.span(), "", "hedged") for phrase in phrases)
         by_role: dict[str, list[Hedging]] = defaultdict(list)
         for cue in sorted(cues):
-            role = _ROLES.get(cue.cue) or _ROLES.get(cue.category, "")
+            role = _ROLES.get(cue.cue, _ROLES.get(cue.category, ""))
             by_role[role].append(self._hedging(cue, text))
         hedges = by_role["hedge"]
         if hedges:

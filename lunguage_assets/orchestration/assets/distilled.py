@@ -33,7 +33,7 @@ def distilled_assets(
     @table_asset(
         configuration,
         GROUP,
-        "2",
+        "3",
         by.ranker,
         "distilled_scorer",
         # Over all batches: read below, a batch at a time.
@@ -63,7 +63,6 @@ def distilled_assets(
         panel = panel_scores(
             over_batches("findings"),
             over_batches("fitted_probabilities", ranker),
-            over_batches("fit_log", ranker),
             reference_ranking,
         )
         encoder = distilled_encoder(configuration.settings.distilled.encoder)

@@ -19,7 +19,7 @@ from lunguage_assets.explicit.hedges import (
 )
 from lunguage_assets.explicit.hedges import load_corrections, review_queue
 from lunguage_assets.explicit.open_judges import judge_identity, open_judge
-from lunguage_assets.explicit.probability import require_anchors
+from lunguage_assets.explicit.probability import anchors_in_use, require_anchors
 from lunguage_assets.explicit.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.explicit.vocabulary import (
@@ -41,7 +41,6 @@ from lunguage_assets.orchestration.outputs import (
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import (
     ConfigurationResource,
-    anchor_set,
     anchors_of,
     ranking_on_scale,
 )
@@ -171,7 +170,9 @@ def explicit_assets(
         # Of a study that came again, the newest.
         hedges = newest_only(batches or [HEDGE_PHRASES.frame()])
         vocabulary = collect_vocabulary(
-            hedges, configuration.settings.explicit, anchor_set(configuration)
+            hedges,
+            configuration.settings.explicit,
+            anchors_in_use(configuration.home.anchor_ratings).anchors,
         )
         # A correction of a finding that no batch has corrects nothing, and nobody would
         # notice.
@@ -204,7 +205,8 @@ def explicit_assets(
         """
         # Before anything is paid for: without anchors no ranking gives probabilities.
         retained = set(hedge_vocabulary.query("retained")["phrase"])
-        require_anchors(retained, anchor_set(configuration).of(retained))
+        anchors = anchors_in_use(configuration.home.anchor_ratings).anchors
+        require_anchors(retained, anchors)
         spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(context.partition_key, configuration.judges, around)

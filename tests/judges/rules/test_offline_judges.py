@@ -36,7 +36,7 @@ LEXICON = LexiconJudge("lexicon")
 CUES = CuesJudge("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
-LINE = calibrate(published_scale()[1], published_anchors())
+LINE = calibrate(published_scale()[1], published_anchors().anchors)
 SENTENCES = [
     (entry.phrase, sentence)
     for entry in published_ranking()
