@@ -114,7 +114,7 @@ def _claims_by_side(row: Row) -> Iterator[Claim]:
     # "In the left lung" is no narrower than "on the left", and "hilar fullness" says
     # already where it is.
     regions = location.regions.difference(anatomy().wholes, listed.at)
-    sides = [(side,) for side in sorted(location.sides)]
+    sides: list[tuple[str, ...]] = [(side,) for side in sorted(location.sides)]
     # A denial is about all that its location contains, so it is not taken apart.
     if not present and len(sides) == 2:
         sides = []

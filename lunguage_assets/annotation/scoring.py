@@ -69,7 +69,6 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
         InputError: not as many of the one as of the other, none, or something that is
             no text.
     """
-    # A missing text is an empty report: a model that wrote nothing omits everything.
     return score_reports(
         _reports(references, "references"), _reports(generated, "generated")
     )
@@ -85,11 +84,10 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 
 
 def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
-    """Check the texts of a list; of one text alone every letter would be a report."""
-    if isinstance(texts, pd.Series):
-        # Its index may repeat an id.
-        texts = texts.tolist()
-    return reports_of_frame(texts, name, "study_id", "")
+    """Check texts; a missing one is a report of a model that wrote nothing."""
+    # The index of a series may repeat an id.
+    series = pd.Series(texts, dtype=object).reset_index(drop=True)
+    return reports_of_frame(series, name, "study_id", "")
 
 
 def score_reports(
