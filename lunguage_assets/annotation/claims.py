@@ -97,9 +97,9 @@ def _claims_by_side(row: Row) -> Iterator[Claim]:
     )
     words = ", ".join((row.ent, description, row.placement, row.location))
     # "The heart is enlarged": its label says what it is.
-    own, *of_labels = Statements(labels, ()).of(row)
-    name = str(own.subject)
-    present = own.present
+    of_name, *of_labels = Statements(labels, ()).of(row)
+    name = str(of_name.subject)
+    present = of_name.present
     concept = first_in(concepts().get(name, {}), words)
     if concept is None and of_labels:
         label_name = labels.names[int(of_labels[0].subject)]

@@ -155,9 +155,9 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    given = table[required].reset_index(drop=True).astype(object)
+    columns = table[required].reset_index(drop=True).astype(object)
     # None, NA and NaN are an empty text.
-    rows = given.where(given.notna(), "").itertuples(name=None)
+    rows = columns.where(columns.notna(), "").itertuples(name=None)
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 

@@ -246,7 +246,7 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     significance = packaged_significance()
     shares = significance.shares
     name = significance.name_share(claim.concept, candidate.concept)
-    place = 0.0
+    place_loss = 0.0
     covers = anatomy().covers
     for where, elsewhere in (
         (claim.side, candidate.side),
@@ -255,8 +255,8 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
         if where != elsewhere:
             # No side misleads less than the wrong one.
             is_wider = covers(where, elsewhere) or covers(elsewhere, where)
-            place += shares["wider" if is_wider else "elsewhere"]
-    place *= 1.0 - name
+            place_loss += shares["wider" if is_wider else "elsewhere"]
+    place_loss *= 1.0 - name
     description = 0.0
     for aspect, step in significance.steps.items():
         values = [getattr(claim, aspect), getattr(candidate, aspect)]
@@ -268,6 +268,6 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
             description = max(description, shares["unsaid"])
     return {
         "name": name,
-        "place": place,
-        "description": (1.0 - name - place) * description,
+        "place": place_loss,
+        "description": (1.0 - name - place_loss) * description,
     }

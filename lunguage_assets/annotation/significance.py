@@ -82,10 +82,11 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
         if concept == candidate:
             return 0.0
         finding = self.finding(concept)
-        other = self.finding(candidate)
+        of_candidate = self.finding(candidate)
         # Readers use both for the same shadow; the file may say so of one alone.
-        of_finding = (*finding.kind_of, *finding.near)
-        if candidate in of_finding or concept in (*other.kind_of, *other.near):
+        related = (*finding.kind_of, *finding.near)
+        related_to_candidate = (*of_candidate.kind_of, *of_candidate.near)
+        if candidate in related or concept in related_to_candidate:
             return self.shares["near"]
         # Two kinds of the same: a mass and a consolidation are opacities.
         is_kin = general_names(concept) & general_names(candidate)

@@ -73,35 +73,32 @@ def explain_study(
         finding_id = study_id
         study_id = study_id.partition(":")[0]
     study = study_of(study_id)
+    unprocessed = []
     paths_by_batch = {}
     for batch in batches:
         paths = paths_of_batch(root, TABLES_OF_A_STUDY.values(), ranker, batch)
-        if paths["lunguage_plus_plus"].exists():
+        if not paths["lunguage_plus_plus"].exists():
+            unprocessed.append(batch)
+        elif len(_rows_of_study("accounting", paths["accounting"], study)):
             paths_by_batch[batch] = paths
-    delivering = [
-        batch
-        for batch, paths in paths_by_batch.items()
-        if len(_rows_of_study("accounting", paths["accounting"], study))
-    ]
-    unprocessed = ", ".join(batch for batch in batches if batch not in paths_by_batch)
-    if not delivering:
+    without_result = ", ".join(unprocessed)
+    if not paths_by_batch:
         raise ConfigurationError(
-            f"no result of ranker {ranker!r} has study {study_id!r}. Batches with a "
-            f"result: {', '.join(paths_by_batch) or 'none'}; without: "
-            f"{unprocessed or 'none'}. Run `lunguage run` with this ranker first, or "
-            "name another with --ranker."
+            f"no result of ranker {ranker!r} has study {study_id!r}. Batches: "
+            f"{', '.join(batches)}; without a result: {without_result or 'none'}. Run "
+            "`lunguage run` with this ranker first, or name another with --ranker."
         )
     # A study may come again in a later batch, amended: the last delivery counts.
-    *older, newest = delivering
+    *older, newest = paths_by_batch
     remarks = [f"batch {newest}, ranker {ranker}"]
     if older:
         remarks.append(
             f"amended: also delivered in {', '.join(older)}; the newest version counts"
         )
-    if unprocessed:
+    if without_result:
         remarks.append(
-            f"batches without a result for this ranker: {unprocessed}; they may hold a "
-            "newer version"
+            f"batches without a result for this ranker: {without_result}; they may "
+            "hold a newer version"
         )
     tables = {
         name: _rows_of_study(name, path, study)
