@@ -2,8 +2,8 @@
 
 For a report or a frame of reports, without Dagster: `read`, `annotate` (docs/read.md).
 For a release: `targets`, what a classifier is trained with (docs/reports.md). For
-generated reports: `score` and `rewards`, how near they are to their references, and
-`reward_function`, the same for trainers (docs/score.md).
+generated reports: `score` and `rewards`, how near they are to their references
+(docs/score.md).
 
 The method is in `corpus`, `structuring`, `assertion`, `judges`, `explicit`, `implicit`,
 `labels` and `release`, which know nothing of Dagster; `orchestration` makes assets,
@@ -21,7 +21,6 @@ __version__ = "1.0.0.dev0"
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
     from lunguage_assets.annotation.scoring import Scores, rewards, score
-    from lunguage_assets.annotation.training import reward_function, reward_function_of
     from lunguage_assets.labels.targets import Targets, targets
 
 _MODULE_BY_NAME = {
@@ -30,8 +29,6 @@ _MODULE_BY_NAME = {
     "Targets": "labels.targets",
     "annotate": "annotation.annotation",
     "read": "annotation.annotation",
-    "reward_function": "annotation.training",
-    "reward_function_of": "annotation.training",
     "rewards": "annotation.scoring",
     "score": "annotation.scoring",
     "targets": "labels.targets",
@@ -44,8 +41,6 @@ __all__ = [
     "Targets",
     "annotate",
     "read",
-    "reward_function",
-    "reward_function_of",
     "rewards",
     "score",
     "targets",

@@ -8,9 +8,9 @@ stored or sent. What reports may be is in `given_reports.py`, what the frames ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -106,7 +106,7 @@ def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annot
 
 
 def annotate(
-    frame: pd.DataFrame | Iterable[str],
+    frame: pd.DataFrame | Iterable[str] | Mapping[Any, str],
     text: str = "report",
     study_id: str = "study_id",
     views: str = "",
@@ -116,8 +116,8 @@ def annotate(
     """Read what many reports say and imply; each alone, whatever the others say.
 
     Args:
-        frame: one report per row, or texts alone (a list, a series); a missing text is
-            an empty report.
+        frame: one report per row; or texts alone, in a list, a series, or by their ids
+            in a dict. A missing text is an empty report.
         text: the column of the texts.
         study_id: the column of the reports' ids, each once; they are compared as text.
             Without a column `study_id` the index has them.

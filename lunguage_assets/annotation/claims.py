@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from math import log2
 from typing import NamedTuple
 
 from lunguage_assets.annotation.method import packaged_labels
-from lunguage_assets.annotation.significance import first_in, packaged_significance
+from lunguage_assets.annotation.significance import (
+    concepts,
+    first_in,
+    packaged_significance,
+)
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.contradictions import Statements
 from lunguage_assets.implicit.statements.locations import anatomy
 
-_SIZE = re.compile(r"([^,]*?)(mm|cm)\b", re.IGNORECASE)
+_SIZE = re.compile(r"(\d[^,]*?)(mm|cm)\b", re.IGNORECASE)
 _MILLIMETRES = {"mm": 1.0, "cm": 10.0}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -34,9 +38,9 @@ class Claim(NamedTuple):
         present: whether the text says that it is there, however surely.
         p: the probability that it is there.
         weight: how much the finding matters.
-        side: "left", "right", or empty: the text names none.
-        regions: parts of the body, as `Anatomy` names them, sorted.
-        details: further words of the location ("seventh").
+        side: "left" or "right"; empty: the text names none.
+        regions: parts of the body, as `Anatomy` names them, and further words
+            ("seventh").
         extent: how much there is of it, on the scale of the file; None: unsaid.
         size: how often its millimetres are doubled (8 mm is 3.0); None: unsaid.
         course: what it did since before, on the scale of the file; None: unsaid.
@@ -46,18 +50,21 @@ class Claim(NamedTuple):
     present: bool
     p: float
     weight: float
-    side: str
+    side: tuple[str, ...]
     regions: tuple[str, ...]
-    details: frozenset[str]
     extent: float | None
     size: float | None
     course: float | None
 
+    def is_within(self, wider: Claim) -> bool:
+        """Tell whether its location is a part of another claim's, or the same."""
+        outer = (*wider.side, *wider.regions)
+        return anatomy().covers(outer, (*self.side, *self.regions))
 
-def claims_of(stated: Sequence[Row]) -> list[Claim]:
+
+def claims_of(stated: Iterable[Row]) -> list[Claim]:
     """List the claims of a text, each once, by what it states."""
-    by_side = map(_claims_by_side, stated)
-    claims = list(dict.fromkeys(chain.from_iterable(by_side)))
+    claims = dict.fromkeys(chain.from_iterable(map(_claims_by_side, stated)))
     # Effusions of both sides are missed by one error: together they weigh more than one
     # finding, and less than two.
     times = Counter((claim.concept, claim.present) for claim in claims)
@@ -75,13 +82,13 @@ def measured_size(measurement: str) -> float | None:
     size = _SIZE.search(measurement)
     if size is None:
         return None
-    largest = max(map(float, _NUMBER.findall(size[1])), default=0.0)
+    largest = max(map(float, _NUMBER.findall(size[1])))
     if not largest:
         return None
     return log2(largest * _MILLIMETRES[size[2].lower()])
 
 
-def _claims_by_side(row: Row) -> list[Claim]:
+def _claims_by_side(row: Row) -> Iterator[Claim]:
     """Make a claim for each side that a row names, or one without a side."""
     significance = packaged_significance()
     labels = packaged_labels()
@@ -89,55 +96,40 @@ def _claims_by_side(row: Row) -> list[Claim]:
         (row.measurement, row.morphology, row.distribution, row.severity, row.onset)
     )
     words = ", ".join((row.ent, description, row.placement, row.location))
-    own, *of_labels = Statements(labels, ()).of(row)
-    row_name = str(own.subject)
-    present = own.present
-    concept = significance.concept(row_name, words)
-    # "The heart is enlarged": the label says what it is.
+    # "The heart is enlarged": its label says what it is.
+    of_name, *of_labels = Statements(labels, ()).of(row)
+    name = str(of_name.subject)
+    present = of_name.present
+    concept = first_in(concepts().get(name, {}), words)
     if concept is None and of_labels:
         label_name = labels.names[int(of_labels[0].subject)]
+        concept = first_in(concepts().get(label_name, {}), words)
         present = of_labels[0].present
-        concept = significance.concept(label_name, words)
-    name = concept or row_name
-    listed = significance.finding(name, row.cat)
+    concept = concept or name
+    listed = significance.finding(concept, row.cat)
     extent = first_in(significance.extents, description)
-    weight = significance.weight(listed, extent)
-    # "The catheter has a fracture": the row is named after its device, and says nothing
-    # of the patient.
-    if row_name != row.name:
-        weight = 0.0
-    # Free air has one place: whatever a report adds to it tells nothing.
+    # Free air has one place, and an edema is everywhere: whatever a report adds to it
+    # tells nothing.
     location = anatomy().location(row.location_parts * (not listed.placeless))
-    # "In the left lung" is no narrower than "on the left".
-    regions = location.regions - anatomy().wholes
-    # An edema is diffuse: of both sides it is no more than one without a side. A denial
-    # is about all that its location contains, so it is not taken apart.
-    is_whole = len(location.sides) == 2 and (listed.diffuse or not present)
-    sides = sorted(location.sides)
-    if is_whole or not sides:
-        sides = [""]
+    # "In the left lung" is no narrower than "on the left", and "hilar fullness" says
+    # already where it is.
+    regions = location.regions.difference(anatomy().wholes, listed.at)
+    sides: list[tuple[str, ...]] = [(side,) for side in sorted(location.sides)]
+    # A denial is about all that its location contains, so it is not taken apart.
+    if not present and len(sides) == 2:
+        sides = []
     # "Not significantly increased" stands in the column of what did not change.
     changes = f"{row.onset}, {row.worsened}, {row.improved}, {row.measurement}"
     course = 0.0 if row.no_change else first_in(significance.courses, changes)
-    return [
-        Claim(
-            concept=name,
+    for side in sides or [()]:
+        yield Claim(
+            concept=concept,
             present=present,
             p=row.prob if present == row.positive else 1.0 - row.prob,
-            weight=weight,
+            weight=significance.weight(listed, extent),
             side=side,
-            # "Hilar fullness": the name says already where it is.
-            regions=tuple(sorted(regions.difference(listed.at))),
-            details=location.details,
+            regions=tuple(sorted(regions | location.details)),
             extent=extent,
             size=measured_size(row.measurement),
             course=course,
         )
-        for side in sides
-    ]
-
-
-def is_within(claim: Claim, wider: Claim) -> bool:
-    """Tell whether the location of a claim is a part of another one's, or the same."""
-    is_covered = anatomy().covers(wider.regions, claim.regions)
-    return bool(is_covered and wider.side in ("", claim.side))

@@ -116,12 +116,12 @@ def _spans(tables: Frames) -> pd.DataFrame:
         # nobody says: it is looked for in the sentence, nearest to the finding.
         # "Possible pneumonia or possible edema" has one of each.
         ent = spans_by_column["ent"][0].begin
-        spans_of_phrases: tuple[Span, ...] = ()
+        spans_by_column["phrase"] = ()
         for phrase in phrases[row.finding_id]:
             matches = words_of(phrase).finditer(text, row.begin, row.end)
-            by_distance = sorted(matches, key=lambda match: abs(match.start() - ent))
-            spans_of_phrases += tuple(Span(*match.span()) for match in by_distance[:1])
-        spans_by_column["phrase"] = spans_of_phrases
+            spans = [Span(*match.span()) for match in matches]
+            by_distance = sorted(spans, key=lambda span: abs(span.begin - ent))
+            spans_by_column["phrase"] += tuple(by_distance[:1])
         cells = (row.study_id, row.finding_id, row.section, row.status)
         rows += [
             (*cells, column, *span, span.of(text))
@@ -148,10 +148,8 @@ def _cues(tables: Frames) -> pd.DataFrame:
 
 def _phrases_by_id(tables: Frames) -> defaultdict[str, list[str]]:
     """Map findings to the phrases that hedge them; none of others."""
-    fits = values_of(tables["fitted_probabilities"], "finding_id", "phrases")
-    return defaultdict(
-        list, {finding_id: list(phrases) for finding_id, phrases in fits}
-    )
+    phrases = tables["fitted_probabilities"].set_index("finding_id")["phrases"]
+    return defaultdict(list, phrases.map(list))
 
 
 def _frame_of_characters(

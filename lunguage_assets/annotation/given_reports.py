@@ -109,12 +109,15 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
 
 
 def reports_of_frame(
-    frame: pd.DataFrame | Iterable[str], text: str, study_id: str, views: str
+    frame: pd.DataFrame | Iterable[str] | Mapping[Any, str],
+    text: str,
+    study_id: str,
+    views: str,
 ) -> list[GivenReport]:
     """Read the reports of a frame, or of texts alone.
 
     Args:
-        frame: one report per row.
+        frame: one report per row; or texts, of a mapping by their ids.
         text: the column of the texts; a missing text is an empty report.
         study_id: the column of the ids. Without a column `study_id` the index has them.
         views: the column of the views, or empty.
@@ -122,7 +125,18 @@ def reports_of_frame(
     Raises:
         InputError: a column, an id or a text is wrong; rows count from 0.
     """
-    table = _as_frame(frame, text)
+    # Of one text alone every letter would be a report.
+    if not is_list_like(frame, allow_sets=False):
+        raise InputError(
+            "frame",
+            f"the type {type(frame).__name__}",
+            _MANY_REPORTS,
+            "Give one report per row, or texts alone; use `read` for one report.",
+        )
+    if isinstance(frame, pd.DataFrame):
+        table = frame
+    else:
+        table = pd.Series(frame, dtype=object).to_frame(text)
     header = table.columns.tolist()
     if study_id == "study_id" and study_id not in header:
         table = table.assign(study_id=table.index)
@@ -141,28 +155,10 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    given = table[required].reset_index(drop=True).astype(object)
+    columns = table[required].reset_index(drop=True).astype(object)
     # None, NA and NaN are an empty text.
-    rows = given.where(given.notna(), "").itertuples(name=None)
+    rows = columns.where(columns.notna(), "").itertuples(name=None)
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))
-
-
-def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
-    """Make a frame of a list or series of texts; refuse what is neither."""
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    # Of a mapping the ids would be read as if they were the texts.
-    if isinstance(frame, Mapping) or not is_list_like(frame):
-        raise InputError(
-            "frame",
-            f"the type {type(frame).__name__}",
-            _MANY_REPORTS,
-            "Give one report per row, or texts alone; use `read` for one report.",
-        )
-    # A series keeps its index, which may hold the ids.
-    if not isinstance(frame, pd.Series):
-        frame = pd.Series(list(frame), dtype=object)
-    return frame.to_frame(text)
 
 
 def reports_of_delivery(
@@ -186,28 +182,26 @@ def reports_of_delivery(
         InputError: a column is missing, or as of `reports_of_frame` and
             `find_delivery`.
     """
-    source, has_ids = _source(path, text, study_id, views)
+    raw = raw_reports(_source(path, text, study_id, views))
+    # Where nothing names a report, its number does.
+    if (raw["study"] == "").all():
+        is_unnamed = raw["broken"].str.startswith(NO_STUDY)
+        raw = raw.assign(study=raw["line"], broken=raw["broken"].mask(is_unnamed, ""))
     rows: list[tuple[Any, ...]] = []
     broken: list[str] = []
     row: Any
-    for row in raw_reports(source).itertuples():
-        name = row.study
-        # Where nothing names a report, its number does.
-        if not has_ids and row.broken.startswith(NO_STUDY):
-            name = row.line
-        elif row.broken:
+    for row in raw.itertuples():
+        if row.broken:
             broken.append(str(row.line) if row.file == path.name else row.file)
             continue
         codes = row.views if views else views_of(row.views, row.procedure).codes
-        rows.append((row.line, name, row.content, codes))
+        rows.append((row.line, row.study, row.content, codes))
     origin = Origin(path.name, text or "report", views)
     return _reports_of_rows(rows, study_id or "study_id", origin), broken
 
 
-def _source(
-    path: Path, text: str, study_id: str, views: str
-) -> tuple[TextSource, bool]:
-    """Find the reports of `reports_of_delivery`, and whether they have ids."""
+def _source(path: Path, text: str, study_id: str, views: str) -> TextSource:
+    """Find the reports of `reports_of_delivery`."""
     fields = set(map(folded_name, fields_of(path)))
     is_own_table = "report" in fields and layout_of_file(path, fields) is None
     if text or study_id or views or is_own_table:
@@ -218,8 +212,7 @@ def _source(
             views or "no view",
             known_by=tuple(filter(None, [text_column, study_id, views])),
         )
-        has_ids = bool(study_id) or "study_id" in fields
-        return TextSource(layout, (path,)), has_ids
+        return TextSource(layout, (path,))
     source = find_delivery(path).texts
     if source is None:
         raise InputError(
@@ -228,7 +221,7 @@ def _source(
             "raw reports",
             "Label findings with `lunguage run`, or give the reports themselves.",
         )
-    return source, True
+    return source
 
 
 def _reports_of_rows(

@@ -39,14 +39,6 @@ _STYLES = {
     "silent": "dim",
 }
 """Of a row's tone, or of a kind of pieces."""
-_WORDS = {
-    "open": "with doubt",
-    "absent": "absent or normal",
-    "part": "denied in part",
-    "out": "removed",
-    "silent": "no finding",
-}
-"""What the legend calls them, where that is another word."""
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Numbers of sentences are raised, so that they do not look like the text's own."""
 
@@ -105,11 +97,6 @@ def print_report(report: ShownReport, console: Console) -> None:
     for remark in report.remarks:
         console.print(Text(remark, style="yellow"))
     console.print(Padding(_marked_text(report), (1, 2)))
-    if console.is_terminal and not console.no_color:
-        legend = [
-            Text(_WORDS.get(name, name), style) for name, style in _STYLES.items()
-        ]
-        console.print(Text("  ").join(legend))
     if report.rows:
         console.print(Padding(_table_of_findings(report), (1, 0, 0, 0)))
     elif report.is_read:

@@ -11,19 +11,18 @@ and lost: (agreement + kept) / (agreement + kept + lost).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import nan
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
-from lunguage_assets.annotation.claims import Claim, claims_of, is_within
+from lunguage_assets.annotation.claims import Claim, claims_of
 from lunguage_assets.annotation.given_reports import GivenReport, reports_of_frame
 from lunguage_assets.annotation.method import bundled_method
-from lunguage_assets.annotation.significance import packaged_significance, steps_up
+from lunguage_assets.annotation.significance import general_names, packaged_significance
 from lunguage_assets.errors import InputError
 from lunguage_assets.implicit.statements.locations import anatomy
 
@@ -36,54 +35,28 @@ PARTS = (
     "place",
     "description",
 )
-NOTHING_READ = "nothing was read in either text"
+NOTHING_READ = "nothing was read in the reference"
 MEASURES = ("findings", *PARTS)
 
 
-@dataclass(frozen=True, repr=False)
-class Scores:
+class Scores(NamedTuple):
     """Scores of n pairs of texts.
 
     1 says the same, 0 is a text from which nothing was read.
 
-    Args:
+    Attributes:
         studies: a row per pair, in the given order: `findings`; what it lost, which
             sums to 1 with it: `presence` (one text denies it), `certainty` (another p),
             `omission`, `invention`, `name` (a more general or a near finding), `place`,
-            `description` (extent, size, course, kind); `reason`, why a pair has no
-            score, else empty.
+            `description` (extent, size, course); `reason`, why a pair has no score,
+            else empty.
+        corpus: a row per measure: `value`, the mean of the studies that have it, and
+            `low` to `high`, its 95% interval by a bootstrap over studies, which one
+            study alone does not have.
     """
 
     studies: pd.DataFrame
-
-    def __repr__(self) -> str:
-        """The corpus' values."""
-        return self.corpus.round(3).to_string()
-
-    @cached_property
-    def corpus(self) -> pd.DataFrame:
-        """A row per measure.
-
-        `value` is the mean of the studies that have it, `low` to `high` its 95%
-        interval by a bootstrap over studies, which one study alone does not have.
-        """
-        studies = self.studies[list(MEASURES)]
-        corpus = studies.mean().to_frame("value").rename_axis("measure")
-        corpus[["low", "high"]] = nan
-        scored = studies.dropna().to_numpy()
-        # Of one study alone nothing varies.
-        if len(scored) > 1:
-            resampled = bootstrap(
-                (scored,),
-                np.mean,
-                n_resamples=1000,
-                method="percentile",
-                batch=10,
-                # The same texts have the same intervals in every run.
-                random_state=0,
-            )
-            corpus["low"], corpus["high"] = resampled.confidence_interval
-        return corpus
+    corpus: pd.DataFrame
 
 
 def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
@@ -96,10 +69,25 @@ def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
         InputError: not as many of the one as of the other, none, or something that is
             no text.
     """
-    # A missing text is an empty report: a model that wrote nothing omits everything.
     return score_reports(
         _reports(references, "references"), _reports(generated, "generated")
     )
+
+
+def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
+    """Score the findings of every pair, from 0 to 1; NaN: there is no score.
+
+    Raises:
+        InputError: as `score`.
+    """
+    return list(score(references, generated).studies["findings"])
+
+
+def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
+    """Check texts; a missing one is a report of a model that wrote nothing."""
+    # The index of a series may repeat an id.
+    series = pd.Series(texts, dtype=object).reset_index(drop=True)
+    return reports_of_frame(series, name, "study_id", "")
 
 
 def score_reports(
@@ -129,70 +117,52 @@ def score_reports(
     distinct = {report.text: report for report in (*references, *generated)}
     stated_reports = bundled_method().stated([*distinct.values()])
     claims = dict(zip(distinct, map(claims_of, stated_reports), strict=True))
-    measures = [
-        _measures(reference.text, claims[reference.text], claims[candidate.text])
-        for reference, candidate in zip(references, generated, strict=True)
-    ]
-    studies = pd.DataFrame(measures, columns=list(MEASURES))
+    weights = pd.DataFrame(
+        [
+            _weights(claims[reference.text], claims[candidate.text])
+            for reference, candidate in zip(references, generated, strict=True)
+        ],
+        columns=list(MEASURES),
+    )
+    studies = weights.div(weights.sum(axis=1), axis=0)
     studies["reason"] = np.where(studies["findings"].isna(), NOTHING_READ, "")
-    return Scores(studies)
+    return Scores(studies, _corpus(studies[list(MEASURES)]))
 
 
-def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
-    """Score the findings of every pair, from 0 to 1; NaN: nothing was read in either.
+def _corpus(studies: pd.DataFrame) -> pd.DataFrame:
+    """Compute the means of the measures with their intervals."""
+    corpus = studies.mean().to_frame("value").rename_axis("measure")
+    corpus[["low", "high"]] = nan
+    scored = studies.dropna().to_numpy()
+    # Of one study alone nothing varies.
+    if len(scored) > 1:
+        resampled = bootstrap(
+            (scored,),
+            np.mean,
+            n_resamples=1000,
+            method="percentile",
+            batch=10,
+            # The same texts have the same intervals in every run.
+            random_state=0,
+        )
+        corpus["low"], corpus["high"] = resampled.confidence_interval
+    return corpus
 
-    Raises:
-        InputError: as `score`.
-    """
-    return list(score(references, generated).studies["findings"])
 
-
-def _reports(texts: Sequence[str], name: str) -> list[GivenReport]:
-    """Check the texts of a list; of one text alone every letter would be a report."""
-    if isinstance(texts, pd.Series):
-        # Its index may repeat an id.
-        texts = texts.tolist()
-    return reports_of_frame(texts, name, "study_id", "")
-
-
-def _measures(
-    reference_text: str, reference: Sequence[Claim], generated: Sequence[Claim]
-) -> list[float]:
-    """Compute the `MEASURES` of one pair of texts by their claims."""
-    if not reference and not generated:
-        return [nan] * len(MEASURES)
-    lost = dict.fromkeys(PARTS, 0.0)
-    kept = 0.0
-    # A text that says nothing agrees with nothing, not even with a normal film. Words
-    # of a reference that cannot be read are taken for normal ones.
+def _weights(
+    reference: Sequence[Claim], generated: Sequence[Claim]
+) -> dict[str, float]:
+    """Weigh what a generated report keeps (`findings`) and loses of its reference."""
+    significance = packaged_significance()
+    weights = dict.fromkeys(MEASURES, 0.0)
+    if not reference:
+        return weights
+    # A text that says nothing agrees with nothing, not even with a normal film.
     if not generated:
-        lost["omission"] = 1.0
-    elif not reference_text:
-        lost["invention"] = 1.0
-    else:
-        kept = packaged_significance().agreement + _compare(reference, generated, lost)
-    total = kept + sum(lost.values())
-    parts = [lost[part] / total for part in PARTS]
-    # `findings` is what the parts leave of 1: rounding never makes them disagree.
-    return [1.0 - sum(parts), *parts]
-
-
-def _compare(
-    reference: Sequence[Claim],
-    generated: Sequence[Claim],
-    lost: dict[str, float],
-) -> float:
-    """Add what is lost between two texts to `lost`, and return what is kept.
-
-    Args:
-        reference: what was read in the reference.
-        generated: what was read in the generated report.
-        lost: the weight that is lost, by part.
-    """
-    unsaid = packaged_significance().unsaid
+        return weights | {"omission": 1.0}
+    weights["findings"] = significance.agreement
     omitted = [claim for claim in reference if claim.present]
     invented = [claim for claim in generated if claim.present]
-    kept = 0.0
     # Greedy, the nearest pair first; each claim is in one pair at most.
     for claim, candidate in sorted(product(omitted, invented), key=_distance):
         if claim not in omitted or candidate not in invented:
@@ -207,28 +177,22 @@ def _compare(
         # What is said otherwise loses that part of what it would lose to leave the
         # finding out and to invent another.
         for part, share in shares.items():
-            lost[part] += 2.0 * unsaid * weight * claim.p * share
+            weights[part] += 2.0 * significance.unsaid * weight * claim.p * share
         # A proper score of doubt: no p is better than the reference's own.
         loss, doubt = _distance((claim, candidate))
         paired = weight * (1.0 - loss)
-        lost["certainty"] += paired * doubt**2
-        kept += paired * (1.0 - doubt**2)
-    _lose(omitted, "omission", generated, lost)
-    _lose(invented, "invention", reference, lost)
-    return kept
+        weights["certainty"] += paired * doubt**2
+        weights["findings"] += paired * (1.0 - doubt**2)
+    _add_unpaired(omitted, "omission", generated, weights)
+    _add_unpaired(invented, "invention", reference, weights)
+    return weights
 
 
-def _distance(pair: tuple[Claim, Claim]) -> tuple[float, float]:
-    """Measure how far apart two claims are: what is lost, and between the two p."""
-    claim, candidate = pair
-    return sum(_lost_shares(*pair).values()), abs(claim.p - candidate.p)
-
-
-def _lose(
+def _add_unpaired(
     claims: Sequence[Claim],
     part: str,
     opposite: Sequence[Claim],
-    lost: dict[str, float],
+    weights: dict[str, float],
 ) -> None:
     """Add what is lost by claims without partner.
 
@@ -236,7 +200,7 @@ def _lose(
         claims: of one of the texts.
         part: in which it is lost where the other text does not deny it.
         opposite: the claims of the other text.
-        lost: the weight that is lost, by part.
+        weights: by measure.
     """
     significance = packaged_significance()
     for claim in claims:
@@ -245,16 +209,16 @@ def _lose(
             denial.p
             for denial in opposite
             if not denial.present
-            and denial.concept in steps_up(claim.concept)
-            and is_within(claim, denial)
+            and denial.concept in general_names(claim.concept)
+            and claim.is_within(denial)
         ]
         if denials:
             # Wrong presence is an omission and an invention at once.
             contradicted = abs(claim.p - min(denials))
-            lost["presence"] += significance.denied * claim.weight * contradicted
+            weights["presence"] += significance.denied * claim.weight * contradicted
         # To leave out a doubtful finding loses less than to leave out a sure one.
         elif not any(_says(candidate, claim) for candidate in opposite):
-            lost[part] += significance.unsaid * claim.weight * claim.p
+            weights[part] += significance.unsaid * claim.weight * claim.p
 
 
 def _says(candidate: Claim, claim: Claim) -> bool:
@@ -263,8 +227,14 @@ def _says(candidate: Claim, claim: Claim) -> bool:
     A consolidation says that there is an opacity, and an effusion without a side may be
     the left one.
     """
-    is_named = candidate.present and claim.concept in steps_up(candidate.concept)
-    return is_named and (is_within(claim, candidate) or is_within(candidate, claim))
+    is_named = candidate.present and claim.concept in general_names(candidate.concept)
+    return is_named and (claim.is_within(candidate) or candidate.is_within(claim))
+
+
+def _distance(pair: tuple[Claim, Claim]) -> tuple[float, float]:
+    """Measure how far apart two claims are: what is lost, and between the two p."""
+    claim, candidate = pair
+    return sum(_lost_shares(*pair).values()), abs(claim.p - candidate.p)
 
 
 def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
@@ -274,25 +244,30 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
     that by its description.
     """
     significance = packaged_significance()
-    name = significance.name_share(claim.concept, candidate.concept)
     shares = significance.shares
+    name = significance.name_share(claim.concept, candidate.concept)
     place_loss = 0.0
-    if claim.details != candidate.details:
-        place_loss = shares["detail"]
-    if claim.regions != candidate.regions:
-        covers = anatomy().covers
-        is_same = covers(claim.regions, candidate.regions)
-        is_same = is_same or covers(candidate.regions, claim.regions)
-        region = "region_unsaid" if is_same else "other_region"
-        place_loss = max(place_loss, shares[region])
-    # No side misleads less than the wrong one (docs/score.md, "How it counts").
-    if claim.side != candidate.side:
-        side = "other_side" if claim.side and candidate.side else "side_unsaid"
-        place_loss = max(place_loss, shares[side])
+    covers = anatomy().covers
+    for where, elsewhere in (
+        (claim.side, candidate.side),
+        (claim.regions, candidate.regions),
+    ):
+        if where != elsewhere:
+            # No side misleads less than the wrong one.
+            is_wider = covers(where, elsewhere) or covers(elsewhere, where)
+            place_loss += shares["wider" if is_wider else "elsewhere"]
     place_loss *= 1.0 - name
-    descriptions = [
-        scale.share(getattr(claim, aspect), getattr(candidate, aspect))
-        for aspect, scale in significance.scales.items()
-    ]
-    description = (1.0 - name - place_loss) * max(descriptions)
-    return {"name": name, "place": place_loss, "description": description}
+    description = 0.0
+    for aspect, step in significance.steps.items():
+        values = [getattr(claim, aspect), getattr(candidate, aspect)]
+        if None not in values:
+            difference = min(step * abs(values[0] - values[1]), shares["most"])
+            description = max(description, difference)
+        # "Unchanged" says no more of a course than a report that says nothing.
+        elif any(values):
+            description = max(description, shares["unsaid"])
+    return {
+        "name": name,
+        "place": place_loss,
+        "description": (1.0 - name - place_loss) * description,
+    }

@@ -143,7 +143,12 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
         report = EXAMPLE
     form = ReportForm(report, posted.get("views", ""), downloads=tuple(DOWNLOADS))
     try:
-        _require_one_report(report)
+        if len(report) > REPORT_LIMIT:
+            raise LunguageError(
+                f"The report has {len(report):,} characters, and at most "
+                f"{REPORT_LIMIT:,} are read here. Paste one report alone, or use "
+                "`lunguage read FILE`."
+            )
         annotation = read(report, views=form.views, cues=cues)
     except LunguageError as error:
         return _page(form._replace(problem=str(error)), 422)
@@ -158,16 +163,6 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
         attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(DOWNLOADS[name](annotation), headers=attachment)
     return _page(form, reports=shown_reports(annotation.frames))
-
-
-def _require_one_report(text: str) -> None:
-    if not text.strip():
-        raise LunguageError("Paste a report first.")
-    if len(text) > REPORT_LIMIT:
-        raise LunguageError(
-            f"The report has {len(text):,} characters, and at most {REPORT_LIMIT:,} "
-            "are read here. Paste one report alone, or use `lunguage read FILE`."
-        )
 
 
 def _page(

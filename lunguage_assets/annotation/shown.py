@@ -343,15 +343,6 @@ def _shown_rows(document: Record) -> tuple[list[ShownRow], list[ShownRow]]:
         for record in document["left_out"]
     ]
     lines_by_id = {row.finding_id: row.lines for row in (*rows, *left_out)}
-    for row in left_out:
-        if row.record["event"] == "already stated":
-            # What a row implies is told of it even where the report states it, too.
-            # What only the history tells is among the rows that are left out.
-            stated = row.fate.replace("already", "is")
-            if not row.number:
-                stated = "the history tells"
-            parent_id = row.finding_id.rpartition("/")[0]
-            lines_by_id[parent_id].append(f"implies {row.title}, which {stated}")
     for finding_id, cues in groupby(document["cues"], itemgetter("finding_id")):
         lines_by_id[finding_id] += describe_cues(cues)
     return rows, left_out
@@ -405,15 +396,12 @@ def _contradiction(
     conflict: Record, row_by_id: Mapping[str, ShownRow]
 ) -> tuple[str, str]:
     """Name the finding of a conflict; describe its sides, and what became of them."""
-    ids = filter(row_by_id.__contains__, conflict["finding_ids"])
-    rows = [row_by_id[finding_id] for finding_id in ids]
+    rows = [
+        row_by_id[row_id] for row_id in conflict["finding_ids"] if row_id in row_by_id
+    ]
     sides = [f"{row.claim}, {row.where or 'implied'} ({row.fate})" for row in rows]
-    locations = ", ".join(conflict["location_parts"])
-    title = finding_and_location({"ent": conflict["name"], "location": locations})
-    rules = {
-        RULE_WORDS[row.record["rule"]]: row for row in rows if "rule" in row.record
-    }
-    return title, f"{' against '.join(sides)}. {'; '.join(rules) or 'both stay'}"
+    name_and_location = [conflict["name"], *conflict["location_parts"]]
+    return ", ".join(name_and_location), " against ".join(sides)
 
 
 def tone_of(row: Record) -> str:

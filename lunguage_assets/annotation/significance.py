@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import cache, cached_property
-from typing import Annotated, Literal, TypeVar
+from functools import cache
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -21,7 +21,6 @@ from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import TERMS
 
 Level = Literal["urgent", "actionable", "incidental", "expected", "none"]
-Share = Annotated[float, Field(ge=0, le=1)]
 Meaning = TypeVar("Meaning")
 
 
@@ -29,10 +28,8 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
     """How much a finding matters, and what it is a kind of."""
 
     level: Level
-    also: list[str] = []
     kind_of: list[str] = []
     near: list[str] = []
-    diffuse: bool = False
     placeless: bool = False
     at: list[str] = []
 
@@ -41,65 +38,26 @@ class Reading(BaseModel, frozen=True, extra="forbid"):
     """What findings, devices or parts of the body are, described with some words."""
 
     of: list[str]
-    words: list[str]
+    # The empty word is in every row.
+    words: list[str] = [""]
     finding: str = Field(alias="is")
 
 
-class Scale(BaseModel, frozen=True, extra="forbid"):
-    """What part of a finding is lost by the distance of two values."""
-
-    step: Share
-    most: Share
-    unsaid: Share
-
-    def share(self, value: float | None, second: float | None) -> float:
-        """Compute what part is lost between two values; None: it is not said."""
-        if value is None or second is None:
-            # "Unchanged" says no more of a course than a report that says nothing.
-            return self.unsaid if value or second else 0.0
-        return min(self.step * abs(value - second), self.most)
-
-
 class Significance(BaseModel, frozen=True, extra="forbid"):
-    """The content of resources/significance.yaml, and what follows from it."""
+    """The content of resources/significance.yaml."""
 
     levels: dict[Level, float]
-    agreement: float = Field(gt=0)
-    unsaid: Share
-    denied: float = Field(gt=0)
+    agreement: float
+    unsaid: float
+    denied: float
+    larger: float
     otherwise: dict[str, Level]
     findings: dict[str, Finding]
     readings: list[Reading]
     extents: dict[str, float]
-    factors: list[float] = Field(min_length=5, max_length=5)
     courses: dict[str, float]
-    shares: dict[str, Share]
-    scales: dict[str, Scale]
-
-    @cached_property
-    def concepts(self) -> defaultdict[str, dict[str, str]]:
-        """Names in the file by the canonical name of a row and a word that it needs.
-
-        The empty word is in every row.
-        """
-        vocabulary = Vocabulary(TERMS.frame())
-        concepts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for concept, finding in self.findings.items():
-            for name in (concept, *finding.also):
-                concepts[vocabulary.finding(name)][""] = concept
-        for reading in self.readings:
-            for name in map(vocabulary.finding, reading.of):
-                concepts[name] |= dict.fromkeys(reading.words, reading.finding)
-        return concepts
-
-    def concept(self, name: str, words: str) -> str | None:
-        """Return the finding of the file that a row is about; None: not listed.
-
-        Args:
-            name: a canonical name of a finding, a device or a part of the body.
-            words: of its attributes and its location ("prominent", of a hilum).
-        """
-        return first_in(self.concepts.get(name, {}), words)
+    shares: dict[str, float]
+    steps: dict[str, float]
 
     def finding(self, concept: str, category: str = "") -> Finding:
         """Return what the file says of a finding.
@@ -112,27 +70,27 @@ class Significance(BaseModel, frozen=True, extra="forbid"):
 
     def weight(self, finding: Finding, extent: float | None) -> float:
         """Weigh a finding by its level and its extent; None: that is not said."""
-        # "Small to moderate" lies between two steps: Python rounds to the even one.
-        factor = 1.0 if extent is None else self.factors[round(extent)]
-        return self.levels[finding.level] * factor
+        moderate = self.extents["moderate"]
+        steps = 0.0 if extent is None else extent - moderate
+        return self.levels[finding.level] * (1.0 + self.larger * steps)
 
     def name_share(self, concept: str, candidate: str) -> float:
         """Compute what part of a finding is lost when another one is named.
 
         It is the same in both directions, and 1 when they have nothing in common.
         """
-        above = steps_up(concept)
-        above_candidate = steps_up(candidate)
-        # Every step up to the more general name keeps the same part of what is left.
-        steps = above.get(candidate, above_candidate.get(concept))
-        if steps is not None:
-            return 1.0 - (1.0 - self.shares["general"]) ** steps
+        if concept == candidate:
+            return 0.0
+        finding = self.finding(concept)
+        of_candidate = self.finding(candidate)
         # Readers use both for the same shadow; the file may say so of one alone.
-        near = (*self.finding(concept).near, *self.finding(candidate).near)
-        if concept in near or candidate in near:
+        related = (*finding.kind_of, *finding.near)
+        related_to_candidate = (*of_candidate.kind_of, *of_candidate.near)
+        if candidate in related or concept in related_to_candidate:
             return self.shares["near"]
         # Two kinds of the same: a mass and a consolidation are opacities.
-        return self.shares["sibling"] if above.keys() & above_candidate.keys() else 1.0
+        is_kin = general_names(concept) & general_names(candidate)
+        return self.shares["kin"] if is_kin else 1.0
 
 
 def first_in(meanings: Mapping[str, Meaning], text: str) -> Meaning | None:
@@ -150,14 +108,10 @@ def _spaced(text: str) -> str:
 
 
 @remembered
-def steps_up(concept: str) -> dict[str, int]:
-    """Map a finding and more general ones to the fewest steps up to them."""
-    steps_by_name = {concept: 0}
-    for parent in packaged_significance().finding(concept).kind_of:
-        for general, steps in steps_up(parent).items():
-            fewest = steps_by_name.get(general, steps + 1)
-            steps_by_name[general] = min(steps + 1, fewest)
-    return steps_by_name
+def general_names(concept: str) -> frozenset[str]:
+    """Collect the names that say a finding: its own, and more general ones."""
+    parents = packaged_significance().finding(concept).kind_of
+    return frozenset({concept}).union(*map(general_names, parents))
 
 
 @cache
@@ -169,3 +123,17 @@ def packaged_significance() -> Significance:
     """
     file = resource("significance.yaml")
     return read_as(file, Significance, "See the header of the file.")
+
+
+@cache
+def concepts() -> Mapping[str, Mapping[str, str]]:
+    """Map canonical names, and a word that a row needs, to findings of the file."""
+    vocabulary = Vocabulary(TERMS.frame())
+    significance = packaged_significance()
+    by_name: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for concept in significance.findings:
+        by_name[vocabulary.finding(concept)][""] = concept
+    for reading in significance.readings:
+        for name in map(vocabulary.finding, reading.of):
+            by_name[name] |= dict.fromkeys(reading.words, reading.finding)
+    return by_name

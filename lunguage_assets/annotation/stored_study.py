@@ -1,38 +1,28 @@
 """What a run has stored of one study, shown as `read` shows a report.
 
 The frames that are shown are made of the stored tables. To the reasons of a row is
-added what only a run knows: its number in the result, its sentence, its place in the
-ranking, its pathway. Rows that are not in the result are told with their rule.
+added what only a run knows: its number in the result, its sentence, its pathway. Rows
+that are not in the result are told with their rule.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 from upath import UPath
 
 from lunguage_assets.annotation.frames import frames_of
 from lunguage_assets.annotation.method import Frames
-from lunguage_assets.annotation.shown import (
-    Record,
-    ShownReport,
-    ShownRow,
-    shown_reports,
-)
+from lunguage_assets.annotation.shown import ShownReport, ShownRow, shown_reports
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.code_words import (
-    FIT_END_WORDS,
-    FIT_WORDS,
-    PATHWAY_WORDS,
-)
+from lunguage_assets.release.code_words import PATHWAY_WORDS
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
-from lunguage_assets.tables.values import values_of
 from lunguage_assets.workspace.parquet_rows import read_study
 from lunguage_assets.workspace.store import paths_of_batch, require_stored
 
@@ -61,11 +51,7 @@ class Explanation(NamedTuple):
 
 
 def explain_study(
-    root: UPath | Path,
-    ranker: str,
-    batches: Sequence[str],
-    study_id: str,
-    finding: str | None = None,
+    root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str
 ) -> Explanation:
     """Explain the rows of a study, of its newest delivery.
 
@@ -75,65 +61,50 @@ def explain_study(
         batches: keys of the registered ones, oldest first.
         study_id: here or as delivered, with or without an `s`; or the id of one of its
             rows (`s50000001:0012`), which alone is explained then.
-        finding: number in the result (`idx`), or id, of the one row to explain.
 
     Raises:
         ConfigurationError: the ranker has no results, no batch delivered the study, or
             it has no such row.
         InvalidTable: a partition has another schema.
     """
+    finding_id = ""
     # No study as delivered looks like the id of a row.
-    if finding is None and re.fullmatch(A_ROW, study_id, re.ASCII):
-        finding = study_id
+    if re.fullmatch(A_ROW, study_id, re.ASCII):
+        finding_id = study_id
         study_id = study_id.partition(":")[0]
     study = study_of(study_id)
-    paths_by_batch = _processed(root, ranker, batches)
-    delivering = [
-        batch
-        for batch, paths in paths_by_batch.items()
-        if len(_rows_of_study("accounting", paths["accounting"], study))
-    ]
-    unprocessed = ", ".join(batch for batch in batches if batch not in paths_by_batch)
-    if not delivering:
+    unprocessed = []
+    paths_by_batch = {}
+    for batch in batches:
+        paths = paths_of_batch(root, TABLES_OF_A_STUDY.values(), ranker, batch)
+        if not paths["lunguage_plus_plus"].exists():
+            unprocessed.append(batch)
+        elif len(_rows_of_study("accounting", paths["accounting"], study)):
+            paths_by_batch[batch] = paths
+    without_result = ", ".join(unprocessed)
+    if not paths_by_batch:
         raise ConfigurationError(
-            f"no batch delivered study {study_id!r}. Batches of ranker {ranker!r}: "
-            f"{', '.join(paths_by_batch)}. Without a result yet: "
-            f"{unprocessed or 'none'}."
+            f"no result of ranker {ranker!r} has study {study_id!r}. Batches: "
+            f"{', '.join(batches)}; without a result: {without_result or 'none'}. Run "
+            "`lunguage run` with this ranker first, or name another with --ranker."
         )
     # A study may come again in a later batch, amended: the last delivery counts.
-    *older, newest = delivering
+    *older, newest = paths_by_batch
     remarks = [f"batch {newest}, ranker {ranker}"]
     if older:
         remarks.append(
             f"amended: also delivered in {', '.join(older)}; the newest version counts"
         )
-    if unprocessed:
+    if without_result:
         remarks.append(
-            f"batches without a result for this ranker: {unprocessed}; they may hold a "
-            "newer version"
+            f"batches without a result for this ranker: {without_result}; they may "
+            "hold a newer version"
         )
     tables = {
         name: _rows_of_study(name, path, study)
         for name, path in paths_by_batch[newest].items()
     }
-    return explanation_of(tables, remarks, finding)
-
-
-def _processed(
-    root: UPath | Path, ranker: str, batches: Sequence[str]
-) -> dict[str, dict[str, UPath]]:
-    """Name the files of the batches that have a result, by batch and table."""
-    paths_by_batch = {}
-    for batch in batches:
-        paths = paths_of_batch(root, TABLES_OF_A_STUDY.values(), ranker, batch)
-        if paths["lunguage_plus_plus"].exists():
-            paths_by_batch[batch] = paths
-    if not paths_by_batch:
-        raise ConfigurationError(
-            f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this "
-            "ranker first, or name another with --ranker."
-        )
-    return paths_by_batch
+    return explanation_of(tables, remarks, finding_id)
 
 
 def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
@@ -143,39 +114,34 @@ def _rows_of_study(name: str, path: UPath, study: str) -> pd.DataFrame:
 
 
 def explanation_of(
-    tables: Frames,
-    remarks: Sequence[str] = (),
-    finding: str | None = None,
+    tables: Frames, remarks: Sequence[str] = (), finding_id: str = ""
 ) -> Explanation:
     """Explain the rows of a study.
 
     Args:
         tables: `TABLES_OF_A_STUDY` by name, with the rows of the study.
         remarks: on its delivery.
-        finding: as in `explain_study`.
+        finding_id: of the one row to explain; empty: all are.
 
     Raises:
-        ConfigurationError: there is no such row; says which there are.
+        ConfigurationError: there is no such row.
     """
     frames = frames_of(tables, _FRAMES)
     frames["reports"] = tables["reports"].assign(notes="")
-    reports = []
-    for report in shown_reports(frames):
+    reports = [
+        report._replace(remarks=[*report.remarks, *remarks])
+        for report in shown_reports(frames)
+    ]
+    for report in reports:
         _tell_more((*report.rows, *report.left_out), tables)
-        remarks_of_report = [*report.remarks, *remarks]
-        reports.append(report._replace(remarks=remarks_of_report))
-    if finding is None:
+    if not finding_id:
         rows = tables["rejected"].to_dict("records")
         return Explanation(reports, [_REJECTED.format_map(row) for row in rows])
-    # "7" is the row with this number in the result, "s50000001:0012" any row by its id.
-    result = tables["lunguage_plus_plus"]
-    ids = dict(zip(result["idx"].astype("str"), result["finding_id"], strict=True))
-    finding_id = ids.get(finding, finding)
     reports = [_of_one_row(report, finding_id) for report in reports]
     if not any(report.rows or report.left_out for report in reports):
         raise ConfigurationError(
-            f"the study has no finding {finding!r}: expected a row numbered 1 to "
-            f"{len(ids)}, or a finding id; leave --finding out to see all."
+            f"the study has no finding {finding_id!r}. Name the study alone to see all "
+            "its findings with their ids."
         )
     return Explanation(reports, ())
 
@@ -195,10 +161,8 @@ def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
 
 def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
     """Add what a run knows of the rows of a study beyond what `read` says of one."""
-    stated = tables["deduplicated_findings"]
-    sentences = dict(values_of(stated, "finding_id", "sent"))
-    fits = _by_id(tables["fitted_probabilities"])
-    matches = _by_id(tables["pathway_matches"])
+    sentences = tables["deduplicated_findings"].set_index("finding_id")["sent"]
+    matches = tables["pathway_matches"].set_index("finding_id").to_dict("index")
     notes = tables["intake_notes"]
     for row in rows:
         finding_id = row.finding_id
@@ -206,31 +170,14 @@ def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
         is_in_result = "idx" in row.record
         number = f"idx {row.record['idx']} " if is_in_result else ""
         row.lines.append(f"{number}({finding_id})")
-        if sentences.get(finding_id):
+        if finding_id in sentences:
             row.lines.append(f'"{sentences[finding_id]}"')
-        if is_in_result:
-            row.lines.extend(_place_in_ranking(fits.get(finding_id)))
-            row.lines.extend(_pathway(matches.get(finding_id)))
+        # A pathway, or why there is none; nothing is told of what is no diagnosis.
+        match = matches.get(finding_id, {})
+        if is_in_result and match.get("reason") in PATHWAY_WORDS:
+            names = filter(None, [match["diagnosis"], *match["refinements"]])
+            match["diagnosis"] = ", ".join(names)
+            row.lines.append(PATHWAY_WORDS[match["reason"]].format_map(match).lstrip())
         # Other notes are on the report or its patient, or on what was set aside.
         for note in notes[notes["finding_id"] == finding_id].to_dict("records"):
             row.lines.append(f"{note['reason']}: {note['done']}")
-
-
-def _by_id(table: pd.DataFrame) -> dict[Any, Any]:
-    return {**table.set_index("finding_id").to_dict("index")}
-
-
-def _place_in_ranking(fit: Record | None) -> Iterator[str]:
-    if fit is None:
-        return
-    words = FIT_WORDS["not placed" if pd.isna(fit["mu"]) else "placed"]
-    yield words.format(end=FIT_END_WORDS[fit["stop"]], **fit)
-
-
-def _pathway(match: Record | None) -> Iterator[str]:
-    """Say which pathway a diagnosis matches, or why it expands into nothing."""
-    if match is None or match["reason"] == "not a diagnosis":
-        return
-    diagnosis = ", ".join(filter(None, [match["diagnosis"], *match["refinements"]]))
-    words = PATHWAY_WORDS[match["reason"]]
-    yield words.format_map({**match, "diagnosis": diagnosis}).lstrip()

@@ -20,15 +20,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("study")
 @RANKER_OPTION
-@click.option(
-    "--finding",
-    metavar="IDX",
-    help="One row of STUDY: its idx in the result, or its finding id.",
-)
 @configured(existing=True)
-def explain(
-    configuration: Configuration, study: str, ranker: str, finding: str | None
-) -> None:
+def explain(configuration: Configuration, study: str, ranker: str) -> None:
     """Explain why each row of STUDY is, or is not, in the result.
 
     A finding id (s50000001:0012) in the place of STUDY explains that row. Text of
@@ -48,7 +41,7 @@ def explain(
         )
     home = configuration.home
     batches = [batch.key for batch in home.registered()]
-    explanation = explain_study(home.tables, ranker, batches, study, finding)
+    explanation = explain_study(home.tables, ranker, batches, study)
     console = Console(highlight=False)
     for report in explanation.reports:
         print_report(report, console)

@@ -133,7 +133,7 @@ ERRORS: list[tuple[Any, dict[str, str], list[str]]] = [
     (_texts("x" * 1_000_001), {}, ["row 0, column 'report'", "a million"]),
     (_texts("%PDF-1.7 ..."), {}, ["row 0, column 'report'", "no text"]),
     *((nothing, {}, ["frame, or a list of texts", "use `read`"])
-      for nothing in ("No effusion.", None, 7, 1.5, {"a": "Clear lungs."})),
+      for nothing in ("No effusion.", None, 7, {"Clear lungs."})),
 ]  # fmt: skip
 
 
@@ -151,6 +151,8 @@ def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
     assert lunguage_assets.annotate(frame).reports["study_id"].tolist() == ["a", "b"]
     of_series = lunguage_assets.annotate(frame["report"])
     assert of_series.reports["study_id"].tolist() == ["a", "b"]
+    of_mapping = lunguage_assets.annotate({"a": "No effusion.", "b": None})
+    assert of_mapping.reports["study_id"].tolist() == ["a", "b"]
     of_list = lunguage_assets.annotate(["No effusion.", "Possible edema."])
     assert of_list.reports["study_id"].tolist() == ["0", "1"]
     assert _rows(of_list.findings, study_id="1", name="pulmonary edema", status="tp")

@@ -8,6 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -62,11 +63,14 @@ def test_the_tables_of_the_page_are_what_the_script_prints(
 
 
 def test_the_examples_of_the_page_run() -> None:
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for section in PAGE.split("```python\n")[1:]:
         exec(section.split("```")[0], names)
-    rewards = lunguage_assets.rewards(names["references"], names["generated"])  # type: ignore[arg-type]
+    references = names["references"]
+    rewards = lunguage_assets.rewards(references, names["generated"])
     assert names["rewarded"] == rewards
+    thoughts = [f"<think>A mass?</think>{report}" for report in names["generated"]]
+    assert names["lunguage"](thoughts, references, step=1) == rewards
     assert names["value"] == {"lunguage": rewards}
 
 
@@ -80,13 +84,13 @@ def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
     assert scores["certainty"].tolist() == pytest.approx([expected])
 
 
-def test_two_texts_in_which_nothing_is_read_have_no_score() -> None:
+def test_without_a_readable_reference_there_is_no_score() -> None:
     scores = lunguage_assets.score(
-        ["", "lorem ipsum", REFERENCE, ""], ["", "dolor", "", REFERENCE]
+        ["", "lorem ipsum", REFERENCE, REFERENCE], ["", REFERENCE, "dolor", None]
     )
     assert scores.studies["findings"].isna().tolist() == [True, True, False, False]
     assert scores.studies["findings"].tolist()[2:] == [0.0, 0.0]
-    reasons = ["nothing was read in either text"] * 2 + [""] * 2
+    reasons = ["nothing was read in the reference"] * 2 + [""] * 2
     assert scores.studies["reason"].tolist() == reasons
     assert scores.corpus.loc["findings", "value"] == 0.0
 
@@ -126,47 +130,6 @@ def test_what_is_no_pair_is_refused() -> None:
         InputError, match="row 0, column 'generated': found the type int"
     ):
         lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="found the type str"):
-        lunguage_assets.score(REFERENCE, [REFERENCE])
-
-
-def chat(content: object) -> list[dict[str, object]]:
-    return [{"role": "assistant", "content": content}]
-
-
-@pytest.mark.parametrize(
-    "completions",
-    [
-        GENERATED,
-        [chat(report) for report in GENERATED],
-        [chat([{"type": "text", "text": report}]) for report in GENERATED],
-        [f"<think>A pneumothorax?</think>{report}" for report in GENERATED],
-    ],
-    ids=["texts", "messages", "parts", "thoughts"],
-)
-def test_completions_are_rewarded_as_trainers_give_them(completions: list[str]) -> None:
-    rewarded = lunguage_assets.reward_function(
-        completions=completions, reference=[REFERENCE] * 3, trainer_state=object()
-    )
-    assert rewarded == expected()
-    assert all(type(value) is float for value in rewarded)
-
-
-def test_a_completion_without_text_is_a_report_that_says_nothing() -> None:
-    references = [REFERENCE] * 3
-    rewarded = lunguage_assets.reward_function([[], None, ""], reference=references)
-    assert rewarded == [0.0, 0.0, 0.0]
-
-
-def test_a_column_of_another_name_can_be_named() -> None:
-    reward = lunguage_assets.reward_function_of("impression")
-    columns = {"impression": [REFERENCE] * 3, "reference": ["Mass."] * 3}
-    assert reward(GENERATED, **columns) == expected()
-    assert reward.__name__ == "lunguage_impression"
-    with pytest.raises(
-        InputError, match=r"\['impression'\]; expected one of reference"
-    ):
-        lunguage_assets.reward_function(GENERATED, impression=[REFERENCE] * 3)
 
 
 def test_the_benchmark_prints_tau_with_an_interval(
@@ -212,7 +175,7 @@ def test_kinship_is_mutual_and_a_step_up_loses_less_than_two() -> None:
     assert share("opacity", "pneumonia") == share("pneumonia", "opacity")
     one_step = share("consolidation", "opacity")
     siblings = share("mass", "consolidation")
-    assert 0.0 < one_step < share("pneumonia", "opacity") < siblings
+    assert 0.0 < one_step < share("pneumonia", "opacity") == siblings
     assert siblings < share("pneumothorax", "fracture") == 1.0
 
 
@@ -226,4 +189,4 @@ def test_a_measured_size_is_its_largest_dimension_in_doublings() -> None:
     }
     read = {cell: 2.0 ** (measured_size(cell) or 0.0) for cell in millimetres}
     assert read == pytest.approx(millimetres)
-    assert [measured_size(cell) for cell in ("small", "", "cm")] == [None] * 3
+    assert [measured_size(cell) for cell in ("small", "0 mm", "cm")] == [None] * 3

@@ -48,17 +48,6 @@ def _printed(report: ShownReport) -> str:
     return output.getvalue()
 
 
-def test_the_legend_of_colours_is_printed_where_there_are_colours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    report = _shown("No effusion.")
-    output = io.StringIO()
-    assert "with doubt" not in _printed(report)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    print_report(report, Console(file=output, force_terminal=True, width=160))
-    assert "with doubt" in output.getvalue()
-
-
 class _Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -296,7 +285,7 @@ def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None
     report = _shown("FINDINGS: Heart size is normal. Cardiomegaly.")
     ((_, contradiction),) = report.contradictions
     assert contradiction.count(" against ") == 1
-    assert contradiction.endswith("both stay")
+    assert contradiction.count("(kept, see") == 2
     assert ("cardiomegaly", "contradictory", "", "open") in report.labels
 
 
@@ -311,7 +300,6 @@ def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
 def test_what_the_history_tells_is_not_called_stated() -> None:
     report = _shown("HISTORY: Fever.\nIMPRESSION: Probable pneumonia.")
     reasons = "\n".join(row.why for row in (*report.rows, *report.left_out))
-    assert "implies fever, which the history tells" in reasons
     assert "history rows take no part" in reasons
 
 
