@@ -6,18 +6,17 @@ the reference scale: it asks every judge, and is made by a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
-from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
 
 SENSOR = "carry_batches_on"
 
@@ -27,32 +26,30 @@ Condition: TypeAlias = "dg.AutomationCondition[dg.AssetKey]"
 class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
     """True for partitions that automation may request now.
 
-    That is while no command of this home is at work, which takes its batches on itself,
-    and of those whom the judges file configures: no other judge or structurer is asked.
+    That is while no command of this home is at work, which takes its batches on itself.
+
+    Args:
+        home: its folder.
+        configured: the judge or structurer of the judges file: no other one is asked.
+            None: the asset is of none.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, home: Path, configured: str | None = None) -> None:
         super().__init__()
-        self._home = configuration.home.root
-        judges = configuration.judges
-        self._asked = {"judge": judges.extractor, "structurer": judges.structurer}
-
-    @property
-    def name(self) -> str:
-        return "may_be_requested"
+        self._home = home
+        self._configured = configured
 
     def evaluate(
         self, context: dg.AutomationContext[dg.AssetKey]
     ) -> dg.AutomationResult[dg.AssetKey]:
         candidates = context.candidate_subset
-        table = context.key.path[-1]
-        asked = self._asked.get(TABLES[table].partitioned_by[0])
         requested = set()
         if not is_at_work(self._home):
             requested = {
                 partition
                 for partition in candidates.expensively_compute_partition_keys()
-                if asked is None or keys_of(table, partition)[0] == asked
+                if self._configured is None
+                or keys_of(context.key.path[-1], partition)[0] == self._configured
             }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(requested)
@@ -77,9 +74,12 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         arrived |= condition.missing() & condition.initial_evaluation()
     scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     passed_over = sources | scale
-    if "ranker" in TABLES[table].partitioned_by:
+    dimensions = TABLES[table].partitioned_by
+    if "ranker" in dimensions:
         # A batch that is taken in again gets its phrases first, and fits after them.
         passed_over |= dg.AssetSelection.groups("corpus")
+    judges = configuration.judges
+    configured = {"judge": judges.extractor, "structurer": judges.structurer}
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
@@ -88,10 +88,31 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     return (
         news
         & ~condition.any_deps_missing().ignore(sources)
-        & ~condition.any_deps_in_progress().ignore(sources)
-        & ~condition.in_progress()
-        & MayBeRequested(configuration)
+        & _nothing_works(configuration.home, configured.get(dimensions[0]))
     )
+
+
+def release_condition(configuration: Configuration) -> Condition:
+    """Return when a release is requested: each night, of a ranker with a result.
+
+    When nothing changed, it comes out byte for byte the same.
+    """
+    condition = dg.AutomationCondition
+    settings = configuration.settings.automation
+    result = dg.AssetSelection.assets("lunguage_plus_plus")
+    night = condition.cron_tick_passed(settings.nightly, str(settings.time_zone))
+    return (
+        night.since(condition.newly_requested() | condition.newly_updated())
+        & condition.any_deps_match(~condition.missing()).allow(result)
+        & _nothing_works(configuration.home)
+    )
+
+
+def _nothing_works(home: Home, configured: str | None = None) -> Condition:
+    """Hold while nothing makes the asset or what it reads, as `MayBeRequested`."""
+    condition = dg.AutomationCondition
+    is_being_made = condition.in_progress() | condition.any_deps_in_progress()
+    return ~is_being_made & MayBeRequested(home.root, configured)
 
 
 def automation_sensor(
@@ -111,35 +132,7 @@ def automation_sensor(
         use_user_code_server=True,
         run_tags={"lunguage/launched_by": SENSOR},
         description="Carries every batch that is taken in on to lunguage_plus_plus, "
-        "for the rankers that have a ranking. What failed is not tried again before "
-        "something that it reads changes. It starts by itself with `enabled = true` "
-        "under [automation] in settings.toml.",
+        "for the rankers that have a ranking, and writes their releases at night. What "
+        "failed is not tried again before something that it reads changes. It starts "
+        "by itself with `enabled = true` under [automation] in settings.toml.",
     )
-
-
-def nightly_schedule(
-    rankers: Sequence[str], settings: AutomationSettings
-) -> dg.ScheduleDefinition:
-    """Return the schedule of releases, running when automation is enabled."""
-
-    @dg.schedule(
-        job_name="release",
-        cron_schedule=settings.nightly,
-        execution_timezone=str(settings.time_zone),
-        default_status=dg.DefaultScheduleStatus[
-            "RUNNING" if settings.enabled else "STOPPED"
-        ],
-        description="Writes the release of every ranker in use that has a finished "
-        "batch. When nothing changed, it comes out byte for byte the same.",
-    )
-    def nightly_release(
-        context: dg.ScheduleEvaluationContext,
-        configuration: ConfigurationResource,
-    ) -> Iterator[dg.RunRequest]:
-        # A daemon that starts again in a night requests no second run of one key.
-        night = context.scheduled_execution_time.isoformat()
-        for ranker in rankers:
-            if complete_batches(configuration.home, ranker):
-                yield dg.RunRequest(run_key=f"{ranker} {night}", partition_key=ranker)
-
-    return nightly_release
