@@ -46,7 +46,7 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
     from lunguage_assets.orchestration.instance import (
         dagster_instance,
         is_at_work,
-        runs_of_batch,
+        unfinished_runs,
     )
     from lunguage_assets.orchestration.partitions import BATCH
 
@@ -60,12 +60,11 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
         )
     with dagster_instance(home) as instance:
         # A run would read, or make again, the tables that go.
-        running = runs_of_batch(instance, key)
+        running = unfinished_runs(instance)
         if running or is_at_work(home.root):
-            at_work = f"run {running[0]}" if running else "another command"
+            at_work = f"run {running[0].run_id}" if running else "another command"
             raise ConfigurationError(
-                f"{at_work} works on batch {key!r}. Let it end, or cancel it; nothing "
-                "was removed."
+                f"{at_work} is at work. Let it end, or cancel it; nothing was removed."
             )
         if is_registered:
             home.remove(key)
