@@ -43,16 +43,16 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
     import duckdb
 
     from lunguage_assets.cli.console import print_table
-    from lunguage_assets.cli.run import require_checks, run_job
-    from lunguage_assets.orchestration.io_manager import stored_table
+    from lunguage_assets.cli.run import run_job
     from lunguage_assets.packaged_data import resource
     from lunguage_assets.release.context import ANALYSES
+    from lunguage_assets.workspace.store import stored_table
 
     home = configuration.home
     if cues:
         _print_rows_by_cue(home)
         return
-    checks = run_job(configuration, "analyse", ranker)
+    run_job(configuration, "analyse", ranker)
     # The main figures; the rest is in the tables.
     queries = resource("run", "analyse.sql").read_text(encoding="utf-8")
     with duckdb.connect() as connection:
@@ -64,7 +64,6 @@ def analyse(configuration: Configuration, ranker: str, cues: bool) -> None:
         f"tables, for any DuckDB client  {home.database}\n"
         "in the report of the release   after the next `lunguage run`"
     )
-    require_checks(checks)
 
 
 def _print_rows_by_cue(home: Home) -> None:
@@ -77,9 +76,9 @@ def _print_rows_by_cue(home: Home) -> None:
 
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.orchestration.io_manager import stored_or_none
     from lunguage_assets.structuring.contract import UNANSWERED
     from lunguage_assets.structuring.cue_counts import rows_by_cue
+    from lunguage_assets.workspace.store import stored_or_none
 
     findings = []
     texts = []

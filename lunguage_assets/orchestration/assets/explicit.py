@@ -6,7 +6,7 @@ probability from its place in the ranking (docs/method/explicit.md).
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Sequence
+from contextlib import suppress
 
 import dagster as dg
 import pandas as pd
@@ -27,12 +27,8 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
-from lunguage_assets.orchestration.checks import well_taught
-from lunguage_assets.orchestration.io_manager import ByPartition, stored_table
-from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
-    Check,
     Results,
     stored,
     table_asset,
@@ -49,8 +45,7 @@ from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.quality.quarantine import without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
-from lunguage_assets.tables import HEDGE_PHRASES
-from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.store import NotStored, stored_table
 
 GROUP = "explicit"
 
@@ -118,10 +113,8 @@ def explicit_assets(
         """
         home = configuration.home
         keys = context.partition_key.keys_by_dimension
-        # Rows of raw reports get new ids when they are read otherwise: a correction of
-        # a row that is no more would go unnoticed.
-        if home.batch(keys["report_batch"]).kind == "text":
-            require_known_rows(home, findings)
+        # A correction of a row that is not there, or no more, would go unnoticed.
+        require_known_rows(home, findings)
         spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(keys["judge"], configuration.judges, around)
@@ -159,26 +152,24 @@ def explicit_assets(
         """Collect one judge's hedging phrases over all batches."""
         home = configuration.home
         judge = context.partition_key
-        registered = [batch.key for batch in home.registered()]
         batches = []
-        for batch in registered:
+        for batch in home.registered():
             # A batch that is not read yet holds up no vocabulary.
-            if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
-                phrases = stored_table(home, "hedge_phrases", judge, batch)
+            with suppress(NotStored):
+                phrases = stored_table(home, "hedge_phrases", judge, batch.key)
                 batches.append(phrases[_OF_VOCABULARY])
-        if registered and not batches:
-            raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
-        # Of a study that came again, the newest.
-        hedges = newest_only(batches or [HEDGE_PHRASES.frame()])
+        if not batches:
+            raise MethodError(
+                f"no batch has its hedge_phrases by {judge}: materialise those first, "
+                "or say `lunguage run`."
+            )
         vocabulary = collect_vocabulary(
-            hedges, configuration.settings.explicit, anchor_set(configuration)
+            # Of a study that came again, the newest.
+            newest_only(batches),
+            configuration.settings.explicit,
+            anchor_set(configuration),
         )
-        # A correction of a finding that no batch has corrects nothing, and nobody would
-        # notice.
-        corrected = load_corrections(home.corrections_file).keys()
-        unknown = ", ".join(sorted(corrected - {*hedges["finding_id"]}))
-        metadata = {"corrections_of_unknown_findings": unknown or "none"}
-        yield from stored(configuration, "hedge_vocabulary", vocabulary, metadata)
+        yield from stored(configuration, "hedge_vocabulary", vocabulary)
 
     @table_asset(
         configuration,
@@ -220,17 +211,13 @@ def explicit_assets(
         versioned("6", options(include=RANKING_OPTIONS)),
         by.ranker,
         "reference_ranking",
-        ins={
-            "hedge_vocabulary": of_extractor,
-            "comparison_matches": dg.AssetIn(partition_mapping=by.members),
-        },
-        deps=["panels"],
+        ins={"hedge_vocabulary": of_extractor},
+        deps=["panels", matches_of_members(by)],
     )
     def rank_phrases(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-        comparison_matches: ByPartition,
     ) -> Results:
         """Rank the phrases from the matches of a judge or panel.
 
@@ -241,14 +228,14 @@ def explicit_assets(
             context: of the run.
             configuration: of the home.
             hedge_vocabulary: the extractor's.
-            comparison_matches: of the members, by judge.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
 
-        members = configuration.judges.members(context.partition_key)
-        matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
-        identities = [judge_identity(judge, configuration.judges) for judge in members]
+        matches = matches_by_judge(
+            configuration, context.partition_key, hedge_vocabulary
+        )
+        identities = [judge_identity(judge, configuration.judges) for judge in matches]
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)
@@ -258,10 +245,6 @@ def explicit_assets(
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         yield from stored(configuration, "reference_ranking", ranking, metadata)
-
-    judges = configuration.judges
-    providers = {judges.judges[key].provider for key in judges.active_judges}
-    checks: list[Check] = [well_taught] if "distilled" in providers else []
 
     @table_asset(
         configuration,
@@ -275,7 +258,6 @@ def explicit_assets(
             "hedge_vocabulary": of_extractor,
         },
         deps=["panels", "anchors_file"],
-        checks=checks,
         asks_judges=True,
         automated=True,
     )
@@ -321,7 +303,6 @@ def explicit_assets(
             configuration,
             "fitted_probabilities",
             {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            checks=[check(panel, fits.probabilities) for check in checks],
             inputs=inputs,
             spending=spending,
         )
@@ -357,21 +338,25 @@ def require_same_vocabulary(
         )
 
 
+def matches_of_members(by: Partitions) -> dg.AssetDep:
+    """Return the dependency of a ranker's step on the matches of its judges."""
+    return dg.AssetDep("comparison_matches", partition_mapping=by.members)
+
+
 def matches_by_judge(
-    members: Sequence[str],
-    matches: ByPartition,
-    vocabulary: pd.DataFrame,
-) -> ByPartition:
-    """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
+    configuration: Configuration, ranker: str, vocabulary: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Read COMPARISON_MATCHES by judge, all of the same vocabulary.
 
     Args:
-        members: of the ranker, in whose order a ranking is computed.
-        matches: by judge.
+        configuration: of the home.
+        ranker: in whose order of judges a ranking is computed.
         vocabulary: that they must have compared.
     """
-    # A judge who compared an older vocabulary answered about other phrases.
-    for judge in members:
-        require_same_vocabulary(
-            matches[judge], vocabulary, f"comparison_matches[{judge}]"
-        )
-    return {judge: matches[judge] for judge in members}
+    matches = {}
+    for judge in configuration.judges.members(ranker):
+        frame = stored_table(configuration.home, "comparison_matches", judge)
+        # A judge who compared an older vocabulary answered about other phrases.
+        require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
+        matches[judge] = frame
+    return matches
