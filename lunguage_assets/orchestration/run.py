@@ -227,7 +227,13 @@ class Runner:
         except dg.Failure as failure:
             reason = " ".join((failure.description or "").split())
             raise RunFailed(f"{stage}: {reason} [Dagster run {run_id}]") from None
-        except dg.DagsterExecutionInterruptedError:
+        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
+            # Before the run has begun, Dagster does not note an interruption itself.
+            run = self._instance.get_run_by_id(run_id)
+            if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
+                self._instance.report_run_canceled(
+                    run, message="Interrupted. What was finished is stored."
+                )
             raise KeyboardInterrupt from None
 
 
