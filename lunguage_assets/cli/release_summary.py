@@ -17,6 +17,7 @@ from lunguage_assets.files import read_record
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.code_words import COUNTED_CONFLICT_WORDS
+from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.versions import current_version, report_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
 
 def print_run(summary: RunSummary, spent: Sequence[Progress]) -> None:
     """Print the checks of a run, and what language models were asked and cost."""
-    _print_pairs("checks.txt.j2", summary=summary, spent=spent)
+    _print_pairs(
+        "checks.txt.j2",
+        summary=summary,
+        spent=spent,
+        sentences=SENTENCES,
+        changed_rows=CHANGED_ROWS,
+    )
 
 
 def print_release(folder: Path, home: Home) -> None:

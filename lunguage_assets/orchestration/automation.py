@@ -6,6 +6,7 @@ the reference scale: it asks every judge, and is made by a person.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,9 +15,10 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import complete_batches
 
 SENSOR = "carry_batches_on"
 
@@ -88,31 +90,10 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
     return (
         news
         & ~condition.any_deps_missing().ignore(sources)
-        & _nothing_works(configuration.home, configured.get(dimensions[0]))
+        & ~condition.any_deps_in_progress().ignore(sources)
+        & ~condition.in_progress()
+        & MayBeRequested(configuration.home.root, configured.get(dimensions[0]))
     )
-
-
-def release_condition(configuration: Configuration) -> Condition:
-    """Return when a release is requested: each night, of a ranker with a result.
-
-    When nothing changed, it comes out byte for byte the same.
-    """
-    condition = dg.AutomationCondition
-    settings = configuration.settings.automation
-    result = dg.AssetSelection.assets("lunguage_plus_plus")
-    night = condition.cron_tick_passed(settings.nightly, str(settings.time_zone))
-    return (
-        night.since(condition.newly_requested() | condition.newly_updated())
-        & condition.any_deps_match(~condition.missing()).allow(result)
-        & _nothing_works(configuration.home)
-    )
-
-
-def _nothing_works(home: Home, configured: str | None = None) -> Condition:
-    """Hold while nothing makes the asset or what it reads, as `MayBeRequested`."""
-    condition = dg.AutomationCondition
-    is_being_made = condition.in_progress() | condition.any_deps_in_progress()
-    return ~is_being_made & MayBeRequested(home.root, configured)
 
 
 def automation_sensor(
@@ -132,7 +113,35 @@ def automation_sensor(
         use_user_code_server=True,
         run_tags={"lunguage/launched_by": SENSOR},
         description="Carries every batch that is taken in on to lunguage_plus_plus, "
-        "for the rankers that have a ranking, and writes their releases at night. What "
-        "failed is not tried again before something that it reads changes. It starts "
-        "by itself with `enabled = true` under [automation] in settings.toml.",
+        "for the rankers that have a ranking. What failed is not tried again before "
+        "something that it reads changes. It starts by itself with `enabled = true` "
+        "under [automation] in settings.toml.",
     )
+
+
+def nightly_schedule(
+    rankers: Sequence[str], settings: AutomationSettings
+) -> dg.ScheduleDefinition:
+    """Return the schedule of releases, running when automation is enabled."""
+
+    @dg.schedule(
+        job_name="release",
+        cron_schedule=settings.nightly,
+        execution_timezone=str(settings.time_zone),
+        default_status=dg.DefaultScheduleStatus[
+            "RUNNING" if settings.enabled else "STOPPED"
+        ],
+        description="Writes the release of every ranker in use that has a finished "
+        "batch. When nothing changed, it comes out byte for byte the same.",
+    )
+    def nightly_release(
+        context: dg.ScheduleEvaluationContext,
+        configuration: ConfigurationResource,
+    ) -> Iterator[dg.RunRequest]:
+        # A daemon that starts again in a night requests no second run of one key.
+        night = context.scheduled_execution_time.isoformat()
+        for ranker in rankers:
+            if complete_batches(configuration.home, ranker):
+                yield dg.RunRequest(run_key=f"{ranker} {night}", partition_key=ranker)
+
+    return nightly_release

@@ -17,7 +17,10 @@ from lunguage_assets.orchestration.assets.distilled import distilled_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
-from lunguage_assets.orchestration.automation import automation_sensor
+from lunguage_assets.orchestration.automation import (
+    automation_sensor,
+    nightly_schedule,
+)
 from lunguage_assets.orchestration.io_manager import ParquetStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.landing_sensor import landing_sensor
@@ -61,6 +64,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
         ],
         jobs=jobs,
         sensors=sensors,
+        schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
             "configuration": configuration_resource(configuration),
             "io_manager": ParquetStore(home).definition(),

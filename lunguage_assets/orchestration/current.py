@@ -3,8 +3,8 @@
 Dagster records of every materialisation the code version and the versions of what was
 read (https://docs.dagster.io, "Asset versioning and caching"). The UI, automation,
 `lunguage status` and `lunguage run` all ask it. An edge of a hundred partitions or more
-is not looked at: the release, which rests on all batches, has the hash of their
-versions as its own (`version_of_inputs`).
+is not looked at: what rests on all batches rests on `release_inputs`, which hashes
+their versions.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Current:
                 reasons.append("its code, settings or files changed")
             elif on_request or (asset, read.to_user_string()) != ON_REQUEST:
                 reasons.append(f"{read.to_user_string()} changed")
-        if asset == "release" and not reasons:
+        if asset == "release_inputs" and not reasons:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
             # that was removed.
             (ranker,) = keys

@@ -41,7 +41,7 @@ JOBS: Mapping[str, tuple[str, ...]] = {
     ),
     "distill": ("distilled_scorer",),
     "analyse": ("judge_agreement",),
-    "release": ("release",),
+    "release": ("release_inputs", "release"),
 }
 """Job -> the assets that it makes, upstream first, with what is made together with
 each. That is stored before it: where a step is current, it is. All share their

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
 import psutil
@@ -24,10 +25,11 @@ from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
     command_at_work,
 )
+from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.orchestration.partitions import BATCH, partition_key
 from lunguage_assets.orchestration.sources import changed_sources
-from lunguage_assets.workspace.catalog import build_catalog
+from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -69,19 +71,21 @@ class Stage(NamedTuple):
 
 
 class RunSummary:
-    """What the checks of a run said; one that blocks has ended it.
+    """What came of a run; a check that blocks has ended it.
 
     Attributes:
-        passed: how many passed.
+        passed: how many checks passed.
         warned: what the others say.
+        read_again: how many sentences a second reader read, and rows it changed.
     """
 
     def __init__(self) -> None:
         self.passed = 0
         self.warned: list[str] = []
+        self.read_again: Counter[str] = Counter()
 
     def add(self, stage: Stage, result: dg.ExecuteInProcessResult) -> None:
-        """Note the checks of a stage."""
+        """Note the checks of a stage, and what a second reader did in it."""
         for check in result.get_asset_check_evaluations():
             if check.passed:
                 self.passed += 1
@@ -89,6 +93,11 @@ class RunSummary:
             asset = check.asset_key.to_user_string()
             name = f"{asset}: {check.check_name} ({stage.partition})"
             self.warned.append(f"{name}: {check.description}")
+        for event in result.get_asset_materialization_events():
+            metadata = event.materialization.metadata
+            for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
+                count: Any = metadata[name].value
+                self.read_again[name] += count
 
 
 class Runner:

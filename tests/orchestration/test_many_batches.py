@@ -11,12 +11,10 @@ import dagster as dg
 import pytest
 from small_homes import SmallHome
 
-from lunguage_assets.orchestration.assets import release
 from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.orchestration.partitions import partition_key
 from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.store import partition_path
-from lunguage_assets.workspace.versions import Written
 
 RESULT = "lunguage_plus_plus"
 BATCHES = [Batch(f"b{number:03}", number, "0" * 64) for number in range(300)]
@@ -38,19 +36,7 @@ def made(small: SmallHome, batch: Batch, version: str) -> None:
 
 
 def reasons(small: SmallHome) -> list[str]:
-    return small.current().reasons("release", "panel")
-
-
-def released(small: SmallHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release whose files are acted out."""
-    folder = small.home.release / "panel"
-    version = Written(folder / "v1", True, {"rows_out": 0, "batches_not_included": []})
-    version.folder.mkdir(parents=True, exist_ok=True)
-    (folder / "LATEST").write_text("v1\n")
-    with monkeypatch.context() as acted:
-        acted.setattr(release, "_refuse_stale", lambda *_: None)
-        acted.setattr(release, "_write_release", lambda *_: version)
-        small.make("release")
+    return small.current().reasons("release_inputs", "panel")
 
 
 @pytest.fixture
@@ -60,19 +46,19 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]
     with SmallHome.opened(tmp_path / "home") as small:
         for batch in BATCHES:
             made(small, batch, "as it was")
-        released(small, monkeypatch)
+        small.make("release_inputs")
         yield small
 
 
 def test_a_release_of_many_batches_is_current_until_one_has_other_rows(
-    many: SmallHome, monkeypatch: pytest.MonkeyPatch
+    many: SmallHome,
 ) -> None:
     assert reasons(many) == []
     made(many, BATCHES[217], "as it was")
     assert reasons(many) == [], "made again, it came out the same"
     made(many, BATCHES[217], "other rows")
     assert reasons(many) == ["a batch or an analysis changed"]
-    released(many, monkeypatch)
+    many.make("release_inputs")
     assert reasons(many) == []
 
 

@@ -15,8 +15,8 @@ from lunguage_assets.orchestration.assets.explicit import (
     FIT_OPTIONS,
     RANKING_OPTIONS,
     matches_by_judge,
-    matches_of_members,
 )
+from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.outputs import (
     Results,
     stored,
@@ -49,12 +49,14 @@ def analysis_assets(
         "expert_agreement",
         "fit_validation",
         "ranking_robustness",
-        deps=[matches_of_members(by), "experts_file"],
+        ins={"comparison_matches": dg.AssetIn(partition_mapping=by.members)},
+        deps=["experts_file"],
     )
     def measure_trust(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
+        comparison_matches: ByPartition,
     ) -> Results:
         """Compare judges, rank with half of the comparisons, fit ranked phrases back.
 
@@ -65,11 +67,13 @@ def analysis_assets(
             context: of the run.
             configuration: of the home.
             reference_ranking: the ranker's.
+            comparison_matches: of its judges, by judge.
         """
         ranker = context.partition_key
         settings = configuration.settings.explicit
         responses = configuration.home.expert_responses
-        matches = matches_by_judge(configuration, ranker, reference_ranking)
+        members = configuration.judges.members(ranker)
+        matches = matches_by_judge(members, comparison_matches, reference_ranking)
         with_experts = EXPERT_AGREEMENT.frame()
         if responses.exists():
             with_experts = experts.expert_agreement(

@@ -6,6 +6,7 @@ probability from its place in the ranking (docs/method/explicit.md).
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import dagster as dg
@@ -27,6 +28,7 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
+from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
     Results,
@@ -211,13 +213,17 @@ def explicit_assets(
         versioned("6", options(include=RANKING_OPTIONS)),
         by.ranker,
         "reference_ranking",
-        ins={"hedge_vocabulary": of_extractor},
-        deps=["panels", matches_of_members(by)],
+        ins={
+            "hedge_vocabulary": of_extractor,
+            "comparison_matches": dg.AssetIn(partition_mapping=by.members),
+        },
+        deps=["panels"],
     )
     def rank_phrases(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
+        comparison_matches: ByPartition,
     ) -> Results:
         """Rank the phrases from the matches of a judge or panel.
 
@@ -228,13 +234,13 @@ def explicit_assets(
             context: of the run.
             configuration: of the home.
             hedge_vocabulary: the extractor's.
+            comparison_matches: of the members, by judge.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
 
-        matches = matches_by_judge(
-            configuration, context.partition_key, hedge_vocabulary
-        )
+        members = configuration.judges.members(context.partition_key)
+        matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
         identities = [judge_identity(judge, configuration.judges) for judge in matches]
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
@@ -338,25 +344,21 @@ def require_same_vocabulary(
         )
 
 
-def matches_of_members(by: Partitions) -> dg.AssetDep:
-    """Return the dependency of a ranker's step on the matches of its judges."""
-    return dg.AssetDep("comparison_matches", partition_mapping=by.members)
-
-
 def matches_by_judge(
-    configuration: Configuration, ranker: str, vocabulary: pd.DataFrame
-) -> dict[str, pd.DataFrame]:
-    """Read COMPARISON_MATCHES by judge, all of the same vocabulary.
+    members: Sequence[str],
+    matches: ByPartition,
+    vocabulary: pd.DataFrame,
+) -> ByPartition:
+    """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
 
     Args:
-        configuration: of the home.
-        ranker: in whose order of judges a ranking is computed.
+        members: of the ranker, in whose order a ranking is computed.
+        matches: by judge.
         vocabulary: that they must have compared.
     """
-    matches = {}
-    for judge in configuration.judges.members(ranker):
-        frame = stored_table(configuration.home, "comparison_matches", judge)
-        # A judge who compared an older vocabulary answered about other phrases.
-        require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
-        matches[judge] = frame
-    return matches
+    # A judge who compared an older vocabulary answered about other phrases.
+    for judge in members:
+        require_same_vocabulary(
+            matches[judge], vocabulary, f"comparison_matches[{judge}]"
+        )
+    return {judge: matches[judge] for judge in members}

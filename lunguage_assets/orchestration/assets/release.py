@@ -11,12 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
-import duckdb
+from dagster_duckdb import DuckDBResource
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
-from lunguage_assets.orchestration.automation import release_condition
 from lunguage_assets.orchestration.checks import as_sealed
 from lunguage_assets.orchestration.current import Current, version_of_inputs
 from lunguage_assets.orchestration.outputs import (
@@ -61,22 +60,40 @@ def release_assets(
         asset_graph: returns Dagster's, of all assets of the home.
     """
 
+    @dg.asset(
+        group_name=GROUP,
+        partitions_def=by.ranker,
+        code_version="1",
+        deps=[
+            "lunguage_plus_plus",
+            dg.AssetDep("findings", partition_mapping=dg.AllPartitionMapping()),
+            *ANALYSES,
+        ],
+    )
+    @redact_errors()
+    def release_inputs(
+        context: dg.AssetExecutionContext,
+        configuration: ConfigurationResource,
+    ) -> dg.MaterializeResult[None]:
+        """Hash the versions of everything that a release reads; no row is read.
+
+        Dagster compares no versions across an edge of a hundred partitions: the release
+        rests on this asset, whose version is the hash of theirs.
+        """
+        ranker = context.partition_key
+        version = version_of_inputs(context.instance, configuration.home, ranker)
+        return dg.MaterializeResult(data_version=dg.DataVersion(version))
+
     release = dg.AssetSpec(
         "release",
         group_name=GROUP,
         kinds={"csv", "parquet"},
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
-        automation_condition=release_condition(configuration),
         code_version=versioned(
             "12", hash_of_files(resource("labels.yaml"), resource("statements.yaml"))
         ),
-        deps=[
-            "lunguage_plus_plus",
-            dg.AssetDep("findings", partition_mapping=dg.AllPartitionMapping()),
-            "reference_ranking",
-            *ANALYSES,
-        ],
+        deps=["release_inputs", "reference_ranking"],
         description="Lunguage++ over all batches as a numbered version "
         "(docs/reports.md): a restricted part with the rows, an open part with "
         "ranking and pathways, and the report. The same content makes no new version. "
@@ -97,10 +114,9 @@ def release_assets(
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
-        instance = context.instance
         complete = complete_batches(configuration.home, ranker)
-        _refuse_stale(Current(configuration, instance, asset_graph()), ranker, complete)
-        data_version = version_of_inputs(instance, configuration.home, ranker)
+        current = Current(configuration, context.instance, asset_graph())
+        _refuse_stale(current, ranker, complete)
         version = _write_release(configuration, ranker, complete)
         summary = version.summary
         # A batch that is not finished holds up no release; the release says so.
@@ -115,10 +131,9 @@ def release_assets(
         return dg.MaterializeResult(
             metadata=metadata,
             check_results=[as_sealed(configuration.releases / ranker)],
-            data_version=dg.DataVersion(data_version),
         )
 
-    return [write_release]
+    return [release_inputs, write_release]
 
 
 def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> None:
@@ -170,8 +185,9 @@ def _write_release(
         vocabulary = HEDGE_VOCABULARY.frame()
     # Of a killed release `remove_abandoned_files` clears it away.
     spilled = TemporaryDirectory(prefix=".spill-", suffix=".tmp", dir=home.root)
-    limits: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": spilled.name}
-    with spilled, duckdb.connect(config=limits) as connection:
+    limits = {"memory_limit": MEMORY, "temp_directory": spilled.name}
+    database = DuckDBResource(database=":memory:", connection_config=limits)
+    with spilled, database.get_connection() as connection:
         return write_bundle(
             Release(
                 ranker,

@@ -1,6 +1,7 @@
 """What automation asks for, acted out: a new batch is carried to its result for the
 rankers in use, once; what failed is not tried again before something changes; a new
-reference scale refits nothing by itself; releases are written at night.
+reference scale refits nothing by itself. And the schedule: when it runs, what it
+requests, and whether it starts by itself.
 
 Runs are created as the daemon creates them, and their events are written without
 computing anything.
@@ -19,13 +20,16 @@ import pytest
 from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
+from finished_homes import Finished
 from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.automation import nightly_schedule
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.orchestration.instance import command_at_work
+from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
@@ -83,16 +87,14 @@ class Acted:
         self.instance = quick_instance()
         self._cursor: Any = None
 
-    def tick(self, at: datetime | None = None) -> Requested:
+    def tick(self) -> Requested:
         """What one look of the automation requests: table -> partitions."""
         looked_at = (PHRASES, *OF_RANKER, "comparison_matches", "reference_ranking")
-        looked_at += ("release",) if at else ()
         result = dg.evaluate_automation_conditions(
             definitions_of(self.root),
             self.instance,
             asset_selection=dg.AssetSelection.assets(*looked_at),
             cursor=self._cursor,
-            evaluation_time=at,
         )
         self._cursor = result.cursor
         requested = {
@@ -230,7 +232,7 @@ def test_a_new_ranking_refits_no_old_batch(acted: Acted) -> None:
     assert acted.tick() == rest_of("new")
 
 
-ENABLED = "[automation]\nenabled = true\n"
+ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
 
 
 @pytest.mark.parametrize(("settings", "runs"), [("", "STOPPED"), (ENABLED, "RUNNING")])
@@ -240,18 +242,26 @@ def test_nothing_starts_by_itself_before_somebody_says_so(
     (tmp_path / "settings.toml").write_text(settings)
     repository = build_defs(Configuration(Home(tmp_path))).get_repository_def()
     assert repository.get_sensor_def("carry_batches_on").default_status.value == runs
+    assert repository.get_schedule_def("nightly_release").default_status.value == runs
 
 
-def test_each_night_a_release_is_written_of_every_ranker_with_a_result(
-    acted: Acted,
+def test_the_nightly_release_is_of_every_ranker_with_a_batch(
+    finished: Finished,
 ) -> None:
+    schedule = nightly_schedule(("panel", "cues", "lexicon"), AutomationSettings())
     night = datetime(2026, 11, 20, 2, tzinfo=UTC)
-    minute = timedelta(minutes=1)
-    assert acted.tick(night - minute) == {}
-    assert acted.tick(night + minute) == {"release": {"panel"}}
-    acted.do({"release": {"panel"}})
-    assert acted.tick(night + 2 * minute) == {}, "once a night"
-    assert acted.tick(night + timedelta(days=1, minutes=1)) == {"release": {"panel"}}
+    keys = []
+    for at in (night, night, night + timedelta(days=1)):
+        context = dg.build_schedule_context(
+            scheduled_execution_time=at,
+            resources={"configuration": Configuration(Home(finished.home))},
+        )
+        (request,) = schedule(context)
+        assert request.partition_key == "panel"
+        keys.append(request.run_key)
+    assert keys[0] == keys[1] != keys[2], (
+        "once a night, also when the daemon was restarted in it"
+    )
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def home_with(reader: str, folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.lengthy
-def test_a_run_estimates_and_asks_what_is_read_again(tmp_path: Path) -> None:
+def test_a_run_estimates_asks_and_counts_what_is_read_again(tmp_path: Path) -> None:
     with LoopbackServer(answer=model_like) as server:
         home, delivered = home_with(OVER_HTTP.format(url=server.url), tmp_path)
         around = KEYS | {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
@@ -186,6 +186,7 @@ def test_a_run_estimates_and_asks_what_is_read_again(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         asked = [list(asked_sentences(call.user).values()) for call in server.calls]
         assert asked == [["The film argues against pneumonia."]]
+    assert "1 sentences that the rules left open, 1 rows changed" in done.stdout
     labels = pd.read_csv(home / "release/panel/v1/restricted/labels.csv")
     pneumonia = labels[labels["label"] == "pneumonia"].set_index("study_id")
     assert pneumonia["source"].tolist() == ["stated", "stated"]
