@@ -12,7 +12,6 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 
 @contextmanager
@@ -28,27 +27,21 @@ def exclusive_lock(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def exclusive_lock_at_once(path: Path) -> Iterator[TextIO]:
+def exclusive_lock_at_once(path: Path) -> Iterator[None]:
     """Hold a lock that nobody else holds, without waiting for it.
 
     Args:
         path: of the lock file, made where it is missing.
 
-    Yields:
-        The open file, in which the holder may leave a word for others.
-
     Raises:
         LockHeld: another process holds it, alone or with others.
     """
-    # Not "w": it would empty the file before the lock is held, and with it the word of
-    # the holder.
-    with path.open("a+", encoding="utf-8") as stream:
+    with path.open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            stream.seek(0)
-            raise LockHeld(stream.read()) from None
-        yield stream
+            raise LockHeld from None
+        yield
 
 
 @contextmanager
@@ -64,4 +57,4 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 
 class LockHeld(Exception):
-    """Another process holds the lock; the message is the word that it left there."""
+    """Another process holds the lock."""

@@ -27,15 +27,6 @@ def test_several_share_a_lock_that_nobody_holds_alone_meanwhile(tmp_path: Path) 
         pass
 
 
-def test_whoever_is_refused_reads_the_word_of_the_holder(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    with exclusive_lock_at_once(lock) as stream:
-        stream.write("port 3000")
-        stream.flush()
-        with pytest.raises(LockHeld, match="port 3000"), exclusive_lock_at_once(lock):
-            pass
-
-
 def test_a_holder_that_fails_leaves_its_lock(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with pytest.raises(ZeroDivisionError), exclusive_lock(lock):

@@ -50,7 +50,7 @@ def remove_batch(configuration: Configuration, key: str) -> None:
     from lunguage_assets.orchestration.instance import (
         dagster_instance,
         is_at_work,
-        runs_of_batch,
+        unfinished_runs,
     )
     from lunguage_assets.orchestration.partitions import BATCH
 
@@ -58,12 +58,11 @@ def remove_batch(configuration: Configuration, key: str) -> None:
     is_registered = key in {batch.key for batch in home.registered()}
     with dagster_instance(home) as instance:
         # A run would read, or make again, the tables that go.
-        running = runs_of_batch(instance, key)
+        running = unfinished_runs(instance)
         if running or is_at_work(home.root):
-            at_work = f"run {running[0]}" if running else "another command"
+            at_work = f"run {running[0].run_id}" if running else "another command"
             raise ConfigurationError(
-                f"{at_work} works on batch {key!r}. Let it end, or cancel it; nothing "
-                "was removed."
+                f"{at_work} is at work. Let it end, or cancel it; nothing was removed."
             )
         if is_registered:
             home.remove(key)

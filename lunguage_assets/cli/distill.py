@@ -31,11 +31,11 @@ def distill(configuration: Configuration, ranker: str) -> None:
     The model may then be a judge itself: the lines for the judges file are printed.
     """
     from lunguage_assets.cli.console import print_table
-    from lunguage_assets.cli.run import require_checks, run_job
-    from lunguage_assets.orchestration.io_manager import stored_table
+    from lunguage_assets.cli.run import run_job
+    from lunguage_assets.workspace.store import stored_table
 
     home = configuration.home
-    checks = run_job(configuration, "distill", ranker)
+    run_job(configuration, "distill", ranker)
     print_table(stored_table(home, "distilled_scorer", ranker).drop(columns="files"))
     folder = home.distilled.resolve() / ranker
     click.echo(f"as restricted as the reports  {folder}")
@@ -44,4 +44,3 @@ def distill(configuration: Configuration, ranker: str) -> None:
         f'For the judges file, with candidates = ["student"] in [presets.{preset}]:\n'
         f'[judges.student]\nprovider = "distilled"\nfolder = {json.dumps(str(folder))}'
     )
-    require_checks(checks)

@@ -46,7 +46,6 @@ def estimate(
     """
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
-    from lunguage_assets.orchestration.jobs import pool_of_judges
 
     # The files are counted where they lie: an estimate makes no home.
     delivery = delivery_of(configuration, **options)
@@ -58,7 +57,7 @@ def estimate(
         preset=configuration.judges.preset,
         ranker=ranker,
         estimate=estimated,
-        asks_models=pool_of_judges(configuration.judges) is not None,
+        asks_models=bool(configuration.judges.models),
         judges_file=configuration.judges_file or resource("judges.toml"),
     )
     click.echo(text, nl=False)

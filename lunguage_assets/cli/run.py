@@ -29,7 +29,7 @@ from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
+    from lunguage_assets.orchestration.run import Runner, Stage
 
 
 @click.command()
@@ -93,11 +93,9 @@ def run(
         # From now on `panel` of this home means the same judges, whoever runs it.
         if not configuration.settings.preset:
             home.remember_preset(configuration.judges.preset)
-        checks = run_stages(runner, stages)
-    # A failed check ends the command after the release, in which its cause can be seen.
+        run_stages(runner, stages)
     print_release(folder, home)
     require_parsed(registrations)
-    require_checks(checks)
 
 
 @contextmanager
@@ -110,11 +108,10 @@ def opened_runner(configuration: Configuration) -> Iterator[Runner]:
         yield Runner(configuration, instance)
 
 
-def run_stages(runner: Runner, stages: Sequence[Stage]) -> RunSummary:
+def run_stages(runner: Runner, stages: Sequence[Stage]) -> None:
     """Run stages in this process, one Dagster run each, and show how far they are.
 
-    Returns:
-        Their checks, which were printed, with what each judge was asked and cost.
+    Then their checks are printed, with what each judge was asked and cost.
 
     Raises:
         RunFailed: a stage failed; what was finished before is kept.
@@ -127,10 +124,9 @@ def run_stages(runner: Runner, stages: Sequence[Stage]) -> RunSummary:
     with listening(display.note):
         summary = runner.run(stages, progress=display.stage)
     print_run(summary, display.total.values())
-    return summary
 
 
-def run_job(configuration: Configuration, job: str, ranker: str) -> RunSummary:
+def run_job(configuration: Configuration, job: str, ranker: str) -> None:
     """Run a job for a ranker; that it has no ranking is said before.
 
     Args:
@@ -138,22 +134,13 @@ def run_job(configuration: Configuration, job: str, ranker: str) -> RunSummary:
         job: that reads the ranking.
         ranker: whose partition is made.
     """
-    from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.orchestration.run import Stage
+    from lunguage_assets.workspace.store import stored_table
 
     configuration.judges.members(ranker)
     stored_table(configuration.home, "reference_ranking", ranker)
     with opened_runner(configuration) as runner:
-        return run_stages(runner, [Stage(job, (ranker,), ("asked for",))])
-
-
-def require_checks(summary: RunSummary) -> None:
-    """Raise `RunFailed` when a check failed; one that only warns was printed."""
-    from lunguage_assets.orchestration.run import RunFailed
-
-    if summary.failed:
-        reasons = "; ".join(summary.failed)
-        raise RunFailed(f"{len(summary.failed)} checks failed: {reasons}")
+        run_stages(runner, [Stage(job, (ranker,), ("asked for",))])
 
 
 def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> None:
@@ -164,10 +151,10 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
             SDKs.
     """
     from lunguage_assets.judges.examination import examine_judge
-    from lunguage_assets.orchestration.jobs import JOBS
+    from lunguage_assets.orchestration.jobs import ASKING
 
     judges = configuration.judges
-    asked = {stage.keys[0] for stage in stages if JOBS[stage.job].asks_judges}
+    asked = {stage.keys[0] for stage in stages if stage.job in ASKING}
     if judges.panel_ranker in asked:
         asked.update(judges.panel_members)
     # All answers of a model that the ledger knows may be there, to be replayed.

@@ -100,8 +100,7 @@ def _ranker(
     configuration: Configuration, runner: Runner, ranker: str
 ) -> dict[str, Any]:
     """Say what there is of a ranker, and which stages a run for it would make."""
-    from lunguage_assets.orchestration.current import complete_batches
-    from lunguage_assets.workspace.store import partition_path
+    from lunguage_assets.workspace.store import complete_batches, partition_path
     from lunguage_assets.workspace.versions import current_version
 
     home = configuration.home

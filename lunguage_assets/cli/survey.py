@@ -47,8 +47,8 @@ def make_pairs(
     """Write a CSV of phrase pairs for experts."""
     from lunguage_assets.explicit.analysis.surveys import pairs_template
     from lunguage_assets.files import write_private
-    from lunguage_assets.orchestration.io_manager import stored_table
     from lunguage_assets.spreadsheets import sheet_frame
+    from lunguage_assets.workspace.store import stored_table
 
     if out.exists():
         raise ConfigurationError(

@@ -5,7 +5,6 @@ Who may open it, and how it is served, is `orchestration.ui` (docs/ui.md).
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -47,7 +46,7 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
     # 0.0.0.0 listens on every address of the machine, and is none that a browser opens.
     shown_host = "127.0.0.1" if host == "0.0.0.0" else host
     address = f"http://{shown_host}:{port}"
-    with only_ui(home.root, f"{address}/ of process {os.getpid()}"):
+    with only_ui(home.root):
         if home.corpus() is None:
             click.echo(
                 f"{home.root} holds no corpus: nothing was registered there.", err=True

@@ -7,17 +7,18 @@ the reference scale: it asks every judge, and is made by a person.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.current import complete_batches
 from lunguage_assets.orchestration.instance import is_at_work
 from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import complete_batches
 
 SENSOR = "carry_batches_on"
 
@@ -27,32 +28,30 @@ Condition: TypeAlias = "dg.AutomationCondition[dg.AssetKey]"
 class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
     """True for partitions that automation may request now.
 
-    That is while no command of this home is at work, which takes its batches on itself,
-    and of those whom the judges file configures: no other judge or structurer is asked.
+    That is while no command of this home is at work, which takes its batches on itself.
+
+    Args:
+        home: its folder.
+        configured: the judge or structurer of the judges file: no other one is asked.
+            None: the asset is of none.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, home: Path, configured: str | None = None) -> None:
         super().__init__()
-        self._home = configuration.home.root
-        judges = configuration.judges
-        self._asked = {"judge": judges.extractor, "structurer": judges.structurer}
-
-    @property
-    def name(self) -> str:
-        return "may_be_requested"
+        self._home = home
+        self._configured = configured
 
     def evaluate(
         self, context: dg.AutomationContext[dg.AssetKey]
     ) -> dg.AutomationResult[dg.AssetKey]:
         candidates = context.candidate_subset
-        table = context.key.path[-1]
-        asked = self._asked.get(TABLES[table].partitioned_by[0])
         requested = set()
         if not is_at_work(self._home):
             requested = {
                 partition
                 for partition in candidates.expensively_compute_partition_keys()
-                if asked is None or keys_of(table, partition)[0] == asked
+                if self._configured is None
+                or keys_of(context.key.path[-1], partition)[0] == self._configured
             }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(requested)
@@ -77,9 +76,12 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         arrived |= condition.missing() & condition.initial_evaluation()
     scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     passed_over = sources | scale
-    if "ranker" in TABLES[table].partitioned_by:
+    dimensions = TABLES[table].partitioned_by
+    if "ranker" in dimensions:
         # A batch that is taken in again gets its phrases first, and fits after them.
         passed_over |= dg.AssetSelection.groups("corpus")
+    judges = configuration.judges
+    configured = {"judge": judges.extractor, "structurer": judges.structurer}
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
@@ -90,7 +92,7 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         & ~condition.any_deps_missing().ignore(sources)
         & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
-        & MayBeRequested(configuration)
+        & MayBeRequested(configuration.home.root, configured.get(dimensions[0]))
     )
 
 

@@ -23,14 +23,12 @@ from lunguage_assets.orchestration.automation import (
 )
 from lunguage_assets.orchestration.io_manager import ParquetStore
 from lunguage_assets.orchestration.jobs import asset_jobs
-from lunguage_assets.orchestration.landing_sensor import (
-    JOB_OF_KIND,
-    landing_sensor,
-)
+from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import keep_place_only
 from lunguage_assets.orchestration.resources import configuration_resource
 from lunguage_assets.orchestration.sources import source_assets, sources_sensor
+from lunguage_assets.workspace.landing import landing_folder
 
 
 def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
@@ -47,7 +45,10 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
 
     partitions = Partitions(configuration.judges)
     jobs = asset_jobs()
-    first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
+    sensors = [automation_sensor(settings.automation), sources_sensor()]
+    landing = landing_folder(home, settings.landing)
+    if landing is not None:
+        sensors.append(landing_sensor(home, landing, settings.landing, jobs))
     definitions = dg.Definitions(
         assets=[
             *source_assets(partitions),
@@ -62,11 +63,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
             ),
         ],
         jobs=jobs,
-        sensors=[
-            automation_sensor(settings.automation),
-            landing_sensor(home, settings.landing, first_jobs),
-            sources_sensor(),
-        ],
+        sensors=sensors,
         schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
             "configuration": configuration_resource(configuration),

@@ -9,8 +9,6 @@ their versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
 from typing import Any
 
 import dagster as dg
@@ -23,13 +21,19 @@ from lunguage_assets.release.context import ANALYSES
 from lunguage_assets.release.newest import TABLES_PER_BATCH
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import fingerprint, is_stored, partition_path
+from lunguage_assets.workspace.store import (
+    complete_batches,
+    fingerprint,
+    is_stored,
+    partition_path,
+)
 from lunguage_assets.workspace.versions import current_version
 
 DATA_VERSION = "dagster/data_version"
 
-ON_REQUEST: Mapping[str, str] = {"hedge_vocabulary": "hedge_phrases"}
-"""Asset -> what makes it no more stale: new phrases would ask every judge again."""
+ON_REQUEST = ("hedge_vocabulary", "hedge_phrases")
+"""An asset, and what makes it no more stale: new phrases would ask every judge again.
+"""
 
 MISSING = "missing"
 
@@ -55,8 +59,10 @@ class Current:
 
     def reasons_of(self, job: str, *keys: str) -> list[str]:
         """Say why a job is to be run for a partition; none: all it makes is current."""
-        by_step = [self.reasons(step, *keys) for step in JOBS[job].steps]
-        return list(dict.fromkeys(chain.from_iterable(by_step)))
+        reasons: list[str] = []
+        for step in JOBS[job]:
+            reasons += self.reasons(step, *keys)
+        return list(dict.fromkeys(reasons))
 
     def reasons(self, asset: str, *keys: str, on_request: bool = False) -> list[str]:
         """Say why a partition is to be made; none: it is current.
@@ -85,7 +91,7 @@ class Current:
             read = cause.dependency_asset_key
             if read is None:
                 reasons.append("its code, settings or files changed")
-            elif on_request or ON_REQUEST.get(asset) != read.to_user_string():
+            elif on_request or (asset, read.to_user_string()) != ON_REQUEST:
                 reasons.append(f"{read.to_user_string()} changed")
         if asset == "release_inputs" and not reasons:
             # Dagster looks at no edge of a hundred partitions, and notices no batch
@@ -99,15 +105,6 @@ class Current:
     def is_current(self, asset: str, *keys: str) -> bool:
         """Whether a partition is stored, and nothing that it was made of changed."""
         return not self.reasons(asset, *keys)
-
-
-def complete_batches(home: Home, ranker: str) -> list[str]:
-    """List the batches that have a result of a ranker, oldest first."""
-    return [
-        batch.key
-        for batch in home.registered()
-        if partition_path(home.tables, "lunguage_plus_plus", ranker, batch.key).exists()
-    ]
 
 
 def version_of_inputs(instance: dg.DagsterInstance, home: Home, ranker: str) -> str:

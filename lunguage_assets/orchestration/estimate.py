@@ -28,10 +28,10 @@ from lunguage_assets.judges.estimate import (
 )
 from lunguage_assets.judges.trust import trial_questions
 from lunguage_assets.orchestration.instance import dagster_instance
-from lunguage_assets.orchestration.io_manager import stored_or_none
-from lunguage_assets.orchestration.jobs import JOBS
+from lunguage_assets.orchestration.jobs import ASKING
 from lunguage_assets.orchestration.run import Runner
 from lunguage_assets.workspace.home import Registration
+from lunguage_assets.workspace.store import stored_or_none
 
 OPEN_REPORTS = np.array([0.0, 0.3, 1.0])
 """The share of reports in which the rules leave a sentence open, about."""
@@ -84,9 +84,7 @@ def estimate_run(
     if deliveries:
         with dagster_instance(home) as instance:
             stages = Runner(configuration, instance).plan(ranker, rebuild=rebuild)
-        partitions |= {
-            stage.keys[-1] for stage in stages if JOBS[stage.job].asks_judges
-        }
+        partitions |= {stage.keys[-1] for stage in stages if stage.job in ASKING}
     else:
         partitions |= {*configuration.judges.members(ranker)}
     deliveries |= {entry.batch.key: entry.delivery for entry in registrations}

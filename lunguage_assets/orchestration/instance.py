@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -49,7 +50,8 @@ _AT_WORK = [
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """Open the persistent instance of a home, or the one that `$DAGSTER_HOME` names.
 
-    The home's own one gets the packaged configuration where it has none.
+    The home's own one gets the packaged configuration where it has none. Runs of
+    commands that were killed are closed.
     """
     home.create()
     folder = Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
@@ -61,6 +63,11 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     with exclusive_lock(home.root / ".dagster.lock"):
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
+        create_run = partial(_create_run, instance)
+        instance.create_run_for_job = create_run  # type: ignore[method-assign]
+        # Where no command holds the lock, runs of commands are lost.
+        with suppress(LockHeld), exclusive_lock_at_once(home.root / _COMMAND_LOCK):
+            _close_runs(instance, of_commands=True)
         yield instance
 
 
@@ -76,7 +83,6 @@ def environment_of_children(home: Home) -> dict[str, str]:
         # own death. Of runs that are executed elsewhere nothing is known here.
         if isinstance(instance.run_launcher, dg.DefaultRunLauncher):
             _close_runs(instance, of_commands=False)
-        _close_runs_of_commands(instance, home.root)
     return {
         REDACTION_VARIABLE: "true",
         **os.environ,
@@ -85,34 +91,22 @@ def environment_of_children(home: Home) -> dict[str, str]:
     }
 
 
-@contextmanager
-def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
-    """Let runs that are created within belong to the code location.
-
-    Those that are launched in the UI do.
-    """
-    create_run = instance.create_run_for_job
-    create_run_of_location = partial(
-        create_run, remote_job_origin=origin_of_run(LOCATION, job)
+def _create_run(
+    instance: dg.DagsterInstance, job_def: dg.JobDefinition, **options: Any
+) -> dg.DagsterRun:
+    """Create a run that belongs to the code location, as one launched in the UI."""
+    origin = origin_of_run(LOCATION, job_def.name)
+    return dg.DagsterInstance.create_run_for_job(
+        instance, job_def, remote_job_origin=origin, **options
     )
-    instance.create_run_for_job = create_run_of_location  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        instance.create_run_for_job = create_run  # type: ignore[method-assign]
 
 
 @contextmanager
-def command_at_work(instance: dg.DagsterInstance, home: Path) -> Iterator[None]:
+def command_at_work(home: Path) -> Iterator[None]:
     """Hold a lock on the home, so that automation leaves its batches to this command.
 
     Several commands may hold it; it ends with the process, however that ends.
-
-    Args:
-        instance: of the home, in which runs of killed commands are closed.
-        home: its folder.
     """
-    _close_runs_of_commands(instance, home)
     with shared_lock(home / _COMMAND_LOCK):
         yield
 
@@ -124,25 +118,12 @@ def is_at_work(home: Path) -> bool:
             return False
     except LockHeld:
         return True
-    except OSError:  # no home yet
-        return False
 
 
-def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
-    """Return the ids of the runs that wait or are at work for a batch."""
+def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
+    """Return the runs that wait or are at work."""
     statuses = [dg.DagsterRunStatus.QUEUED, *_AT_WORK]
-    runs = instance.get_runs(dg.RunsFilter(statuses=statuses))
-    return [
-        run.run_id
-        for run in runs
-        if key in run.tags.get("dagster/partition", "").split("|")
-    ]
-
-
-def _close_runs_of_commands(instance: dg.DagsterInstance, home: Path) -> None:
-    """Close runs of killed commands: where no command holds the lock, all of them."""
-    with suppress(LockHeld), exclusive_lock_at_once(home / _COMMAND_LOCK):
-        _close_runs(instance, of_commands=True)
+    return instance.get_runs(dg.RunsFilter(statuses=statuses))
 
 
 def _close_runs(instance: dg.DagsterInstance, *, of_commands: bool) -> None:

@@ -11,21 +11,19 @@ import uuid
 from typing import Any, TypeAlias, get_origin
 
 import dagster as dg
+import duckdb
 import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.errors import MethodError
-from lunguage_assets.orchestration.jobs import not_there
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.catalog import create_catalog
+from lunguage_assets.workspace.catalog import create_views
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
     EncodedTable,
-    is_stored,
-    partition_path,
     publish_table,
     read_table,
 )
@@ -76,7 +74,7 @@ class ParquetStore(dg.UPathIOManager):
         self, context: dg.OutputContext, obj: EncodedTable | pd.DataFrame, path: UPath
     ) -> None:
         """Write the rows of a table."""
-        with redact_errors("nothing stored: "):
+        with redact_errors():
             if isinstance(obj, pd.DataFrame):
                 obj = EncodedTable(path.name, len(obj), obj.to_parquet())
             publish_table(obj, path)
@@ -99,45 +97,15 @@ class ParquetStore(dg.UPathIOManager):
         type of the parameter is a dict.
 
         Raises:
-            dg.Failure: it is not there; the message says what to launch.
+            dg.Failure: it is not there; the message says what to do.
         """
         with redact_errors():
-            try:
-                loaded: Any = super().load_input(context)
-            except FileNotFoundError:
-                table = context.asset_key.path[-1]
-                keys = list(context.asset_partition_keys)
-                raise MethodError(not_there(table, keys)) from None
+            loaded: Any = super().load_input(context)
         is_by_partition = get_origin(context.dagster_type.typing_type) is dict
         if not is_by_partition or isinstance(loaded, dict):
             return loaded
         (partition,) = context.asset_partition_keys
         return {} if loaded is None else {partition: loaded}
-
-
-def stored_table(home: Home, table: str, *keys: str) -> pd.DataFrame:
-    """Read a stored partition outside of an asset's parameters.
-
-    Args:
-        home: whose table it is.
-        table: its name.
-        keys: of the partition, in the order of `Table.partitioned_by`.
-
-    Raises:
-        MethodError: it is not there; the message says what to launch.
-        InvalidTable: as `workspace.store.read_table`.
-    """
-    try:
-        return read_table(TABLES[table], partition_path(home.tables, table, *keys))
-    except FileNotFoundError:
-        raise MethodError(not_there(table, keys)) from None
-
-
-def stored_or_none(home: Home, table: str, *keys: str) -> pd.DataFrame | None:
-    """Read a stored partition that not every home has, as `stored_table`."""
-    if not is_stored(TABLES[table], partition_path(home.tables, table, *keys)):
-        return None
-    return stored_table(home, table, *keys)
 
 
 def build_catalog(home: Home) -> None:
@@ -146,6 +114,9 @@ def build_catalog(home: Home) -> None:
     It is built aside and renamed, so that whoever has it open keeps a working file.
     Views of tables on other storage can be queried by a client that can reach that
     storage (deploy/README.md).
+
+    Raises:
+        LunguageError: it cannot be written.
     """
     home.create()
     temporary = home.root / f".lunguage.duckdb.{uuid.uuid4().hex}.tmp"
@@ -153,7 +124,14 @@ def build_catalog(home: Home) -> None:
         with DuckDBResource(database=str(temporary)).get_connection() as connection:
             if not is_local(home.tables):
                 connection.register_filesystem(UPath(home.tables).fs)
-            create_catalog(connection, home.tables)
+            create_views(connection, home.tables)
         temporary.replace(home.database)
+    except duckdb.Error as error:
+        # Its message quotes no report: it has read no row.
+        first_line = str(error).splitlines()[0]
+        raise LunguageError(
+            f"{home.database} cannot be written ({first_line}). Free space there, and "
+            "do the same again."
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ stay out of ticks, logs and tags: they may name patients.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import dagster as dg
 
@@ -19,7 +20,6 @@ from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import (
     land,
     landed_before,
-    landing_folder,
     summary,
 )
 
@@ -31,39 +31,31 @@ SECONDS_PER_TICK = 20.0
 tick.
 """
 
-HOW_TO_CONFIGURE = (
-    "No landing folder is configured. Write into settings.toml in the home: [landing] "
-    'and below it url = "/folder" (or set LUNGUAGE_LANDING), and reload the code '
-    "location."
-)
-
 
 def landing_sensor(
     home: Home,
+    folder: Path,
     settings: LandingSettings,
     jobs: Sequence[dg.UnresolvedAssetJobDefinition],
 ) -> dg.SensorDefinition:
-    """Return the sensor; it runs from the start when there is a landing folder.
+    """Return the sensor of a home that has a landing folder.
 
     Args:
         home: that registers the batches.
-        settings: where deliveries are put, and how long they must have been still.
-        jobs: the first jobs of batches (`JOB_OF_KIND`).
+        folder: where deliveries are put.
+        settings: how long they must have been still, and how often it looks.
+        jobs: with those of `JOB_OF_KIND`.
     """
-    has_folder = landing_folder(home, settings) is not None
 
     @dg.sensor(
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
-        default_status=dg.DefaultSensorStatus["RUNNING" if has_folder else "STOPPED"],
+        default_status=dg.DefaultSensorStatus.RUNNING,
         description="Registers complete deliveries of the landing folder as batches; "
         "one run reads each (docs/dagster.md).",
     )
     @redact_errors()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        folder = landing_folder(home, settings)
-        if folder is None:
-            return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
         try:
             # In numbers alone: a name may be a patient's. A delivery that was moved
             # aside has its REASON.txt.
@@ -91,22 +83,25 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
     last_number = int(cursor or -1)
     landed = landed_before(home).values()
     landed_keys = {key for delivery in landed for key in delivery.batches}
-    keys = []
-    run_requests = []
-    for batch in home.registered():
-        if batch.number > last_number and batch.key in landed_keys:
-            last_number = batch.number
-            keys.append(batch.key)
-            request = dg.RunRequest(
-                # With the number: a batch that was removed and registered again is new.
-                f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
-                job_name=JOB_OF_KIND[batch.kind],
-                partition_key=batch.key,
-            )
-            run_requests.append(request)
+    batches = [
+        batch
+        for batch in home.registered()
+        if batch.number > last_number and batch.key in landed_keys
+    ]
+    if not batches:
+        return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
+    run_requests = [
+        dg.RunRequest(
+            # With the number: a batch that was removed and registered again is new.
+            f"{batch.key}-{batch.number}",
+            job_name=JOB_OF_KIND[batch.kind],
+            partition_key=batch.key,
+        )
+        for batch in batches
+    ]
+    keys = [batch.key for batch in batches]
     return dg.SensorResult(
         run_requests=run_requests,
-        skip_reason=None if run_requests else skip_reason,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request(keys)],
-        cursor=str(last_number),
+        cursor=str(batches[-1].number),
     )

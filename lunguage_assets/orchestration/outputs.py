@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import Any, TypeAlias
 
 import dagster as dg
 import pandas as pd
@@ -22,24 +23,19 @@ from lunguage_assets.orchestration.checks import (
     conflict_free,
     expectations,
 )
-from lunguage_assets.orchestration.jobs import COSTS, pool_of_judges
-from lunguage_assets.orchestration.redaction import redacted
+from lunguage_assets.orchestration.jobs import COSTS, JUDGES_POOL
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.quality.quarantine import valid_studies
 from lunguage_assets.quality.rules import InvalidStudy, Tables, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import EncodedTable, encode, fingerprint
+from lunguage_assets.workspace.store import encode, fingerprint
 
-if TYPE_CHECKING:
-    Results = Iterator[dg.MaterializeResult[EncodedTable]]
-else:
-    # Dagster refuses one with a type argument where an asset has checks.
-    Results = Iterator[dg.MaterializeResult]
-
-Check = Callable[..., dg.AssetCheckResult]
-Step = Callable[..., Iterator[Any]]
+Results: TypeAlias = Iterator[Any]
+Check: TypeAlias = Callable[..., dg.AssetCheckResult]
+Step: TypeAlias = Callable[..., Results]
 
 SUITES = frozenset(file.stem for file in expectation().iterdir())
 """Tables of which people expect something: expectations/<table>.yaml."""
@@ -79,7 +75,7 @@ def table_asset(
         automated: whether the sensor requests them when a batch has landed.
         options: of `@dg.multi_asset`: `ins`, `deps`.
     """
-    pool = pool_of_judges(configuration.judges) if asks_judges else None
+    pool = JUDGES_POOL if asks_judges and configuration.judges.models else None
     checks_of_step = [*checks, answers_usable] if pool else checks
     specs = [check_spec(check, tables[0], partitions) for check in checks_of_step]
     outs = {}
@@ -96,6 +92,11 @@ def table_asset(
         )
 
     def declare(step: Step) -> dg.AssetsDefinition:
+        @wraps(step)
+        def redacted_step(*inputs: Any, **named_inputs: Any) -> Results:
+            with redact_errors():
+                yield from step(*inputs, **named_inputs)
+
         return dg.multi_asset(
             name=step.__name__,
             outs=outs,
@@ -103,7 +104,7 @@ def table_asset(
             pool=pool,
             check_specs=specs,
             **options,
-        )(redacted(step))
+        )(redacted_step)
 
     return declare
 
@@ -142,7 +143,13 @@ def column_schema(table: Table) -> dg.TableSchema:
 def check_spec(
     check: Check, asset: str, partitions: dg.PartitionsDefinition[str]
 ) -> dg.AssetCheckSpec:
-    """Return the spec of an asset's check, named and described as its function."""
+    """Return the spec of an asset's check, named and described as its function.
+
+    Args:
+        check: the function.
+        asset: name of the asset.
+        partitions: of it.
+    """
     summary, _, _ = (check.__doc__ or "").partition("Args:")
     return dg.AssetCheckSpec(
         check.__name__,
@@ -185,39 +192,30 @@ def stored(
         tables = {step: tables}
     if inputs is not None:
         tables, invalid = valid_studies(step, inputs, tables, configuration)
-    shown = dict(metadata or {})
+    of_step = dict(metadata or {})
     results = list(checks)
     if invalid:
-        shown["studies_set_aside"] = len(studies_of(invalid))
+        of_step["studies_set_aside"] = len(studies_of(invalid))
     if spending is not None:
-        shown |= spending.metadata()
+        of_step |= spending.metadata()
         if spending.is_paid:
             results.append(answers_usable(configuration, spending.asked))
-    for table, frame in tables.items():
-        if table != step:
-            yield _result(configuration, table, frame)
-    yield _result(configuration, step, tables[step], shown, results, invalid)
-
-
-def _result(
-    configuration: Configuration,
-    table: str,
-    frame: pd.DataFrame,
-    metadata: Mapping[str, Any] = {},
-    checks: Sequence[dg.AssetCheckResult] = (),
-    invalid: Sequence[InvalidStudy] = (),
-) -> dg.MaterializeResult[EncodedTable]:
-    """Return one table, as `stored` does."""
-    encoded = encode(TABLES[table], frame, invalid)
-    results = list(checks)
-    if table in SUITES:
-        results.append(expectations(configuration, table, frame))
-    key = dg.AssetKey(table)
-    return dg.MaterializeResult(
-        asset_key=key,
-        value=encoded,
-        metadata={"dagster/row_count": encoded.rows, **metadata},
-        # Where several tables of a step have checks, Dagster wants to be told of which.
-        check_results=[result._replace(asset_key=key) for result in results],
-        data_version=dg.DataVersion(encoded.version),
-    )
+    # The step's own last.
+    for table in sorted(tables, key=lambda name: name == step):
+        encoded = encode(TABLES[table], tables[table], invalid)
+        about: dict[str, Any] = {"dagster/row_count": encoded.rows}
+        of_table: list[dg.AssetCheckResult] = []
+        if table == step:
+            about |= of_step
+            of_table += results
+        if table in SUITES:
+            of_table.append(expectations(configuration, table, tables[table]))
+        key = dg.AssetKey(table)
+        yield dg.MaterializeResult(
+            asset_key=key,
+            value=encoded,
+            metadata=about,
+            # Where several tables have checks, Dagster wants to be told of which.
+            check_results=[result._replace(asset_key=key) for result in of_table],
+            data_version=dg.DataVersion(encoded.version),
+        )

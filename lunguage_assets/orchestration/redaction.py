@@ -12,19 +12,15 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -38,41 +34,27 @@ def messages_may_be_shown() -> bool:
 
 
 @contextmanager
-def redact_errors(before: str = "") -> Iterator[None]:
+def redact_errors() -> Iterator[None]:
     """Turn errors into failures of Dagster whose message quotes no report.
 
     An error that a person can act on keeps its message, and is not retried. Of an
     unexpected one only kind and place are told.
-
-    Args:
-        before: put in front of the message.
     """
     try:
         yield
     except dg.Failure:
         raise
     except LunguageError as error:
-        raise dg.Failure(f"{before}{error}", allow_retries=False) from None
+        raise dg.Failure(str(error), allow_retries=False) from None
     except Exception as error:
         if messages_may_be_shown():
             raise
         message = (
-            f"{before}unexpected {where(error)}; its message is withheld, because it "
+            f"unexpected {where(error)}; its message is withheld, because it "
             f"may quote a report. Please report this. On invented reports alone, "
             f"{REDACTION_VARIABLE}=false shows it."
         )
         raise dg.Failure(message, allow_retries=False) from None
-
-
-def redacted(asset: Callable[P, Iterator[R]]) -> Callable[P, Iterator[R]]:
-    """Redact the errors of an asset that yields its results, as `redact_errors`."""
-
-    @wraps(asset)
-    def yield_results(*args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
-        with redact_errors():
-            yield from asset(*args, **kwargs)
-
-    return yield_results
 
 
 def where(error: BaseException | None) -> str:
@@ -87,15 +69,10 @@ def where(error: BaseException | None) -> str:
 
 
 def keep_place_only(record: logging.LogRecord) -> bool:
-    """Keep the place alone of an error that Dagster redacts, and logs whole.
-
-    Of failures that say themselves what is wrong, and of a process that was asked to
-    stop, nothing is logged.
-    """
+    """Keep the place alone of an error that Dagster redacts, and logs whole."""
     error = record.exc_info[1] if record.exc_info else None
-    says_itself = (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
     record.msg = f"{record.getMessage()} {where(error)}"
     record.args = None
     record.exc_info = None
     record.exc_text = None
-    return not isinstance(error, says_itself)
+    return True

@@ -15,25 +15,21 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import dagster as dg
-import duckdb
 import psutil
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
     command_at_work,
-    runs_of_location,
 )
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.orchestration.partitions import BATCH, partition_key
 from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
-from lunguage_assets.workspace.home import Batch
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -67,66 +63,41 @@ class Stage(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The first reason, and how many more there are."""
-        if len(self.reasons) > 1:
-            return f"{self.reasons[0]} and {len(self.reasons) - 1} more"
-        return "".join(self.reasons) or "what it reads is made again"
+        """Its reasons, as text."""
+        return ", ".join(self.reasons) or "what it reads is made again"
 
     def __str__(self) -> str:
         return f"{self.job} ({self.partition})"
 
 
 class RunSummary:
-    """What came of a run.
+    """What came of a run; a check that blocks has ended it.
 
     Attributes:
         passed: how many checks passed.
-        warned: those that did not, and only warn: what they say.
-        failed: what the others say.
+        warned: what the others say.
         read_again: how many sentences a second reader read, and rows it changed.
     """
 
     def __init__(self) -> None:
         self.passed = 0
         self.warned: list[str] = []
-        self.failed: list[str] = []
         self.read_again: Counter[str] = Counter()
 
     def add(self, stage: Stage, result: dg.ExecuteInProcessResult) -> None:
         """Note the checks of a stage, and what a second reader did in it."""
         for check in result.get_asset_check_evaluations():
-            asset = check.asset_key.to_user_string()
-            name = f"{asset}: {check.check_name} ({stage.partition})"
-            line = f"{name}: {check.description or ''}".removesuffix(": ")
             if check.passed:
                 self.passed += 1
-            elif check.severity is dg.AssetCheckSeverity.WARN:
-                self.warned.append(line)
-            else:
-                self.failed.append(line)
+                continue
+            asset = check.asset_key.to_user_string()
+            name = f"{asset}: {check.check_name} ({stage.partition})"
+            self.warned.append(f"{name}: {check.description}")
         for event in result.get_asset_materialization_events():
             metadata = event.materialization.metadata
             for name in {SENTENCES, CHANGED_ROWS} & metadata.keys():
                 count: Any = metadata[name].value
                 self.read_again[name] += count
-
-
-def _changes_phrases(
-    add: Callable[..., bool], judges: JudgesConfiguration, batch: Batch
-) -> bool:
-    """Add the stages of a batch up to its phrases; tell whether these are made.
-
-    Args:
-        add: adds a stage that is stale or follows one, and tells whether it is.
-        judges: who read and extract.
-        batch: whose stages they are.
-    """
-    is_read = False
-    if batch.kind == "text":
-        is_read = add("read_reports", batch.key)
-        is_read = add("structure", judges.structurer, batch.key, follows=is_read)
-    is_changed = add("ingest", batch.key, follows=is_read)
-    return add("extract_hedges", judges.extractor, batch.key, follows=is_changed)
 
 
 class Runner:
@@ -190,9 +161,17 @@ class Runner:
                 stages.append(Stage(job, keys, reasons))
             return bool(reasons or follows)
 
-        changed_batches = {
-            batch.key for batch in batches if _changes_phrases(add, judges, batch)
-        }
+        changed_batches = set()
+        for batch in batches:
+            is_read = False
+            if batch.kind == "text":
+                is_read = add("read_reports", batch.key)
+                is_read = add(
+                    "structure", judges.structurer, batch.key, follows=is_read
+                )
+            is_taken_in = add("ingest", batch.key, follows=is_read)
+            if add("extract_hedges", judges.extractor, batch.key, follows=is_taken_in):
+                changed_batches.add(batch.key)
         # New phrases do not renew the scale, which would ask every judge again.
         is_collected = add("build_vocabulary", judges.extractor)
         plays = [
@@ -231,17 +210,9 @@ class Runner:
             KeyboardInterrupt: the process was asked to stop.
         """
         summary = RunSummary()
-        with command_at_work(self._instance, self._home.root):
-            remove_abandoned_files(self._home.tables)
-            try:
-                build_catalog(self._home)
-            except duckdb.Error as error:
-                # Its message quotes no report: it has read no row.
-                first_line = str(error).splitlines()[0]
-                raise RunFailed(
-                    f"{self._home.database} cannot be written ({first_line}). Free "
-                    "space there, and run the same command again."
-                ) from None
+        with command_at_work(self._home.root):
+            remove_abandoned_files(self._home)
+            build_catalog(self._home)
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 # What came before it may have come out the same: a vocabulary that is
@@ -255,14 +226,13 @@ class Runner:
         run_id = str(uuid.uuid4())
         job = self._definitions.resolve_job_def(stage.job)
         try:
-            with runs_of_location(self._instance, stage.job):
-                return job.execute_in_process(
-                    run_config=QUIET,
-                    instance=self._instance,
-                    partition_key=partition_key(JOBS[stage.job].steps[0], stage.keys),
-                    tags=OF_COMMAND,
-                    run_id=run_id,
-                )
+            return job.execute_in_process(
+                run_config=QUIET,
+                instance=self._instance,
+                partition_key=partition_key(JOBS[stage.job][0], stage.keys),
+                tags=OF_COMMAND,
+                run_id=run_id,
+            )
         except dg.Failure as failure:
             reason = " ".join((failure.description or "").split())
             raise RunFailed(f"{stage}: {reason} [Dagster run {run_id}]") from None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import duckdb
 from upath import UPath
 
 from lunguage_assets.tables import TABLES
@@ -17,12 +17,14 @@ from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import EMPTY_FILE, encode, is_stored
 from lunguage_assets.workspace.tables_location import publish
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
+def create_views(connection: duckdb.DuckDBPyConnection, root: UPath | Path) -> None:
+    """Create the view of each table, with the table's description as its comment.
 
-def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
-    """Make the views of all tables below `root`."""
+    Args:
+        connection: to the database of a home.
+        root: of its tables.
+    """
     # One transaction, not one for each view: each would wait for the disk.
     connection.execute("BEGIN")
     for table in TABLES.values():

@@ -13,8 +13,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
-from lunguage_assets.errors import InvalidTable, LunguageError
+from lunguage_assets.errors import InvalidTable, LunguageError, MethodError
+from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.parquet_rows import read_whole
 from lunguage_assets.workspace.tables_location import is_local, publish
 
@@ -38,6 +42,10 @@ EMPTY_FILE = "+schema.parquet"
 """A file without rows beside a table's partitions; no partition key has a "+" in it."""
 
 _VERSION_DIGITS = 16
+
+
+class NotStored(MethodError, FileNotFoundError):
+    """A partition that is to be read, and that nobody has made."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +139,16 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
         The rows, with `SET_ASIDE` in `attrs`.
 
     Raises:
-        FileNotFoundError: the partition has not been materialised.
+        NotStored: nobody has made the partition; the message says what to do.
         InvalidTable: the file is damaged, or has another schema.
     """
-    content = UPath(path).read_bytes()
+    try:
+        content = UPath(path).read_bytes()
+    except FileNotFoundError:
+        raise NotStored(
+            f"table {table.name}, file {path}: it is not there. Materialise it in the "
+            "UI, or say `lunguage run`, with another --ranker where it is of one."
+        ) from None
     try:
         rows = read_whole(pa.BufferReader(content))
     except pa.ArrowInvalid:
@@ -147,6 +161,33 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     metadata = rows.schema.metadata or {}
     frame.attrs[SET_ASIDE] = json.loads(metadata.get(SET_ASIDE.encode(), b"[]"))
     return frame
+
+
+def stored_table(home: Home, table: str, *keys: str) -> pd.DataFrame:
+    """Read a stored partition by its keys, as `read_table`.
+
+    Args:
+        home: whose table it is.
+        table: its name.
+        keys: of the partition, in the order of `Table.partitioned_by`.
+    """
+    return read_table(TABLES[table], partition_path(home.tables, table, *keys))
+
+
+def stored_or_none(home: Home, table: str, *keys: str) -> pd.DataFrame | None:
+    """Read a partition that not every home has; None also where it is unreadable."""
+    with suppress(NotStored, InvalidTable):
+        return stored_table(home, table, *keys)
+    return None
+
+
+def complete_batches(home: Home, ranker: str) -> list[str]:
+    """List the batches that have a result of a ranker, oldest first."""
+    return [
+        batch.key
+        for batch in home.registered()
+        if partition_path(home.tables, "lunguage_plus_plus", ranker, batch.key).exists()
+    ]
 
 
 def _require_schema(table: Table, stored: pa.Schema) -> None:
@@ -187,15 +228,19 @@ def _has_schema(table: Table, stored: pa.Schema) -> bool:
     return bool(stored.remove_metadata().equals(table.arrow))
 
 
-def remove_abandoned_files(root: UPath | Path) -> None:
-    """Remove temporary files that killed writers left in a local store.
+def remove_abandoned_files(home: Home) -> None:
+    """Remove temporary files and folders that killed writers left in a home.
 
     On other storage an upload that was broken off is no object.
     """
-    if not is_local(root):
-        return
+    abandoned = [*home.root.glob(".*.tmp")]
+    if is_local(home.tables):
+        abandoned += Path(str(home.tables)).rglob(".*.tmp")
     # Younger ones may belong to a living writer.
-    an_hour_ago = time.time() - 3600.0
-    for path in root.rglob(".*.tmp"):
-        if path.stat().st_mtime < an_hour_ago:
-            path.unlink(missing_ok=True)
+    a_day_ago = time.time() - 86_400.0
+    for path in abandoned:
+        if path.stat().st_mtime < a_day_ago:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)

@@ -130,7 +130,7 @@ def test_a_batch_on_which_a_run_works_is_not_removed(home: Path) -> None:
         run = instance.create_run_for_job(_nothing, tags=tags)
     refused = lunguage(home, "batches", "remove", "second", "--yes")
     assert refused.returncode == 1
-    assert f"run {run.run_id} works on batch 'second'" in refused.stderr
+    assert f"run {run.run_id} is at work" in refused.stderr
     assert [batch.key for batch in Home(home).registered()] == ["first", "second"]
 
 

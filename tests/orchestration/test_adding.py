@@ -153,7 +153,7 @@ def test_a_notebook_is_told_what_to_launch_for_a_missing_partition(
         stored = stored_table(small.home.tables, "hedge_phrases", report_batch="second")
         pd.testing.assert_frame_equal(loaded, stored)
         small.instance.add_dynamic_partitions(REPORT_BATCH.name, ["third"])
-        with pytest.raises(dg.Failure, match="`ingest`"):
+        with pytest.raises(dg.Failure, match="`lunguage run`"):
             ours.load_asset_value(
                 "findings", partition_key="third", instance=small.instance
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from finished_homes import Finished
+from judges_files import write_with_judge
 from small_homes import SmallHome
 from stored_tables import stored_table
 
@@ -160,27 +161,14 @@ def test_edited_prompts_of_a_judge_ask_only_that_judge_again(
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
 
 
-def judges_with(file: Path, panel: str, candidates: str = "") -> Path:
-    """A copy of the judges file with a judge `new`, in the panel or beside it."""
-    text = resource("judges.toml").read_text()
-    text = text.replace('members = ["lexicon", "cues"]', f"members = {panel}")
-    text = text.replace(
-        '[presets.offline]\npanel = "offline"\n',
-        f'[presets.offline]\npanel = "offline"\n{candidates}',
-    )
-    file.write_text(text + '\n[judges.new]\nprovider = "cues"\n')
-    return file
-
-
 def test_a_candidate_leaves_the_panel_current_and_a_member_does_not(
     finished: Finished, tmp_path: Path
 ) -> None:
-    beside = judges_with(
-        tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n'
-    )
+    cues = 'provider = "cues"'
+    beside = write_with_judge(tmp_path / "beside.toml", "new", cues)
     with SmallHome.opened(finished.home, finished.events, judges_file=beside) as small:
         assert small.plan() == []
-    within = judges_with(tmp_path / "within.toml", '["lexicon", "cues", "new"]')
+    within = write_with_judge(tmp_path / "within.toml", "new", cues, in_panel=True)
     with SmallHome.opened(finished.home, finished.events, judges_file=within) as small:
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 

@@ -112,7 +112,7 @@ def test_what_asks_judges_says_how_to_estimate_its_cost(
     asking = {
         job for job, text in descriptions.items() if "`lunguage estimate`" in text
     }
-    assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
+    assert asking == {"structure", "extract_hedges", "compare", "refit"}
     graph = definitions.resolve_asset_graph()
     for table, is_paid in (("hedge_phrases", True), ("findings", False)):
         description = graph.get(dg.AssetKey(table)).description or ""

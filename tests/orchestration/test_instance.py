@@ -70,13 +70,13 @@ def test_runs_of_killed_processes_are_closed_and_no_other(home: Home) -> None:
 
     with dagster_instance(home) as instance:
         assert not is_at_work(home.root)
-        with command_at_work(instance, home.root):
+        with command_at_work(home.root):
             assert is_at_work(home.root)
             of_command = begun(**OF_COMMAND)
             launched = begun()
-            with command_at_work(instance, home.root):
+            with dagster_instance(home):
                 assert not is_closed(of_command), "its command is alive"
-        with command_at_work(instance, home.root):
+        with dagster_instance(home):
             assert is_closed(of_command)
             assert not is_closed(launched)
         environment_of_children(home)

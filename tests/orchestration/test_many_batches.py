@@ -46,7 +46,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]
     with SmallHome.opened(tmp_path / "home") as small:
         for batch in BATCHES:
             made(small, batch, "as it was")
-        small.make(["release_inputs"], "panel")
+        small.make("release_inputs")
         yield small
 
 
@@ -58,7 +58,7 @@ def test_a_release_of_many_batches_is_current_until_one_has_other_rows(
     assert reasons(many) == [], "made again, it came out the same"
     made(many, BATCHES[217], "other rows")
     assert reasons(many) == ["a batch or an analysis changed"]
-    many.make(["release_inputs"], "panel")
+    many.make("release_inputs")
     assert reasons(many) == []
 
 

@@ -7,18 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from small_homes import SmallHome, said_of, write_deliveries
+from small_homes import SmallHome, key_of, said_of, write_deliveries
 
 from lunguage_assets.orchestration.jobs import JOBS
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
-from lunguage_assets.tables import TABLES
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
-KEYS = {
-    "judge": "lexicon",
-    "ranker": "panel",
-    "structurer": "rules",
-    "report_batch": "first",
-}
 NEEDS_NOTHING = ("read_reports", "ingest")
 
 
@@ -35,13 +28,9 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
 
 def why(small: SmallHome, job: str, **keys: str) -> str:
     """Why a job fails that is launched for a partition."""
-    table = JOBS[job].steps[0]
-    # A release is no table, and one of a ranker.
-    dimensions = TABLES[table].partitioned_by if table in TABLES else ("ranker",)
-    chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
     result = small.definitions.resolve_job_def(job).execute_in_process(
         instance=small.instance,
-        partition_key=partition_key(table, chosen),
+        partition_key=key_of(JOBS[job][0], **keys),
         raise_on_error=False,
     )
     assert not result.success

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from finished_homes import Finished
+from judges_files import write_with_judge
 from platform_support import contents
 from small_homes import SmallHome
 
@@ -102,13 +103,7 @@ def test_a_rebuilt_vocabulary_that_is_the_same_leaves_the_fits(
 def test_a_run_for_a_new_judge_changes_no_byte_of_others(
     small: SmallHome, finished: Finished, tmp_path: Path
 ) -> None:
-    preset = '[presets.offline]\npanel = "offline"\n'
-    text = resource("judges.toml").read_text()
-    judges = tmp_path / "judges.toml"
-    candidates = f'{preset}candidates = ["new"]\n'
-    judges.write_text(
-        text.replace(preset, candidates) + '\n[judges.new]\nprovider = "cues"\n'
-    )
+    judges = write_with_judge(tmp_path / "judges.toml", "new", 'provider = "cues"')
     before = contents(small.home.root)
     root, events = small.home.root, finished.events
     with SmallHome.opened(root, events, judges_file=judges) as ours:

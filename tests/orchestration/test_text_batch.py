@@ -12,11 +12,10 @@ import dagster as dg
 import pandas as pd
 import pytest
 from small_homes import SmallHome, said_of
-from stored_tables import KEYS, stored_table
+from stored_tables import stored_table
 
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
-from lunguage_assets.tables import TABLES
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
@@ -52,17 +51,13 @@ def text_home(
         yield small
 
 
-RAW = KEYS | {"report_batch": "raw"}
-
-
 def table(small: SmallHome, name: str) -> pd.DataFrame:
     return stored_table(small.home.tables, name, report_batch="raw")
 
 
 def make(small: SmallHome, *tables: str) -> None:
     for name in tables:
-        keys = {dimension: RAW[dimension] for dimension in TABLES[name].partitioned_by}
-        small.make([name], keys if len(keys) > 1 else "raw")
+        small.make(name, report_batch="raw")
 
 
 def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
@@ -141,8 +136,7 @@ def test_a_correction_of_no_row_ends_the_extraction_with_its_row(
     text_home.home.corrections_file.write_text(
         f"finding_id,phrases\n{study}:1202,perhaps\n"
     )
-    partition = {"judge": "lexicon", "report_batch": "raw"}
-    failed = text_home.make(["hedge_phrases"], partition, raise_on_error=False)
+    failed = text_home.make("hedge_phrases", report_batch="raw", raise_on_error=False)
     text_home.home.corrections_file.unlink()
     assert not failed.success
     assert (
@@ -172,7 +166,7 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
         'study_id,report\n50000777,"FINDINGS: Possible edema. No effusion."\n'
     )
     text_home.register({"later": later, "again": five})
-    text_home.make(["report_texts"], "later")
+    text_home.make("report_texts", report_batch="later")
     requested = tick(started.cursor)
     assert [
         requested.get_requested_partitions(dg.AssetKey(name)) for name in looked_at

@@ -80,7 +80,7 @@ UNMET: dict[str, list[Changes]] = {
     "reference_ranking": [[{**OWN, "mu_sd": 4.0}], [{**OWN, "win_rate": 1.0}]],
     "fitted_probabilities": [
         [FITTED, {"p_source": "none"}], [FITTED, {**FITTED, "p": 0.95}], [{**FITTED, "p": 0.15}],
-        [{**FITTED, "stop": "step limit"}],
+        [{**FITTED, "stop": "step limit"}], [{"p_source": "phrase", "stop": "no valid answers"}],
     ],
     "deduplicated_findings": [
         [{}, {"disposition": "merged"}], [{}, {"disposition": "excluded"}], [{"status": "tp"}],

@@ -1,8 +1,13 @@
-"""Judges files whose language models are asked at a server of this machine."""
+"""Judges files: of models that are asked at a server of this machine, and the packaged
+one with a judge more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from lunguage_assets.packaged_data import resource
 
 PRESET = """
 preset = "asked"
@@ -31,3 +36,18 @@ def judges_file(
     """A panel of members that are models with some more lines each."""
     tables = [JUDGE.format(key=key, url=url, more=more) for key in members]
     return PRESET.format(members=[*members], extractor=extractor) + "".join(tables)
+
+
+def write_with_judge(
+    file: Path, key: str, lines: str, *, in_panel: bool = False
+) -> Path:
+    """The packaged file with one judge more, in the offline panel or a candidate."""
+    members = 'members = ["lexicon", "cues"'
+    preset = '[presets.offline]\npanel = "offline"\n'
+    text = resource("judges.toml").read_text()
+    if in_panel:
+        text = text.replace(f"{members}]", f'{members}, "{key}"]')
+    else:
+        text = text.replace(preset, f'{preset}candidates = ["{key}"]\n')
+    file.write_text(f"{text}\n[judges.{key}]\n{lines}\n")
+    return file

@@ -15,19 +15,24 @@ import dagster as dg
 import pandas as pd
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
+from stored_tables import KEYS
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.jobs import JOBS
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, keys_of
+from lunguage_assets.orchestration.partitions import (
+    REPORT_BATCH,
+    keys_of,
+    partition_key,
+)
 from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
 from lunguage_assets.sample import write_sample
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
 BATCHES = ("first", "second", "third")
-Partition = str | Mapping[str, str]
 
 
 def write_deliveries(
@@ -149,30 +154,32 @@ class SmallHome:
         ]
 
     def make(
-        self,
-        tables: Sequence[str],
-        partition: Partition,
-        *,
-        raise_on_error: bool = True,
+        self, *tables: str, raise_on_error: bool = True, **keys: str
     ) -> dg.ExecuteInProcessResult:
-        """Materialise tables with their side tables and checks, for one partition."""
-        keys = {
-            dg.AssetKey(made)
+        """Materialise tables with their side tables and checks, for one partition: of
+        its keys those that are not `KEYS`.
+        """
+        made = {
+            dg.AssetKey(together)
             for table in tables
-            for made in _made_together(self.definitions, table)
+            for together in _made_together(self.definitions, table)
         }
         repository = self.definitions.get_repository_def()
-        job_of_all = repository.get_implicit_job_def_for_assets(keys)
+        job_of_all = repository.get_implicit_job_def_for_assets(made)
         assert job_of_all is not None
-        job = job_of_all.get_subset(asset_selection=keys)
-        key = (
-            partition
-            if isinstance(partition, str)
-            else dg.MultiPartitionKey(dict(partition))
+        return job_of_all.get_subset(asset_selection=made).execute_in_process(
+            instance=self.instance,
+            partition_key=key_of(tables[0], **keys),
+            raise_on_error=raise_on_error,
         )
-        return job.execute_in_process(
-            instance=self.instance, partition_key=key, raise_on_error=raise_on_error
-        )
+
+
+def key_of(table: str, **keys: str) -> str:
+    """Dagster's key of a partition, by those of its keys that are not `KEYS`."""
+    # A release is no table, and one of a ranker.
+    dimensions = TABLES[table].partitioned_by if table in TABLES else ("ranker",)
+    chosen = KEYS | keys
+    return partition_key(table, [chosen[dimension] for dimension in dimensions])
 
 
 def _made_together(definitions: dg.Definitions, table: str) -> set[str]:
@@ -184,7 +191,7 @@ def _made_together(definitions: dg.Definitions, table: str) -> set[str]:
 
 
 def _line_of(run: dg.DagsterRun) -> str:
-    table = JOBS[run.job_name].steps[0]
+    table = JOBS[run.job_name][0]
     partition = run.tags["dagster/partition"]
     keys = keys_of(table, partition) if "|" in partition else (partition,)
     return str(Stage(run.job_name, keys))

@@ -56,17 +56,20 @@ def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
-    old = tmp_path / "terms" / ".a.parquet.1.tmp"
-    fresh = tmp_path / "terms" / ".a.parquet.2.tmp"
-    store_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
+    folder = tmp_path / "tables" / "terms"
+    old = folder / ".a.parquet.1.tmp"
+    fresh = folder / ".a.parquet.2.tmp"
+    spilled = tmp_path / ".spill-1.tmp"
+    store_table(TERMS, terms("opacity"), folder / "a.parquet")
     for path in (old, fresh):
         path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    remove_abandoned_files(tmp_path)
-    assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [
-        fresh.name,
-        "a.parquet",
-    ]
+    spilled.mkdir()
+    (spilled / "rows").write_bytes(b"half")
+    for path in (old, spilled):
+        os.utime(path, (0, 0))
+    remove_abandoned_files(Home(tmp_path))
+    assert {path.name for path in folder.iterdir()} == {fresh.name, "a.parquet"}
+    assert not spilled.exists()
 
 
 def test_every_table_is_a_view_before_anything_is_stored(tmp_path: Path) -> None:

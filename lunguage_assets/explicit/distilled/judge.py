@@ -40,9 +40,6 @@ class DistilledJudge(Scorer):
     A sentence unlike all that the model learnt from has no score: its deviation there
     is larger than of nearly all sentences that were held out, or none of the phrases
     that it has seen stands in it.
-
-    Attributes:
-        shortcomings: why the model failed its test against the panel; empty: it passed.
     """
 
     def __init__(self, key: str, folder: Path) -> None:
@@ -66,7 +63,6 @@ class DistilledJudge(Scorer):
                 setattr(self._head, name, stored.get_tensor(name))
         self._phrases = about["phrases"]
         self._largest_sd = about["largest_sd"]
-        self.shortcomings: list[str] = about["shortcomings"]
         identity = about["encoder"]
         revision = identity.rpartition("@")[2]
         self._encoder = distilled_encoder(about["encoder_name"], revision)
@@ -111,7 +107,7 @@ def write_scorer(folder: Path, head: Any, about: Mapping[str, Any]) -> str:
         head: the fitted `BayesianRidge`.
         about: `encoder` and `encoder_name`, whose vectors it scores; `largest_sd`: a
             sentence with a larger deviation is unlike all that it learnt; hedging
-            `phrases` of these; `shortcomings`, as of `DistilledJudge`.
+            `phrases` of these.
 
     Returns:
         The digest, by which the file is named.

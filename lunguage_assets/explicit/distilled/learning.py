@@ -106,7 +106,6 @@ def distil(
         "encoder_name": encoder.name,
         "largest_sd": by_sentence["sd"].quantile(_USUAL),
         "phrases": sorted(set(phrases)),
-        "shortcomings": shortcomings(tests),
     }
     # What is stored has learnt from everything; what was tested had not.
     digest = write_scorer(folder, BayesianRidge().fit(vectors, mu), about)

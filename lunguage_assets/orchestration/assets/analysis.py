@@ -27,8 +27,6 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-GROUP = "analysis"
-
 
 def analysis_assets(
     configuration: Configuration, by: Partitions
@@ -39,30 +37,31 @@ def analysis_assets(
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
-    options = configuration.settings.explicit.model_dump
-    ranking_options = COMPARISON_OPTIONS | RANKING_OPTIONS
+    options = COMPARISON_OPTIONS | RANKING_OPTIONS | FIT_OPTIONS
 
     @table_asset(
         configuration,
-        GROUP,
-        versioned("5", options(include=ranking_options)),
+        "analysis",
+        versioned("6", configuration.settings.explicit.model_dump(include=options)),
         by.ranker,
         "judge_agreement",
         "ranking_correlations",
         "expert_agreement",
+        "fit_validation",
+        "ranking_robustness",
         ins={"comparison_matches": dg.AssetIn(partition_mapping=by.members)},
         deps=["experts_file"],
     )
-    def measure_agreement(
+    def measure_trust(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
         comparison_matches: ByPartition,
     ) -> Results:
-        """Measure how far judges agree.
+        """Compare judges, rank with half of the comparisons, fit ranked phrases back.
 
-        They are compared with each other, with themselves, with the pooled ranking, and
-        with the human experts whose answers `lunguage survey import` has brought.
+        Judges are compared with each other, with themselves, with the pooled ranking,
+        and with the human experts whose answers `lunguage survey import` has brought.
 
         Args:
             context: of the run.
@@ -72,58 +71,25 @@ def analysis_assets(
         """
         ranker = context.partition_key
         settings = configuration.settings.explicit
-        home = configuration.home
+        responses = configuration.home.expert_responses
         members = configuration.judges.members(ranker)
         matches = matches_by_judge(members, comparison_matches, reference_ranking)
         with_experts = EXPERT_AGREEMENT.frame()
-        if home.expert_responses.exists():
+        if responses.exists():
             with_experts = experts.expert_agreement(
-                experts.load_responses(home.expert_responses),
-                ranker,
-                reference_ranking,
-                matches,
+                experts.load_responses(responses), ranker, reference_ranking, matches
             )
         correlations = agreement.ranking_correlations(
             matches, ranker, reference_ranking, settings
         )
+        arguments = (reference_ranking, matches, settings)
         tables = {
             "judge_agreement": agreement.judge_agreement(matches),
             "expert_agreement": with_experts,
             "ranking_correlations": correlations,
-        }
-        yield from stored(configuration, "judge_agreement", tables)
-
-    @table_asset(
-        configuration,
-        GROUP,
-        versioned("4", options(include=ranking_options | FIT_OPTIONS)),
-        by.ranker,
-        "fit_validation",
-        "ranking_robustness",
-        ins={"comparison_matches": dg.AssetIn(partition_mapping=by.members)},
-    )
-    def validate_fit(
-        context: dg.AssetExecutionContext,
-        configuration: ConfigurationResource,
-        reference_ranking: pd.DataFrame,
-        comparison_matches: ByPartition,
-    ) -> Results:
-        """Rank again with half of the comparisons, and fit ranked phrases back.
-
-        Args:
-            context: of the run.
-            configuration: of the home.
-            reference_ranking: the ranker's.
-            comparison_matches: of its judges, by judge.
-        """
-        settings = configuration.settings.explicit
-        members = configuration.judges.members(context.partition_key)
-        matches = matches_by_judge(members, comparison_matches, reference_ranking)
-        arguments = (reference_ranking, matches, settings)
-        tables = {
             "fit_validation": validation.fit_validation(*arguments),
             "ranking_robustness": validation.ranking_robustness(*arguments),
         }
-        yield from stored(configuration, "fit_validation", tables)
+        yield from stored(configuration, "judge_agreement", tables)
 
-    return [measure_agreement, validate_fit]
+    return [measure_trust]

@@ -20,11 +20,8 @@ from lunguage_assets.corpus.texts.receiving import (
     without_other_languages,
 )
 from lunguage_assets.edited_files import hash_of_files
-from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.orchestration.checks import intake_accepted
-from lunguage_assets.orchestration.io_manager import ByPartition
-from lunguage_assets.orchestration.jobs import not_there
 from lunguage_assets.orchestration.outputs import (
     Results,
     stored,
@@ -44,9 +41,9 @@ from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.structuring.text.report import identity as text_rules
+from lunguage_assets.workspace.store import stored_table
 
-# A batch of findings has no texts, and not every structurer reads.
-OPTIONAL = dg.AssetIn(metadata={"allow_missing_partitions": True})
+_TEXT_TABLES = ("report_texts", "rejected_reports", "reading_notes")
 
 
 def text_assets(
@@ -142,8 +139,7 @@ def text_assets(
             configuration,
         )
         accounts = structured.sentence_accounts
-        gave_findings = accounts["account"] == "findings"
-        is_invalid = accounts["study_id"].isin(studies_of(invalid)) & gave_findings
+        is_invalid = accounts["study_id"].isin(studies_of(invalid))
         columns = ["account", "reason", "rows"]
         accounts.loc[is_invalid, columns] = "unreadable", "set aside", 0
         metadata: dict[str, str | int] = {"structurer": structurer.identity}
@@ -187,44 +183,26 @@ def corpus_assets(
         "rejected",
         "intake_notes",
         "terms",
-        ins={
-            "report_texts": OPTIONAL,
-            "rejected_reports": OPTIONAL,
-            "reading_notes": OPTIONAL,
-            "structured_findings": OPTIONAL,
-        },
-        deps=["deliveries"],
+        # A batch of findings has none but the delivery: they are read below.
+        deps=["deliveries", *_TEXT_TABLES, "structured_findings"],
         checks=[intake_accepted],
         automated=True,
     )
     def take_in_findings(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-        structured_findings: ByPartition,
-        **texts: pd.DataFrame | None,
     ) -> Results:
-        """Validate the findings of a batch: delivered, or read in its raw reports.
-
-        Args:
-            context: of the run.
-            configuration: of the home.
-            structured_findings: of the batch, by partition.
-            texts: `report_texts` and what was read with them; None: findings were
-                delivered.
-        """
+        """Validate the findings of a batch: delivered, or read in its raw reports."""
         batch = context.partition_key
-        delivery = configuration.home.delivery(batch)
+        home = configuration.home
+        delivery = home.delivery(batch)
         settings = configuration.settings.corpus
         structurer = configuration.judges.structurer
         inputs: dict[str, pd.DataFrame] = {}
         if delivery.kind == "text":
-            texts["structured_findings"] = structured_findings.get(
-                f"{batch}|{structurer}"
-            )
-            for table, frame in texts.items():
-                if frame is None:
-                    raise MethodError(not_there(table, [batch]))
-                inputs[table] = frame
+            inputs = {table: stored_table(home, table, batch) for table in _TEXT_TABLES}
+            rows = stored_table(home, "structured_findings", structurer, batch)
+            inputs["structured_findings"] = rows
             received = Received(
                 inputs["report_texts"],
                 inputs["rejected_reports"],
@@ -235,7 +213,6 @@ def corpus_assets(
             # The rules read no other language; a language model may.
             if structurer == RULES:
                 received = without_other_languages(received, NOT_ENGLISH)
-            rows = inputs["structured_findings"]
             taken_in = take_in_structured(received, rows, settings)
         else:
             taken_in = take_in(delivery, settings)

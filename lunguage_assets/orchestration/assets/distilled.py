@@ -12,12 +12,11 @@ from lunguage_assets.explicit.distilled.judge import distilled_encoder
 from lunguage_assets.explicit.distilled.learning import distil, panel_scores
 from lunguage_assets.orchestration.assets.explicit import GROUP
 from lunguage_assets.orchestration.checks import as_good_as_the_panel
-from lunguage_assets.orchestration.current import complete_batches
-from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.outputs import Results, stored, table_asset
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import complete_batches, stored_table
 
 
 def distilled_assets(

@@ -7,6 +7,7 @@ How phrases are extracted, ranked and fitted is not here, but in the package `ex
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import dagster as dg
 import pandas as pd
@@ -27,12 +28,9 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
-from lunguage_assets.orchestration.checks import well_taught
-from lunguage_assets.orchestration.io_manager import ByPartition, stored_table
-from lunguage_assets.orchestration.jobs import not_there
+from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
-    Check,
     Results,
     stored,
     table_asset,
@@ -48,8 +46,7 @@ from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.quality.quarantine import without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
-from lunguage_assets.tables import HEDGE_PHRASES
-from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.store import NotStored, stored_table
 
 GROUP = "explicit"
 
@@ -117,10 +114,8 @@ def explicit_assets(
         """
         home = configuration.home
         keys = context.partition_key.keys_by_dimension
-        # Rows of raw reports get new ids when they are read otherwise: a correction of
-        # a row that is no more would go unnoticed.
-        if home.batch(keys["report_batch"]).kind == "text":
-            require_known_rows(home, findings)
+        # A correction of a row that is not there, or no more, would go unnoticed.
+        require_known_rows(home, findings)
         spending = Spending(context)
         around = configuration.judge_context(spending.note)
         judge = open_judge(keys["judge"], configuration.judges, around)
@@ -158,28 +153,24 @@ def explicit_assets(
         """Collect one judge's hedging phrases over all batches."""
         home = configuration.home
         judge = context.partition_key
-        registered = [batch.key for batch in home.registered()]
         batches = []
-        for batch in registered:
+        for batch in home.registered():
             # A batch that is not read yet holds up no vocabulary.
-            if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
-                phrases = stored_table(home, "hedge_phrases", judge, batch)
+            with suppress(NotStored):
+                phrases = stored_table(home, "hedge_phrases", judge, batch.key)
                 batches.append(phrases[_OF_VOCABULARY])
-        if registered and not batches:
-            raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
-        # Of a study that came again, the newest.
-        hedges = newest_only(batches or [HEDGE_PHRASES.frame()])
+        if not batches:
+            raise MethodError(
+                f"no batch has its hedge_phrases by {judge}: materialise those first, "
+                "or say `lunguage run`."
+            )
         vocabulary = collect_vocabulary(
-            hedges,
+            # Of a study that came again, the newest.
+            newest_only(batches),
             configuration.settings.explicit,
             anchors_in_use(configuration.home.anchor_ratings).anchors,
         )
-        # A correction of a finding that no batch has corrects nothing, and nobody would
-        # notice.
-        corrected = load_corrections(home.corrections_file).keys()
-        unknown = ", ".join(sorted(corrected - {*hedges["finding_id"]}))
-        metadata = {"corrections_of_unknown_findings": unknown or "none"}
-        yield from stored(configuration, "hedge_vocabulary", vocabulary, metadata)
+        yield from stored(configuration, "hedge_vocabulary", vocabulary)
 
     @table_asset(
         configuration,
@@ -250,7 +241,7 @@ def explicit_assets(
 
         members = configuration.judges.members(context.partition_key)
         matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
-        identities = [judge_identity(judge, configuration.judges) for judge in members]
+        identities = [judge_identity(judge, configuration.judges) for judge in matches]
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
         ranking = ranking_on_scale(configuration, own_ranking, identities)
@@ -260,10 +251,6 @@ def explicit_assets(
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         yield from stored(configuration, "reference_ranking", ranking, metadata)
-
-    judges = configuration.judges
-    providers = {judges.judges[key].provider for key in judges.active_judges}
-    checks: list[Check] = [well_taught] if "distilled" in providers else []
 
     @table_asset(
         configuration,
@@ -277,7 +264,6 @@ def explicit_assets(
             "hedge_vocabulary": of_extractor,
         },
         deps=["panels", "anchors_file"],
-        checks=checks,
         asks_judges=True,
         automated=True,
     )
@@ -323,7 +309,6 @@ def explicit_assets(
             configuration,
             "fitted_probabilities",
             {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            checks=[check(panel, fits.probabilities) for check in checks],
             inputs=inputs,
             spending=spending,
         )

@@ -6,9 +6,6 @@ Steps work on chunks of studies in several processes (`parallel`). How rows are 
 expanded and resolved is not here, but in the package `implicit`.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import dagster as dg
 import pandas as pd
 
@@ -23,7 +20,7 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_to
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
-from lunguage_assets.orchestration.checks import conflict_free, not_conflict_free
+from lunguage_assets.orchestration.checks import conflict_free
 from lunguage_assets.orchestration.outputs import (
     Results,
     stored,
@@ -188,86 +185,55 @@ def implicit_assets(
     )
     def resolve_contradictions(
         configuration: ConfigurationResource, **inputs: pd.DataFrame
-    ) -> Iterator[Any]:
+    ) -> Results:
         """Resolve every contradiction; a study that breaks a guarantee is set aside.
 
         Args:
             configuration: of the home.
             inputs: the tables of `RESOLVED_FROM`.
         """
-        ranked = inputs["fitted_probabilities"]
         ranking = inputs.pop("reference_ranking")
         # A batch without tentative findings has no fits.
+        ranked = inputs["fitted_probabilities"]
         if ranked.empty:
             ranked = ranking
-        ranking_version = str(ranked["ranking_version"].iloc[0])
-        try:
-            tables, invalid = _resolved(configuration, ranking_version, inputs)
-            valid = without_studies(inputs, studies_of(invalid))
-            # Where no study was set aside, these very tables were held to the rules.
-            broken: list[InvalidStudy] | None = None
-            if invalid == invalid_upstream(inputs):
-                broken = []
-            check = conflict_free(configuration, valid, tables, broken)
-        except InvalidTable as error:
-            check = not_conflict_free(str(error))
+        valid = without_invalid(inputs)
+        chunks = map_studies(
+            resolve,
+            (
+                valid["deduplicated_findings"],
+                valid["pathway_matches"],
+                valid["expansions"],
+            ),
+            study_tools,
+            configuration.home.pathways_file,
+            valid["terms"],
+            str(ranked["ranking_version"].iloc[0]),
+            processes=configuration.processes,
+        )
+        resolution = joined_tables(chunks)
+        resolved = {
+            "lunguage_plus_plus": resolution.rows,
+            "resolution_log": resolution.log,
+            "conflicts": resolution.conflicts,
+        }
+        tables = _accounted(valid, resolved, invalid_upstream(inputs))
+        delivered = inputs["reports"]["study_id"]
+        tables, invalid = valid_studies(
+            "lunguage_plus_plus", inputs, tables, configuration, delivered
+        )
+        # A study that is set aside here is in no table, and in the accounts.
+        valid = without_studies(valid, studies_of(invalid))
+        tables = _accounted(valid, tables, invalid)
+        check = conflict_free(configuration, {**valid, **tables})
         # Dagster stores what an asset returns before it looks whether a blocking check
         # failed. So the check is yielded first, and what fails it is never returned.
         yield check._replace(asset_key=dg.AssetKey("lunguage_plus_plus"))
         if not check.passed:
-            raise InvalidTable(f"lunguage_plus_plus: {check.metadata['note'].value}")
+            raise InvalidTable(f"lunguage_plus_plus: {check.description}")
         yield from stored(configuration, "lunguage_plus_plus", tables, invalid=invalid)
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
-
-
-def _resolved(
-    configuration: Configuration, ranking_version: str, inputs: Tables
-) -> tuple[Tables, list[InvalidStudy]]:
-    """Resolve all studies, and account for their rows.
-
-    Args:
-        configuration: of the home.
-        ranking_version: of the reference ranking.
-        inputs: tables by name.
-
-    Returns:
-        The tables of the valid studies, and the studies that were set aside.
-
-    Raises:
-        InvalidTable: too many studies break a rule.
-    """
-    valid = without_invalid(inputs)
-    chunks = map_studies(
-        resolve,
-        (
-            valid["deduplicated_findings"],
-            valid["pathway_matches"],
-            valid["expansions"],
-        ),
-        study_tools,
-        configuration.home.pathways_file,
-        valid["terms"],
-        ranking_version,
-        processes=configuration.processes,
-    )
-    resolution = joined_tables(chunks)
-    resolved = {
-        "lunguage_plus_plus": resolution.rows,
-        "resolution_log": resolution.log,
-        "conflicts": resolution.conflicts,
-    }
-    upstream = invalid_upstream(inputs)
-    tables = _accounted(valid, resolved, upstream)
-    delivered = inputs["reports"]["study_id"]
-    _, invalid = valid_studies(
-        "lunguage_plus_plus", inputs, tables, configuration, delivered
-    )
-    if invalid != upstream:
-        studies = studies_of(invalid)
-        valid = without_studies(valid, studies)
-        tables = _accounted(valid, without_studies(tables, studies), invalid)
-    return tables, invalid
 
 
 def _accounted(inputs: Tables, tables: Tables, invalid: list[InvalidStudy]) -> Tables:

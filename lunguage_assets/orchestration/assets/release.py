@@ -6,10 +6,8 @@ What stands in a release, and the guarantees that are asserted once more over th
 whole, are not here, but in the package `release`.
 """
 
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
@@ -18,14 +16,8 @@ from dagster_duckdb import DuckDBResource
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
-from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.orchestration.checks import as_sealed
-from lunguage_assets.orchestration.current import (
-    Current,
-    complete_batches,
-    version_of_inputs,
-)
-from lunguage_assets.orchestration.io_manager import stored_or_none, stored_table
+from lunguage_assets.orchestration.current import Current, version_of_inputs
 from lunguage_assets.orchestration.outputs import (
     check_spec,
     column_schema,
@@ -40,7 +32,12 @@ from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
-from lunguage_assets.workspace.store import paths_of_batch
+from lunguage_assets.workspace.store import (
+    complete_batches,
+    paths_of_batch,
+    stored_or_none,
+    stored_table,
+)
 from lunguage_assets.workspace.versions import Written, report_of
 
 GROUP = "release"
@@ -117,10 +114,10 @@ def release_assets(
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]
         """Write the bundle of a ranker over all its batches."""
         ranker = context.partition_key
+        complete = complete_batches(configuration.home, ranker)
         current = Current(configuration, context.instance, asset_graph())
-        _refuse_stale(current, ranker, complete_batches(configuration.home, ranker))
-        folder = configuration.releases / ranker
-        version = _write_release(configuration, ranker, folder)
+        _refuse_stale(current, ranker, complete)
+        version = _write_release(configuration, ranker, complete)
         summary = version.summary
         # A batch that is not finished holds up no release; the release says so.
         left_out = ", ".join(summary["batches_not_included"])
@@ -132,7 +129,8 @@ def release_assets(
             "summary": dg.MetadataValue.json(summary),
         }
         return dg.MaterializeResult(
-            metadata=metadata, check_results=[as_sealed(folder)]
+            metadata=metadata,
+            check_results=[as_sealed(configuration.releases / ranker)],
         )
 
     return [release_inputs, write_release]
@@ -148,10 +146,10 @@ def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> Non
     """
     stale = []
     for batch in complete:
-        reasons = {*current.reasons_of("ingest", batch)}
-        reasons.update(current.reasons_of("refit", ranker, batch))
+        reasons = current.reasons_of("ingest", batch)
+        reasons += current.reasons_of("refit", ranker, batch)
         if reasons:
-            stale.append(f"{batch} ({', '.join(sorted(reasons))})")
+            stale.append(f"{batch} ({', '.join(sorted({*reasons}))})")
     if stale:
         raise MethodError(
             f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
@@ -160,57 +158,46 @@ def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> Non
         )
 
 
-def _write_release(configuration: Configuration, ranker: str, folder: Path) -> Written:
-    """Write the bundle of a ranker over all its batches."""
+def _write_release(
+    configuration: Configuration, ranker: str, complete: Sequence[str]
+) -> Written:
+    """Write the bundle of a ranker over all its batches.
+
+    DuckDB queries the newest delivery of every study with bounded memory. What does not
+    fit is written into the home, which is as private as the reports: it may be report
+    text.
+
+    Args:
+        configuration: of the home.
+        ranker: whose results are read.
+        complete: the batches that have one.
+    """
     home = configuration.home
     judges = configuration.judges
-    complete = complete_batches(home, ranker)
+    batches = {
+        batch: paths_of_batch(home.tables, TABLES_PER_BATCH.values(), ranker, batch)
+        for batch in complete
+    }
     registered = [batch.key for batch in home.registered()]
     analyses = {name: stored_or_none(home, name, ranker) for name in ANALYSES}
     vocabulary = stored_or_none(home, "hedge_vocabulary", judges.extractor)
     if vocabulary is None:
         vocabulary = HEDGE_VOCABULARY.frame()
-    with newest_studies(configuration, ranker) as studies:
+    # Of a killed release `remove_abandoned_files` clears it away.
+    spilled = TemporaryDirectory(prefix=".spill-", suffix=".tmp", dir=home.root)
+    limits = {"memory_limit": MEMORY, "temp_directory": spilled.name}
+    database = DuckDBResource(database=":memory:", connection_config=limits)
+    with spilled, database.get_connection() as connection:
         return write_bundle(
             Release(
                 ranker,
                 stored_table(home, "reference_ranking", ranker),
-                studies,
+                NewestStudies(connection, batches),
                 tuple(batch for batch in registered if batch not in complete),
                 configuration.processes,
             ),
-            folder,
+            configuration.releases / ranker,
             read_origin(home, configuration.settings, judges),
             {name: frame for name, frame in analyses.items() if frame is not None},
             vocabulary.set_index("phrase")["n_examples"],
         )
-
-
-@contextmanager
-def newest_studies(
-    configuration: Configuration, ranker: str
-) -> Iterator[NewestStudies]:
-    """Query the newest delivery of every study over the complete batches of a ranker.
-
-    DuckDB does it with bounded memory. What does not fit is written into the home,
-    which is as private as the reports: it may be report text.
-
-    Args:
-        configuration: of the home with the tables.
-        ranker: whose results are read.
-    """
-    home = configuration.home
-    batches = {
-        batch: paths_of_batch(home.tables, TABLES_PER_BATCH.values(), ranker, batch)
-        for batch in complete_batches(home, ranker)
-    }
-    # Two releases of a ranker at once would clear away each other's folder.
-    spill_folder = home.root / f".spill-{ranker}"
-    with exclusive_lock(home.root / f".spill-{ranker}.lock"):
-        # A killed release left what it had laid there.
-        shutil.rmtree(spill_folder, ignore_errors=True)
-        limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
-        duckdb = DuckDBResource(database=":memory:", connection_config=limits)
-        with duckdb.get_connection() as connection:
-            yield NewestStudies(connection, batches)
-        shutil.rmtree(spill_folder, ignore_errors=True)

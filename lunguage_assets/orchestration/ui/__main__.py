@@ -14,27 +14,25 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.ui.access import access_rules, path_prefix
+from lunguage_assets.orchestration.ui.access import guarded, path_prefix
 from lunguage_assets.permissions import set_private_umask
 
 
 def serve_webserver(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as in `dagster-webserver`."""
     set_private_umask()
-    options = webserver_command.make_context("lunguage", [*arguments]).params
-    rules = access_rules(options["host"], os.environ)
+    prefix = path_prefix(os.environ)
 
     class GuardedWebserver(DagsterWebserver):  # type: ignore[type-arg]
         def build_middleware(self) -> list[Middleware]:
-            return [*rules, *super().build_middleware()]
+            return [Middleware(guarded, prefix=prefix), *super().build_middleware()]
 
     # The command makes the server of this name.
     dagster_webserver.app.DagsterWebserver = GuardedWebserver  # type: ignore[attr-defined]
     # Given here and not by whoever starts this process: other accounts see the
     # arguments of a process. Dagster's first message, of level info, shows the address.
-    if prefix := path_prefix(os.environ):
-        arguments += ["--path-prefix", prefix, "--dagster-log-level", "warning"]
-    webserver_command.main(arguments, prog_name="lunguage-webserver")
+    hidden = ["--path-prefix", prefix, "--dagster-log-level", "warning"]
+    webserver_command.main([*arguments, *hidden], prog_name="lunguage-webserver")
 
 
 if __name__ == "__main__":

@@ -7,15 +7,14 @@ Dagster's; what the webserver answers is in `access`.
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -42,39 +41,32 @@ def require_free(host: str, port: int) -> None:
 
 
 @contextmanager
-def only_ui(home: Path, address: str) -> Iterator[None]:
+def only_ui(home: Path) -> Iterator[None]:
     """Be the one UI of a home as long as this process lives.
 
     A second daemon would launch runs twice.
-
-    Args:
-        home: its folder.
-        address: without the token; whoever comes second is told it.
 
     Raises:
         ConfigurationError: a UI of this home is open.
     """
     home.mkdir(parents=True, exist_ok=True)
     try:
-        with exclusive_lock_at_once(home / ".ui.lock") as lock:
-            lock.truncate(0)
-            lock.write(address)
-            lock.flush()
+        with exclusive_lock_at_once(home / ".ui.lock"):
             yield
-    except LockHeld as held:
+    except LockHeld:
         raise ConfigurationError(
-            f"a UI of {home} is open already, at {held}: use it (the address with its "
-            "token was printed where it was started), or end it there with Ctrl-C."
+            f"a UI of {home} is open already: use it (its address was printed where it "
+            "was started), or end it there with Ctrl-C."
         ) from None
 
 
-def workspace_file(folder: Path, code_socket: str) -> Path:
-    """Write the file that names the code location behind a socket.
+def workspace_file(code_socket: Path) -> Path:
+    """Write the file that names the code location behind a socket, beside it.
 
     Runs are known by that name.
     """
-    file = folder / "workspace.yaml"
-    server = {"grpc_server": {"socket": code_socket, "location_name": LOCATION}}
+    file = code_socket.with_name("workspace.yaml")
+    server = {"grpc_server": {"socket": str(code_socket), "location_name": LOCATION}}
     file.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")
     return file
 
@@ -105,8 +97,10 @@ def serve(
     """
     processes: list[Process] = []
 
-    def start(*module: str) -> None:
-        with log.open("ab") as output:
+    # In /tmp: the path of a socket must be short.
+    with TemporaryDirectory(prefix="lunguage-ui-") as folder, log.open("ab") as output:
+
+        def start(*module: str) -> None:
             process = subprocess.Popen(
                 [sys.executable, "-m", *module],
                 env=environment,
@@ -116,36 +110,33 @@ def serve(
                 stdout=output,
                 stderr=output,
             )
-        processes.append(process)
+            processes.append(process)
 
-    # In /tmp: the path of a socket must be short.
-    folder = Path(tempfile.mkdtemp(prefix="lunguage-ui-"))
-    code_socket = folder / "code"
-    workspace = ["--workspace", str(workspace_file(folder, str(code_socket)))]
-    quiet = ["--log-level", "warning"]
-    code_server = ["-m", LOCATION, "--socket", str(code_socket), *quiet]
-    webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
-    webserver += ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
-    try:
-        start("dagster", "code-server", "start", *code_server)
-        # The others ask it for definitions as soon as they start.
-        _wait_for(code_socket.exists, processes, log)
-        start("dagster._daemon", "run", *workspace, *quiet)
-        start(__package__, *workspace, *webserver)
-        _wait_for(lambda: _listens(host, port), processes, log)
-        ready()
-        while all(process.poll() is None for process in processes):
-            time.sleep(0.5)
-        return max(process.poll() or 0 for process in processes)
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-        for process in processes:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(ENDING_S)
-            process.kill()
-            process.wait()
-        shutil.rmtree(folder)
+        code_socket = Path(folder) / "code"
+        workspace = ["--workspace", str(workspace_file(code_socket))]
+        quiet = ["--log-level", "warning"]
+        code_server = ["-m", LOCATION, "--socket", str(code_socket), *quiet]
+        webserver = ["--host", host, "--port", str(port), "--suppress-warnings"]
+        webserver += ["--uvicorn-log-level", "warning"]
+        try:
+            start("dagster", "code-server", "start", *code_server)
+            # The others ask it for definitions as soon as they start.
+            _wait_for(code_socket.exists, processes, log)
+            start("dagster._daemon", "run", *workspace, *quiet)
+            start(__package__, *workspace, *webserver)
+            _wait_for(lambda: _listens(host, port), processes, log)
+            ready()
+            while all(process.poll() is None for process in processes):
+                time.sleep(0.5)
+            return max(process.poll() or 0 for process in processes)
+        finally:
+            for process in reversed(processes):
+                process.terminate()
+            for process in processes:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(ENDING_S)
+                process.kill()
+                process.wait()
 
 
 def _wait_for(

@@ -137,12 +137,6 @@ def test_another_encoder_is_refused(model: Path) -> None:
 
 
 @needs_models
-def test_a_model_that_failed_its_test_says_so_when_it_judges(model: Path) -> None:
-    student = DistilledJudge("student", model.parent)
-    assert any("on held-out phrases" in problem for problem in student.shortcomings)
-
-
-@needs_models
 def test_sentences_unlike_what_was_learnt_have_no_score_and_p_of_their_phrases(
     world: World, model: Path
 ) -> None:

@@ -61,11 +61,10 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     edited = resource("pathways.yaml").read_text() + "\n# another\n"
     (small.home.root / "pathways.yaml").write_text(edited)
     small.runner().prepare()
-    second = {"ranker": "panel", "report_batch": "second"}
     for table in ("expansions", "lunguage_plus_plus"):
-        small.make([table], second)
+        small.make(table, report_batch="second")
     before = contents(small.home.release)
-    message = said_of(small.make(["release"], "panel", raise_on_error=False))
+    message = said_of(small.make("release", raise_on_error=False))
     assert (
         "1 of 2 batches of ranker 'panel' are stale: first (pathways_file changed)"
         in message
@@ -82,6 +81,6 @@ def test_a_sealed_file_that_was_changed_is_named(small: SmallHome) -> None:
     result = CliRunner().invoke(commands, verify)
     assert "sealed    panel v1: changed" in result.output
     assert f"{labels}: found no file" in str(result.exception)
-    (check,) = small.make(["release"], "panel").get_asset_check_evaluations()
+    (check,) = small.make("release").get_asset_check_evaluations()
     assert (check.check_name, check.passed) == ("as_sealed", False)
     assert str(labels) in str(check.description)

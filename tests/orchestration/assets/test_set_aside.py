@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
-from stored_tables import KEYS, stored_table
+from stored_tables import stored_table
 
 from lunguage_assets.cli.release_summary import print_release
 from lunguage_assets.configuration import Configuration
@@ -113,9 +113,7 @@ def make_from(small: SmallHome, step: str) -> list[dg.ExecuteInProcessResult]:
     """Make the batch from a step to its end, or to the first step that fails."""
     results = []
     for table in list(STEPS)[list(STEPS).index(step) :]:
-        keys = {name: KEYS[name] for name in TABLES[table].partitioned_by}
-        partition = keys if len(keys) > 1 else KEYS["report_batch"]
-        results.append(small.make([table], partition, raise_on_error=False))
+        results.append(small.make(table, raise_on_error=False))
         if not results[-1].success:
             break
     return results
@@ -182,7 +180,7 @@ def test_the_release_lists_an_invalid_study_with_its_rule_alone(
     (study,) = tentative(small, 1)
     break_step(monkeypatch, STEPS["fitted_probabilities"], [study])
     make_from(small, "fitted_probabilities")
-    assert small.make(["release"], "panel").success
+    assert small.make("release").success
     folder = released(small)
     studies = pd.read_csv(folder / "studies.csv", keep_default_na=False)
     reasons = studies.set_index("study_id")["set_aside"]
@@ -235,13 +233,6 @@ def test_a_wrong_result_is_not_stored_and_the_last_stays(
     assert not result.success
     assert named in said_of(result)
     assert tables(small) == before
-    (check,) = result.get_asset_check_evaluations()
-    assert (check.check_name, check.passed, check.blocking) == (
-        "conflict_free", False, True,
-    )  # fmt: skip
-    assert check.severity is dg.AssetCheckSeverity.ERROR
-    assert named in str(check.metadata["note"].value)
-    assert "remedy" in check.metadata
 
 
 def test_a_poisoned_batch_is_not_stored_and_no_release_waits_for_it(
@@ -261,14 +252,12 @@ def test_a_poisoned_batch_is_not_stored_and_no_release_waits_for_it(
         file.unlink()
     break_result(monkeypatch, lambda rows: of(studies, rows, support=2.0))
     made = [
-        small.make(
-            [RESULT], {"ranker": "panel", "report_batch": batch}, raise_on_error=False
-        ).success
+        small.make(RESULT, report_batch=batch, raise_on_error=False).success
         for batch in ("first", "second")
     ]
     assert made == [True, False]
     assert [file for file in files if file.exists()] == []
-    (event,) = small.make(["release"], "panel").get_asset_materialization_events()
+    (event,) = small.make("release").get_asset_materialization_events()
     assert event.materialization.metadata["batches_not_included"].value == "second"
     rows = pd.read_parquet(released(small) / "Lunguage_plus_plus.parquet")
     assert len(rows)
@@ -277,11 +266,7 @@ def test_a_poisoned_batch_is_not_stored_and_no_release_waits_for_it(
 
 def test_a_ranking_of_another_vocabulary_is_not_used(small: SmallHome) -> None:
     small.home.settings_file.write_text('[explicit]\nreference_scale = "published"\n')
-    small.make(["hedge_vocabulary"], "lexicon")
-    batch = {"ranker": "panel", "report_batch": "first"}
-    for table, partition in (
-        ("reference_ranking", "panel"),
-        ("fitted_probabilities", batch),
-    ):
-        result = small.make([table], partition, raise_on_error=False)
+    small.make("hedge_vocabulary")
+    for table in ("reference_ranking", "fitted_probabilities"):
+        result = small.make(table, raise_on_error=False)
         assert "another version of the hedge vocabulary" in said_of(result)

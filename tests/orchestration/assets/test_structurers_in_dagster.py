@@ -67,7 +67,7 @@ def small(
 def make(small: SmallHome, table: str, **keys: str) -> dict[str, Any]:
     """Make the step of a table for the batch; its metadata."""
     small.runner().prepare()
-    result = small.make([table], {**keys, "report_batch": "b"} if keys else "b")
+    result = small.make(table, report_batch="b", **keys)
     (made,) = (
         event.materialization
         for event in result.get_asset_materialization_events()
@@ -99,8 +99,8 @@ def test_a_model_and_the_rules_structure_a_batch(
 
 def structured(small: SmallHome, batch: str) -> set[str]:
     """Let the model read a batch; the accounts of its sentences."""
-    small.make(["structured_findings"], {"structurer": "one", "report_batch": batch})
     keys = {"structurer": "one", "report_batch": batch}
+    small.make("structured_findings", **keys)
     return {*stored_table(small.home.tables, "sentence_accounts", **keys)["account"]}
 
 
@@ -111,7 +111,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
     (tmp_path / "three" / "corpus.toml").write_text('data_class = "synthetic"')
     small.register({"three": tmp_path / "three"})
     server.answer = lambda call: "I cannot help with that."
-    small.make(["report_texts"], "three")
+    small.make("report_texts", report_batch="three")
     with pytest.raises(dg.Failure, match="judge 'one': of 3 answers none can be read"):
         structured(small, "three")
     assert not small.current().is_current("structured_findings", "one", "three")

@@ -216,7 +216,7 @@ def test_a_batch_that_failed_or_was_cancelled_waits_until_it_is_taken_in_again(
 
 
 def test_nothing_is_requested_while_a_command_is_at_work(acted: Acted) -> None:
-    with command_at_work(acted.instance, acted.root):
+    with command_at_work(acted.root):
         acted.deliver("new")
         assert acted.tick() == {}
     assert acted.tick() == phrases_of("new")

@@ -12,7 +12,9 @@ import dagster as dg
 import pytest
 from landing_drops import SPOKEN, Landing, csv
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration import landing_sensor as module
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import LandingSettings
@@ -34,7 +36,9 @@ class Daemon:
         nothing.
         """
         settings = LandingSettings(stable_s=0.0)
-        sensor = landing_sensor(self.landing.home, settings, self.definitions.jobs)
+        sensor = landing_sensor(
+            self.landing.home, self.landing.root, settings, self.definitions.jobs
+        )
         with dg.SensorEvaluationContext(
             instance_ref=self.instance.get_ref(),
             instance=self.instance,
@@ -82,9 +86,7 @@ def daemon(
     on_disk: Landing,
     instance: dg.DagsterInstance,
     definitions: dg.Definitions,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> Daemon:
-    monkeypatch.setenv("LUNGUAGE_LANDING", str(on_disk.root))
     return Daemon(on_disk, instance, definitions)
 
 
@@ -130,15 +132,14 @@ def test_file_names_and_report_words_are_in_no_tick_or_log(
     assert SPOKEN not in output
 
 
-def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
+def test_there_is_a_sensor_where_there_is_a_landing_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def sensors() -> set[str]:
+        repository = build_defs(Configuration(Home(tmp_path))).get_repository_def()
+        return {sensor.name for sensor in repository.sensor_defs}
+
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
-    home = Home(tmp_path / "home")
-    sensor = landing_sensor(home, LandingSettings(), [])
-    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
-    with dg.build_sensor_context() as context:
-        message = sensor.evaluate_tick(context).skip_message
-    assert "settings.toml" in str(message)
-    assert "LUNGUAGE_LANDING" in str(message)
-    assert not home.root.exists()
+    assert sensors() == {"carry_batches_on", "observe_sources"}
+    (tmp_path / "settings.toml").write_text('[landing]\nurl = "in"\n')
+    assert sensors() == {"carry_batches_on", "observe_sources", "landing"}
