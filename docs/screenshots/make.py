@@ -206,7 +206,7 @@ def visit(page: Page, url: str) -> None:
     page.open(
         f"{url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7C{newest}",
         "Materialized (3)",
-        "dagster/row_count",
+        "implied",
     )
     keep(page, "partitions")
     page.open(

@@ -231,7 +231,11 @@ def implicit_assets(
         yield check._replace(asset_key=dg.AssetKey("lunguage_plus_plus"))
         if not check.passed:
             raise InvalidTable(f"lunguage_plus_plus: {check.description}")
-        yield from stored(configuration, "lunguage_plus_plus", tables, invalid=invalid)
+        implied = (tables["lunguage_plus_plus"]["source"] == "expansion").sum()
+        metadata = {"implied": int(implied), "conflicts": len(tables["conflicts"])}
+        yield from stored(
+            configuration, "lunguage_plus_plus", tables, metadata, invalid=invalid
+        )
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
