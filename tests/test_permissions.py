@@ -27,19 +27,14 @@ PATIENTS = Corpus("ward", "credentialed")
 @pytest.fixture
 def way(tmp_path: Path) -> Iterator[Path]:
     """A folder that others reach: nothing above it bars the way."""
-    closed = [
-        directory
-        for directory in (tmp_path, *tmp_path.parents)
-        if directory.stat().st_mode & 0o011 != 0o011
-    ]
-    before = [
-        (directory, stat.S_IMODE(directory.stat().st_mode)) for directory in closed
-    ]
-    for folder, mode in before:
-        folder.chmod(mode | 0o011)
+    folders = (tmp_path, *tmp_path.parents)
+    before = {folder: stat.S_IMODE(folder.stat().st_mode) for folder in folders}
+    closed = [folder for folder in folders if before[folder] & 0o011 != 0o011]
+    for folder in closed:
+        folder.chmod(before[folder] | 0o011)
     yield tmp_path
-    for folder, mode in before:
-        folder.chmod(mode)
+    for folder in closed:
+        folder.chmod(before[folder])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -32,13 +33,17 @@ READ = [
 ]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    frame = pd.DataFrame(REPORTS, columns=["uid", "MeSH", "Problems", "findings"])
+def written(folder: Path, reports: Sequence[tuple[str, ...]]) -> Path:
+    frame = pd.DataFrame(reports, columns=["uid", "MeSH", "Problems", "findings"])
     names = ("image", "indication", "comparison", "impression")
     empty_columns = dict.fromkeys(names, "")
-    frame.assign(**empty_columns).to_csv(tmp_path / "indiana_reports.csv", index=False)
-    return tmp_path / "indiana_reports.csv"
+    frame.assign(**empty_columns).to_csv(folder / "indiana_reports.csv", index=False)
+    return folder / "indiana_reports.csv"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written(tmp_path, REPORTS)
 
 
 def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
@@ -134,17 +139,15 @@ def test_the_tables_of_the_page_are_printed(
 
 
 def test_implied_signs_are_ranked_by_bound_against_their_codes(tmp_path: Path) -> None:
-    coded = ["Opacity/lung;Pneumonia", "Pneumonia", "normal"]
-    frame = pd.DataFrame({"uid": ["1", "2", "3"], "MeSH": coded, "Problems": coded})
-    frame["findings"] = ["There is pneumonia.", "Possible pneumonia.", "No pneumonia."]
-    frame.assign(
-        **dict.fromkeys(("image", "indication", "comparison", "impression"), "")
-    ).to_csv(tmp_path / "reports.csv", index=False)
-    signs = openi.implied_signs(openi.read_collection(tmp_path / "reports.csv"))
-    assert signs[["name", "coded"]].to_numpy().tolist() == [
-        ["opacity", True],
-        ["opacity", False],
+    both = "Opacity/lung;Pneumonia"
+    reports = [
+        ("1", both, both, "There is pneumonia."),
+        ("2", "Pneumonia", "Pneumonia", "Possible pneumonia."),
+        ("3", "normal", "normal", "No pneumonia."),
     ]
+    signs = openi.implied_signs(openi.read_collection(written(tmp_path, reports)))
+    assert signs["name"].tolist() == ["opacity", "opacity"]
+    assert signs["coded"].tolist() == [True, False]
     assert signs["prob"].iloc[0] == 1.0
     assert signs["prob"].iloc[1] < 1.0
     printed = openi.implied_report(signs, 5).splitlines()

@@ -14,7 +14,8 @@ from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 CHF_PA = stated("CHF", view="pa")
-CONSOLIDATION = stated("consolidation", location="right upper lobe")
+ENLARGED = stated("heart size", measurement="enlarged")
+CONSOLIDATION = stated("consolidation", location="RUL")
 EDEMA = "pulmonary edema"
 
 
@@ -31,17 +32,9 @@ def audited(*rows: StatedFinding) -> pd.DataFrame:
         (EDEMA, (stated("CHF"), stated(EDEMA, "tn", p=0.2)), [1, 0]),
         # The size of the heart states or denies that it is enlarged.
         ("cardiomegaly", (CHF_PA, stated("heart size", measurement="normal")), [1, 0]),
-        (
-            "cardiomegaly",
-            (CHF_PA, stated("heart size", measurement="enlarged")),
-            [1, 1],
-        ),
+        ("cardiomegaly", (CHF_PA, ENLARGED), [1, 1]),
         # Elsewhere it is no mention, and of a doubtful diagnosis nothing follows.
-        (
-            "opacity",
-            (CONSOLIDATION, stated("opacity", location="left lower lobe")),
-            None,
-        ),
+        ("opacity", (CONSOLIDATION, stated("opacity", location="LLL")), None),
         ("opacity", (stated("pneumonia", "tp", p=0.7), stated("opacity")), None),
     ],
 )

@@ -35,11 +35,8 @@ def cue_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_without_the_cue_the_finding_is_open() -> None:
+def test_the_finding_is_open_without_the_cue_and_absent_with_it(cue_file: Path) -> None:
     assert " ".join(ROW_BEFORE.split()) in printed()
-
-
-def test_with_the_cue_the_finding_is_absent(cue_file: Path) -> None:
     assert " ".join(ROW_AFTER.split()) in printed("--cues", str(cue_file))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pandas as pd
 from generated_reports import reports
@@ -24,15 +23,7 @@ from resolved_again import resolve_again
 
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.quality.rules import belief_rules
-from lunguage_assets.tables import (
-    ACCOUNTING,
-    CONFLICTS,
-    DEDUPLICATED_FINDINGS,
-    EXPANSIONS,
-    LUNGUAGE_PLUS_PLUS,
-    PATHWAY_MATCHES,
-)
-from lunguage_assets.tables.implicit import RESOLUTION_LOG
+from lunguage_assets.tables import TABLES
 
 embedders = st.sampled_from([None, AlikeEmbedder(), AnyCosines(0)])
 histories = st.sampled_from(["exclude", "keep"])
@@ -51,21 +42,20 @@ def test_no_stage_changes_what_a_stated_row_says(
     ]  # fmt: skip
     given_ = findings.set_index("finding_id")[fixed]
     outcome = run(rows, embedder=embedder)
-    belief = outcome.deduplicated.set_index("finding_id")[["prob", "support"]]
     stated = outcome.rows[outcome.rows["source"] == "original"].set_index("finding_id")
     merged = outcome.deduplicated.set_index("finding_id")
     pd.testing.assert_frame_equal(
         merged[fixed], given_.loc[merged.index], check_dtype=False
     )
-    alone = merged.index[
-        merged["merged_ids"].str.len() == 0
-    ]  # a survivor may take a narrower place
+    # A survivor may take a narrower place.
+    alone = merged.index[merged["merged_ids"].str.len() == 0]
     where = findings.set_index("finding_id").loc[alone, "location"]
     assert merged.loc[alone, "location"].tolist() == where.tolist()
     pd.testing.assert_frame_equal(
         stated[fixed], given_.loc[stated.index], check_dtype=False
     )
-    pd.testing.assert_frame_equal(stated[["prob", "support"]], belief.loc[stated.index])
+    belief = ["prob", "support"]
+    pd.testing.assert_frame_equal(stated[belief], merged.loc[stated.index, belief])
 
 
 @examples(30)
@@ -81,8 +71,8 @@ def test_the_guarantees_hold_and_every_row_is_accounted_for(
     assert mode == "paper" or oracle_violations(outcome) == []
     rules = belief_rules(outcome.rows)
     assert [broken.rule for broken in rules if broken.rows.any()] == []
-    for schema, frame in tables_of(outcome).values():
-        schema.to_arrow(frame)
+    for name, frame in outcome.stored.items():
+        TABLES[name].to_arrow(frame)
     assert_resolving_again_changes_nothing(outcome)
 
 
@@ -90,35 +80,15 @@ def assert_everything_is_explained(outcome: Outcome) -> None:
     """Every stated or generated row is in the result, or exactly once in the log as
     gone.
     """
-    generated = outcome.expansion.expansions.query("outcome == 'generated'")[
-        "finding_id"
-    ]
-    everything = {*outcome.deduplicated["finding_id"], *generated}
+    generated = outcome.expansion.expansions.query("outcome == 'generated'")
+    everything = {*outcome.deduplicated["finding_id"], *generated["finding_id"]}
     log = outcome.resolution.log
-    gone = Counter(
-        log.loc[
-            log["event"].isin(["merged", "removed", "excluded", "discarded"]),
-            "finding_id",
-        ]
-    )
+    is_gone = log["event"].isin(["merged", "removed", "excluded", "discarded"])
+    gone = Counter(log.loc[is_gone, "finding_id"])
     assert outcome.ids().isdisjoint(gone)
     assert outcome.ids() | set(gone) == everything
     assert set(gone.values()) <= {1}
-    survivors = set(log["survivor_id"].dropna())
-    assert survivors <= outcome.ids()
-
-
-def tables_of(outcome: Outcome) -> dict[str, tuple[Any, pd.DataFrame]]:
-    """Schema and rows of every table of the implicit stage."""
-    return {
-        "deduplicated": (DEDUPLICATED_FINDINGS, outcome.deduplicated),
-        "matches": (PATHWAY_MATCHES, outcome.expansion.matches),
-        "expansions": (EXPANSIONS, outcome.expansion.expansions),
-        "rows": (LUNGUAGE_PLUS_PLUS, outcome.rows),
-        "log": (RESOLUTION_LOG, outcome.resolution.log),
-        "conflicts": (CONFLICTS, outcome.resolution.conflicts),
-        "accounting": (ACCOUNTING, outcome.accounting),
-    }
+    assert set(log["survivor_id"].dropna()) <= outcome.ids()
 
 
 @examples(12)
@@ -130,8 +100,8 @@ def test_the_result_does_not_depend_on_the_order_of_any_input(
         run(rows, mode=mode, embedder=embedder, shuffle=shuffle)
         for shuffle in (None, seed)
     )
-    for name, (_, frame) in tables_of(result).items():
-        pd.testing.assert_frame_equal(frame, tables_of(reordered_result)[name][1])
+    for name, frame in result.stored.items():
+        pd.testing.assert_frame_equal(frame, reordered_result.stored[name])
 
 
 def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:

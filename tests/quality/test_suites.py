@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from stored_tables import plain_row
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.quality.suites import Examined, examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
-from lunguage_assets.tables.schema import Column
 
 TABLES_WITH_SUITE = sorted(file.stem for file in expectation().iterdir())
 
@@ -26,24 +26,15 @@ def unmet(*arguments: Any) -> list[Examined]:
     ]
 
 
-OF_TYPE = {"string": "x", "int": 1, "float": 0.5, "bool": True, "strings": []}
-
-
-def plain(column: Column, number: int) -> Any:
-    """A value that the column by itself allows; a text of its own in every row."""
-    if column.choices:
-        return column.choices[0]
-    return f"x{number}" if column.type == "string" else OF_TYPE[column.type]
-
-
 def rows(table: str, *changes: dict[str, Any]) -> pd.DataFrame:
     """A frame of the table with a plain row for each change, and these columns
     changed.
     """
-    columns = TABLES[table].columns
-    return TABLES[table].frame(
+    schema = TABLES[table]
+    keys = [name for name in schema.key if schema.column(name).type == "string"]
+    return schema.frame(
         [
-            {column.name: plain(column, number) for column in columns} | change
+            plain_row(schema, **dict.fromkeys(keys, f"x{number}") | change)
             for number, change in enumerate(changes)
         ]
     )

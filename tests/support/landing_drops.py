@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +11,6 @@ import pandas as pd
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import land
 
-COLUMNS = [
-    "subject_id",
-    "study_id",
-    "section",
-    "sent_idx",
-    "sent",
-    "ent_idx",
-    "ent",
-    "dx_status",
-    "dx_certainty",
-]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
 SPOKEN = "zebrafish"
 """A word of the invented sentences that must turn up nowhere but in the tables and the
@@ -30,37 +18,23 @@ delivered files.
 """
 
 
-def rows(
-    *studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells: str
-) -> pd.DataFrame:
-    """One row per study; `cells` replace single values in all of them."""
+def rows(study: int) -> pd.DataFrame:
+    """One row, of this study."""
     values = {
-        "section": "find",
-        "sent_idx": "0",
-        "ent_idx": "1",
-        "sent": sentence,
-        "ent": "opacity",
-        "dx_status": "positive",
-        "dx_certainty": "tentative",
-    } | cells
-    findings = [
-        {"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values
-        for study in studies
-    ]
-    return pd.DataFrame(findings, columns=COLUMNS)
+        "subject_id": "p10000001", "study_id": f"s{study:08d}", "section": "find", "sent_idx": "0",
+        "sent": f"A possible {SPOKEN} opacity.", "ent_idx": "1", "ent": "opacity",
+        "dx_status": "positive", "dx_certainty": "tentative",
+    }  # fmt: skip
+    return pd.DataFrame([values])
 
 
-def csv(*studies: int, **cells: str) -> bytes:
-    return rows(*studies, **cells).to_csv(index=False).encode()
+def csv(study: int) -> bytes:
+    return rows(study).to_csv(index=False).encode()
 
 
-def packed(content: bytes, *, level: int = 9) -> bytes:
-    return gzip.compress(content, compresslevel=level, mtime=level)
-
-
-def parquet(*studies: int, **cells: str) -> bytes:
+def parquet(study: int) -> bytes:
     stream = io.BytesIO()
-    rows(*studies, **cells).to_parquet(stream)
+    rows(study).to_parquet(stream)
     return stream.getvalue()
 
 

@@ -4,15 +4,12 @@ says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
+import pandas as pd
 from invented_reports import Outcome
 
 from lunguage_assets.implicit.statements.locations import anatomy
-
-
-def _anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
-    return anatomy().location(tuple(location_parts)).parts
 
 
 def oracle_violations(outcome: Outcome) -> list[str]:
@@ -20,54 +17,29 @@ def oracle_violations(outcome: Outcome) -> list[str]:
     told independently of the resolver.
     """
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
-    keys: dict[tuple[object, ...], list[tuple[str, float, str]]] = {}
-    columns = (
-        "study_id",
-        "currency",
-        "name",
-        "location_parts",
-        "status",
-        "support",
-        "p_source",
-        "finding_id",
-    )
-    for (
-        study,
-        currency,
-        name,
-        location_parts,
-        status,
-        support,
-        p_source,
-        finding_id,
-    ) in zip(*(kept[c] for c in columns), strict=True):
-        strength = -1.0 if p_source == "none" else support  # no information never wins
-        keys.setdefault(
-            (study, currency, name, _anatomical_parts(location_parts)), []
-        ).append((status, strength, finding_id))
-    result: dict[tuple[object, ...], list[str]] = {}
-    for study, currency, name, location_parts, finding_id in zip(
-        *(
-            outcome.rows[c]
-            for c in ("study_id", "currency", "name", "location_parts", "finding_id")
-        ),
-        strict=True,
-    ):
-        result.setdefault(
-            (study, currency, name, _anatomical_parts(location_parts)), []
-        ).append(finding_id)
+    # No information never wins.
+    kept = kept.assign(strength=kept["support"].mask(kept["p_source"] == "none", -1.0))
+    result = _by_key(outcome.rows)
     violations = []
-    for key, stated in keys.items():
-        statuses = {status for status, _, _ in stated}
-        best = max(support for _, support, _ in stated)
-        survivors = result.get(key, [])
-        if statuses == {"dp", "dn"}:
+    for key, stated in _by_key(kept).items():
+        survivors = [row["finding_id"] for row in result.get(key, [])]
+        best = max(row["strength"] for row in stated)
+        strongest = [row["finding_id"] for row in stated if row["strength"] == best]
+        if {row["status"] for row in stated} == {"dp", "dn"}:
             if survivors:
                 violations.append(f"a definite contradiction left {survivors}")
-        elif len(survivors) != 1 or survivors[0] not in [
-            finding_id for _, support, finding_id in stated if support == best
-        ]:
+        elif len(survivors) != 1 or survivors[0] not in strongest:
             violations.append(
                 f"{key} should be decided by what the report says, not {survivors}"
             )
     return violations
+
+
+def _by_key(rows: pd.DataFrame) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows of the same finding at the same place in the body."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows.to_dict("records"):
+        places = anatomy().location(tuple(row["location_parts"])).parts
+        key = row["study_id"], row["currency"], row["name"], places
+        groups.setdefault(key, []).append(row)
+    return groups

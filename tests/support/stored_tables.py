@@ -32,7 +32,7 @@ KEYS = {
 _PLAIN = {"string": "", "int": 1, "float": 0.5, "bool": False, "strings": []}
 
 
-def plain_row(table: Table, **values: Any) -> dict[str, Any]:
+def plain_row(table: Table, /, **values: Any) -> dict[str, Any]:
     """A row with these values, and plain ones in the columns that are never empty."""
     row: dict[str, Any] = {}
     for column in table.columns:

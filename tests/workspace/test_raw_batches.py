@@ -16,7 +16,7 @@ from raw_deliveries import write_mimic_tree
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.workspace.home import Batch, Home
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture
@@ -26,12 +26,6 @@ def home(tmp_path: Path) -> Home:
 
 def texts(delivery: Delivery) -> pd.DataFrame:
     return receive(delivery).report_texts
-
-
-def stored(home: Home, batches: list[Batch]) -> pd.DataFrame:
-    return pd.concat(
-        [texts(home.delivery(batch.key)) for batch in batches], ignore_index=True
-    )
 
 
 def test_a_registered_tree_is_one_file_with_the_same_reports(
@@ -87,11 +81,10 @@ def test_all_reports_of_a_patient_are_in_one_batch(
     frame.to_csv(folder / "reports.csv", index=False)
     home = Home(folder / "home")
     batches = home.register(folder, "d", batch_reports=most)
-    owners = [set(texts(home.delivery(batch.key))["subject_id"]) for batch in batches]
+    stored = [texts(home.delivery(batch.key)) for batch in batches]
+    owners = [set(of_batch["subject_id"]) for of_batch in stored]
     assert sum(map(len, owners)) == len(set(patients))
-    assert sorted(stored(home, batches)["study_id"]) == sorted(
-        study for study, _ in rows
-    )
+    assert sorted(pd.concat(stored)["study_id"]) == frame["study_id"].tolist()
     assert all(owners)
     if len(patients) <= most:
         assert [batch.key for batch in batches] == ["d"]
