@@ -1,14 +1,10 @@
 """Twelve invented raw reports, the layouts in which raw reports come, and odd
 deliveries; no tests here.
-
-Every writer takes a folder and returns the paths that it wrote.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,31 +48,17 @@ class RawReport:
         if self.layout == "bare":
             return "\n".join(stated.values()) + "\n"
         if self.layout == "plain":
-            return (
-                "\n\n".join(
-                    f"{heading.capitalize()}: {text}"
-                    for heading, text in stated.items()
-                )
-                + "\n"
-            )
+            named = [f"{name.capitalize()}: {text}" for name, text in stated.items()]
+            return "\n\n".join(named) + "\n"
         lines = [" " * 33 + "FINAL REPORT"]
         for heading, text in stated.items():
-            lines += [*_wrapped(f" {heading}:  {text}"), " "]
+            for line in f"{heading}: {text}".splitlines():
+                lines += textwrap.wrap(
+                    line, 78, initial_indent=" ", subsequent_indent=" ",
+                    break_on_hyphens=False, break_long_words=False,
+                )  # fmt: skip
+            lines.append(" ")
         return "\n".join(lines[:-1]) + "\n"
-
-
-def _wrapped(text: str, width: int = 78) -> list[str]:
-    """Lines of at most `width` characters, each with the margin of one blank."""
-    lines = []
-    for line in text.splitlines():
-        current = ""
-        for word in line.split():
-            if current and len(current) + 1 + len(word) > width:
-                lines.append(current)
-                current = ""
-            current = f"{current} {word}"
-        lines.append(current)
-    return lines
 
 
 REPORTS: tuple[RawReport, ...] = (
@@ -154,25 +136,13 @@ REPORTS: tuple[RawReport, ...] = (
     ),
 )  # fmt: skip
 
-WEB_PAGE = (
-    "<html><body><p><b>FINDINGS:</b> There is a small left&nbsp;pleural effusion &amp; "
-    "no pneumothorax.<br>Heart size is normal.</p></body></html>"
-)
-CONTROL_CHARACTERS = (
-    "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left effusion.\r\n"
-)
-
 
 def write_table(
     folder: Path,
     name: str = "reports.csv",
     reports: Sequence[RawReport] = REPORTS,
-    *,
-    full: bool = True,
-) -> list[Path]:
-    """`reports.csv`, `.csv.gz` or `.parquet`; `full` adds subject_id, view and
-    study_date.
-    """
+) -> Path:
+    """A table of reports with subject_id, view and study_date, as CSV or Parquet."""
     rows = pd.DataFrame(
         {
             "study_id": [f"s{report.study}" for report in reports],
@@ -182,65 +152,48 @@ def write_table(
             "report": [report.text for report in reports],
         }
     )
-    if not full:
-        rows = rows[["study_id", "report"]]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     if path.suffix == ".parquet":
         rows.to_parquet(path, index=False)
-    elif path.suffix == ".gz":
-        path.write_bytes(gzip.compress(rows.to_csv(index=False).encode(), mtime=0))
     else:
         rows.to_csv(path, index=False)
-    return [path]
+    return path
 
 
-def write_mimic_tree(
-    folder: Path,
-    reports: Sequence[RawReport] = REPORTS,
-    *,
-    packed: bool = False,
-    metadata: bool = True,
-) -> list[Path]:
-    """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata
-    beside `files`.
-    """
-    paths = []
+def write_mimic_tree(folder: Path, reports: Sequence[RawReport] = REPORTS) -> None:
+    """`files/p10/p10000032/s50000001.txt`, with the image metadata beside `files`."""
     for report in reports:
-        patient_folder = (
-            folder / "files" / f"p{str(report.subject)[:2]}" / f"p{report.subject}"
-        )
+        patient = f"p{report.subject}"
+        patient_folder = folder / "files" / patient[:3] / patient
         patient_folder.mkdir(parents=True, exist_ok=True)
-        content = report.text.encode()
-        path = patient_folder / (
-            f"s{report.study}.txt.gz" if packed else f"s{report.study}.txt"
-        )
-        path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
-        paths.append(path)
-    if metadata:
-        path = folder / "mimic-cxr-2.0.0-metadata.csv"
-        path.write_text(image_metadata(reports), encoding="utf-8")
-        paths.append(path)
-    return paths
+        path = patient_folder / f"s{report.study}.txt"
+        path.write_text(report.text, encoding="utf-8")
+    write_image_metadata(folder, reports)
 
 
-def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
+def write_image_metadata(folder: Path, reports: Sequence[RawReport] = REPORTS) -> None:
     """One image per report, in the columns of MIMIC-CXR-JPG."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
-        ["dicom_id", "subject_id", "study_id", "PerformedProcedureStepDescription", "ViewPosition", "Rows",
-         "Columns", "StudyDate", "StudyTime", "ProcedureCodeSequence_CodeMeaning",
-         "ViewCodeSequence_CodeMeaning", "PatientOrientationCodeSequence_CodeMeaning"]
-    )  # fmt: skip
-    views = {"PA": ("postero-anterior", "Erect"), "AP": ("antero-posterior", "")}
-    for number, report in enumerate(reports):
-        view, posture = views[report.position]
-        described = (
-            "CHEST (PORTABLE AP)" if report.position == "AP" else "CHEST (PA AND LAT)"
-        )
-        writer.writerow(
-            [f"{number:08x}-00000000-00000000-00000000-00000000", report.subject, report.study, described,
-             report.position, 2544, 3056, 21500101 + number, "101500.000", described, view, posture]
-        )  # fmt: skip
-    return stream.getvalue()
+    procedures = {"PA": "CHEST (PA AND LAT)", "AP": "CHEST (PORTABLE AP)"}
+    views = {"PA": "postero-anterior", "AP": "antero-posterior"}
+    images = [
+        {
+            "dicom_id": f"{number:08x}-00000000-00000000-00000000-00000000",
+            "subject_id": report.subject,
+            "study_id": report.study,
+            "PerformedProcedureStepDescription": procedures[report.position],
+            "ViewPosition": report.position,
+            "Rows": 2544,
+            "Columns": 3056,
+            "StudyDate": 21500101 + number,
+            "StudyTime": "101500.000",
+            "ProcedureCodeSequence_CodeMeaning": procedures[report.position],
+            "ViewCodeSequence_CodeMeaning": views[report.position],
+            "PatientOrientationCodeSequence_CodeMeaning": (
+                "Erect" if report.position == "PA" else ""
+            ),
+        }
+        for number, report in enumerate(reports)
+    ]
+    metadata = folder / "mimic-cxr-2.0.0-metadata.csv"
+    pd.DataFrame(images).to_csv(metadata, index=False)

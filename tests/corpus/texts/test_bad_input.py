@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from planted import WORD, forms
 from profiles import examples
-from raw_deliveries import CONTROL_CHARACTERS, WEB_PAGE
 
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.log import reasons
@@ -59,7 +58,7 @@ CASES: dict[str, tuple[bytes, list[str], list[str]]] = {
     "too large": (b"FINDINGS: No effusion. " * 50_000, ["report-too-large"], []),
     "a PDF": (b"%PDF-1.7\n1 0 obj", ["report-not-text"], []),
     "bytes": (bytes(range(256)) * 20, ["report-not-text"], []),
-    "web page": (WEB_PAGE.encode(), [], []),
+    "web page": (b"<html><body><p><b>FINDINGS:</b> A left&nbsp;effusion.<br>No edema.</p></body></html>", [], []),
     "references of a page": (b"No effusion &amp; no pneumothorax.", [], []),
     "Windows": ("The heart\u2019s size is normal.".encode("cp1252"), [], ["encoding-guessed"]),
     "UTF-16": ("No effusion.".encode("utf-16"), [], []),
@@ -189,7 +188,7 @@ def test_a_package_with_any_bytes_exchanged_is_read_or_refused(
 
 _TEXTS = st.one_of(
     st.sampled_from([content for content, _, _ in CASES.values()]),
-    st.just(CONTROL_CHARACTERS.encode()),
+    st.just(b"There is no\x00 pneumothorax.\x0c Small\x1b[31m left effusion.\r\n"),
     st.binary(max_size=60),
     st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
 )  # fmt: skip

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from delivered_rows import as_csv, row
-from raw_deliveries import REPORTS, image_metadata, write_mimic_tree, write_table
+from raw_deliveries import REPORTS, write_image_metadata, write_mimic_tree, write_table
 
 from lunguage_assets.corpus import discovery
 from lunguage_assets.corpus.delivery import content_hash
@@ -119,16 +120,19 @@ def test_the_entry_of_the_page_on_adding_reads_its_example(
     assert differences(ours, tmp_path) == []
 
 
+def mimic_packed(folder: Path) -> None:
+    write_mimic_tree(folder)
+    in_gz(folder / "files")
+
+
 def mimic_zip(folder: Path) -> None:
     write_mimic_tree(folder)
-    with zipfile.ZipFile(folder / "mimic-cxr-reports.zip", "w") as package:
-        for member in sorted(folder.rglob("*.txt")):
-            package.write(member, member.relative_to(folder))
+    shutil.make_archive(str(folder / "mimic-cxr-reports"), "zip", folder, "files")
     shutil.rmtree(folder / "files")
 
 
 def odd_headers(folder: Path) -> None:
-    path = write_table(folder)[0]
+    path = write_table(folder)
     _, _, lines = path.read_text(encoding="utf-8").partition("\n")
     header = " Study ID ,SUBJECT_ID, View,study date,REPORT\n"
     path.write_text(header + lines, encoding="utf-8")
@@ -136,10 +140,9 @@ def odd_headers(folder: Path) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "tree": write_mimic_tree,
-    "packed tree": lambda folder: write_mimic_tree(folder, packed=True),
+    "packed tree": mimic_packed,
     "archive": mimic_zip,
     "table": write_table,
-    "packed table": lambda folder: write_table(folder, "reports.csv.gz"),
     "parquet": lambda folder: write_table(folder, "reports.parquet"),
     "another name": lambda folder: write_table(folder, "OF_OUR_ARCHIVE.CSV"),
     "odd headers": odd_headers,
@@ -179,9 +182,9 @@ def test_any_part_of_the_tree_is_read(tmp_path: Path) -> None:
 def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(
     tmp_path: Path,
 ) -> None:
-    write_table(tmp_path, full=False)
-    metadata = tmp_path / "mimic-cxr-2.0.0-metadata.csv"
-    metadata.write_text(image_metadata(REPORTS[:-2]), encoding="utf-8")
+    rows = pd.read_csv(write_table(tmp_path))[["study_id", "report"]]
+    rows.to_csv(tmp_path / "reports.csv", index=False)
+    write_image_metadata(tmp_path, REPORTS[:-2])
     receipt = received(tmp_path)
     named = [f"p{report.subject}" for report in REPORTS[:-2]]
     assert receipt.report_texts["subject_id"].tolist()[:-2] == named
