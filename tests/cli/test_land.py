@@ -16,17 +16,13 @@ from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture
-def on_disk(tmp_path: Path) -> Landing:
-    (tmp_path / "landing").mkdir()
-    return Landing(tmp_path / "landing", Home(tmp_path / "home"))
-
-
-@pytest.fixture(autouse=True)
-def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "instance").mkdir()
+def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Landing:
+    for name in ("landing", "instance"):
+        (tmp_path / name).mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "instance"))
     # The command names its home to the processes that it starts.
     monkeypatch.setenv("LUNGUAGE_HOME", "")
+    return Landing(tmp_path / "landing", Home(tmp_path / "home"))
 
 
 def lunguage_land(landing: Landing, *arguments: str) -> Result:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from commands import lunguage
+from judges_files import judges_file
 from loopback import LoopbackServer
-
-from lunguage_assets.packaged_data import resource
 
 LOOKING = {
     "status": ("status",),
@@ -60,30 +59,13 @@ def test_doctor_and_estimate_make_no_home_either(beside: Path, five: Path) -> No
     assert listed(beside) == before
 
 
-MINE = """
-[presets.mine]
-panel = "mine"
-extractor = "lexicon"
-
-[panels.mine]
-members = ["mine-1"]
-
-[judges.mine-1]
-provider = "openai-compatible"
-model = "model-1"
-base_url = "ADDRESS"
-params = { max_tokens = 50 }
-"""
-
-
 def test_doctor_puts_each_language_model_on_trial_and_tells_its_verdict(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
-    environment = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine"}
+    environment = {"LUNGUAGE_JUDGES": str(file)}
     with LoopbackServer() as server:
-        packaged = resource("judges.toml").read_text(encoding="utf-8")
-        file.write_text(packaged + MINE.replace("ADDRESS", server.openai_url))
+        file.write_text(judges_file(server.openai_url, ["mine-1"], ""))
         assert lunguage(tmp_path, "doctor", **environment).returncode == 0
         assert not server.calls
         asking = lunguage(tmp_path, "doctor", "--ask", **environment)
@@ -91,7 +73,7 @@ def test_doctor_puts_each_language_model_on_trial_and_tells_its_verdict(
         assert "judge 'mine-1': 30 of 30 pairs right" in asking.stdout, asking.stderr
         assert len(server.calls) == 60
     with LoopbackServer(answer=lambda call: "sentence_1") as one_sided:
-        file.write_text(packaged + MINE.replace("ADDRESS", one_sided.openai_url))
+        file.write_text(judges_file(one_sided.openai_url, ["mine-1"], ""))
         refused = lunguage(tmp_path / "other", "doctor", "--ask", **environment)
         assert refused.returncode == 1
         assert "'<finding> is certain.' is surer than" in refused.stdout
@@ -100,21 +82,13 @@ def test_doctor_puts_each_language_model_on_trial_and_tells_its_verdict(
     assert "its service keeps failing: connection (http" in down.stdout
 
 
-ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
-    "params", 'api_key_env = "MINE_KEY"\nparams'
-)
-
-
 def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
-    file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
-    environment = {
-        "LUNGUAGE_JUDGES": str(file),
-        "LUNGUAGE_PRESET": "mine",
-        "MINE_KEY": None,
-    }
+    address, key = "https://models.invalid/v1", 'api_key_env = "MINE_KEY"'
+    file.write_text(judges_file(address, ["mine-1"], key))
+    environment = {"LUNGUAGE_JUDGES": str(file), "MINE_KEY": None}
     done = lunguage(tmp_path / "new", "doctor", "--ask", **environment)
     assert done.returncode == 1
     assert done.stdout.count("MINE_KEY is not set") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -17,10 +18,14 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import InputError
 
 
-def _read(*arguments: str, standard_input: str | bytes | None = None) -> Result:
+def _run(command: str, *arguments: str, standard_input: str | None = None) -> Result:
     return CliRunner().invoke(
-        commands, ["read", *arguments], input=standard_input, standalone_mode=False
+        commands, [command, *arguments], input=standard_input, standalone_mode=False
     )
+
+
+_read = partial(_run, "read")
+_annotate = partial(_run, "annotate")
 
 
 @pytest.fixture
@@ -73,8 +78,7 @@ def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
         return str(document["reports"][0]["findings"][0]["status"])
 
     def p_of_label(*options: str) -> float:
-        arguments = ["annotate", str(reports), *options]
-        output = CliRunner().invoke(commands, arguments, standalone_mode=False).output
+        output = _annotate(str(reports), *options).output
         labels = pd.read_csv(io.StringIO(output)).set_index("label")
         return float(labels.loc["pneumothorax", "p"])
 
@@ -101,10 +105,6 @@ def test_what_is_no_report_is_one_line_with_a_remedy(
 
 def test_without_a_file_there_is_nothing_to_read() -> None:
     assert "Name a file" in str(_read().exception)
-
-
-def _annotate(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["annotate", *arguments], standalone_mode=False)
 
 
 @pytest.fixture

@@ -17,20 +17,12 @@ from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
 from lunguage_assets.release.context import ANALYSES
-from lunguage_assets.workspace.versions import current_version
 
 
 @pytest.fixture
 def home(ran: tuple[Path, str], tmp_path: Path) -> Path:
     shutil.copytree(ran[0], tmp_path / "home")
     return tmp_path / "home"
-
-
-def rows_of(home: Path) -> Path:
-    """The part of the panel's release with the rows."""
-    version = current_version(home / "release" / "panel")
-    assert version is not None
-    return version / "restricted"
 
 
 def test_runs_materialisations_and_checks_are_in_the_persistent_instance(
@@ -88,16 +80,17 @@ def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     assert f"(Lunguage.csv, row {len(frame) + 1})" in done.stderr
     assert "warns" in done.stdout
     assert "intake_accepted (messy)" in done.stdout
-    rejected = pd.read_csv(rows_of(home) / "rejected.csv", dtype=str)
+    released = home / "release" / "panel" / "v2" / "restricted"
+    rejected = pd.read_csv(released / "rejected.csv", dtype=str)
     assert set(rejected["reason"]) == {
         "dx-status", "section", "study-id", "duplicate-row-number", "unreadable-row",
     }  # fmt: skip
-    summary = json.loads((rows_of(home) / "summary.json").read_text())
+    summary = json.loads((released / "summary.json").read_text())
     rows = summary["rows"]
     assert (rows["rejected"], rows["rows_in"]) == (5, len(frame) + 1)
     assert summary["reports"] == 5, "each study once, of the later batch"
-    released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
-    assert set(released["report_batch"]) == {"messy"}, "the later batch"
+    findings = pd.read_parquet(released / "Lunguage_plus_plus.parquet")
+    assert set(findings["report_batch"]) == {"messy"}, "the later batch"
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
         reasons = client.execute("SELECT reason FROM intake_notes").fetchall()
     assert {("vocabulary-missing",), ("metadata-missing",)} <= set(reasons)

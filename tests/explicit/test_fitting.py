@@ -188,20 +188,6 @@ class PlainFit:
         return stop
 
 
-def fit_one(
-    sentence: str,
-    reference: Scale,
-    panel: Sequence[Judge],
-    options: ExplicitSettings,
-) -> tuple[dict[str, object], list[LoggedStep]]:
-    """What the page's algorithm says of one sentence, and its log."""
-    fit = PlainFit(sentence, reference, panel, options)
-    stop = fit.run()
-    names = ("mu", "variance", "steps", "tried", "invalid")
-    result: dict[str, object] = {name: getattr(fit, name) for name in names}
-    return result | {"rank": fit.log[-1][-1], "stop": stop}, fit.log
-
-
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
     """A judge with an opinion of its own on every sentence pair, invalid for a share of
     them.
@@ -242,17 +228,18 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     fits.run()
     logged = fits.plays().groupby("sentence")
     for i, sentence in enumerate(sentences):
-        expected, plays = fit_one(sentence, reference, panel, options)
-        numbers = {
-            name: getattr(fits, name)[i] for name in expected if name != "invalid"
-        }
-        numbers["invalid"] = fits.answers[i, ..., Outcome.INVALID].sum()
-        assert numbers.pop("stop") == expected.pop("stop")
-        assert numbers == pytest.approx(expected, abs=1e-9)
+        plain = PlainFit(sentence, reference, panel, options)
+        assert plain.run() == fits.stop[i]
+        assert fits.answers[i, ..., Outcome.INVALID].sum() == plain.invalid
+        assert fits.rank[i] == plain.log[-1][-1]
+        for name in ("mu", "variance", "steps", "tried"):
+            assert getattr(fits, name)[i] == pytest.approx(
+                getattr(plain, name), abs=1e-9
+            )
         rows = logged.get_group(i)
-        assert rows["step"].tolist() == list(range(len(plays)))
+        assert rows["step"].tolist() == list(range(len(plain.log)))
         names = ["opponent", "draw_probability", "answers", "mu", "sigma", "rank"]
-        played = pd.DataFrame(plays, index=rows.index, columns=names)
+        played = pd.DataFrame(plain.log, index=rows.index, columns=names)
         nearly = {"check_dtype": False, "rtol": 0.0, "atol": 1e-9}
         shown = rows[names].set_axis(names, axis=1)
         pd.testing.assert_frame_equal(shown, played, **nearly)

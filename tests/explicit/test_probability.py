@@ -42,14 +42,11 @@ def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:
     return calibrate(PUBLISHED.assign(mu_sd=mu_sd), anchors)
 
 
-def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
-    calibration = calibrate(PUBLISHED, published_anchors().anchors)
-    assert round(calibration.alpha, 3) == 0.089
-    assert round(calibration.mu_half, 2) == 24.89
-
-
-def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
+def test_the_line_is_the_published_one_and_at_an_anchor_has_the_interval_of_its_ratings() -> (
+    None
+):
     line = calibrate(PUBLISHED, published_anchors().anchors)
+    assert (round(line.alpha, 3), round(line.mu_half, 2)) == (0.089, 24.89)
     for anchor in published_anchors().anchors:
         mu = PUBLISHED.loc[PUBLISHED["phrase"] == anchor.phrase, "mu"].item()
         _, low, high = probability(mu, 0.0, line)

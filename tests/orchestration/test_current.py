@@ -23,17 +23,13 @@ from lunguage_assets.workspace.store import partition_path
 Change = Callable[[SmallHome], None]
 
 
-def setting(group: str, line: str) -> Change:
-    """A change of one option."""
+def setting(added: str, instead: str = "") -> Change:
+    """Lines more in the settings, and one less."""
 
     def change(small: SmallHome) -> None:
         text = small.home.settings_file.read_text()
-        name = line.split(" ")[0]
-        kept = [row for row in text.splitlines() if not row.startswith(f"{name} ")]
-        if f"[{group}]" not in kept:
-            kept.append(f"[{group}]")
-        kept.insert(kept.index(f"[{group}]") + 1, line)
-        small.home.settings_file.write_text("\n".join(kept) + "\n")
+        assert instead in text
+        small.home.settings_file.write_text(text.replace(instead, "") + added)
 
     return change
 
@@ -66,13 +62,10 @@ def experts(small: SmallHome) -> None:
     small.home.expert_responses.write_text("pair,phrase_1,phrase_2,expert_1\n")
 
 
-def nothing_that_counts(small: SmallHome) -> None:
-    """Options of checks, landing, automation and kept versions."""
-    with small.home.settings_file.open("a") as stream:
-        stream.write(
-            "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"
-        )
-        stream.write("[release]\nkeep = 3\n")
+nothing_that_counts = setting(
+    "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n"
+    "[automation]\nenabled = true\n[release]\nkeep = 3\n"
+)
 
 
 def deleted(small: SmallHome) -> None:
@@ -88,14 +81,14 @@ OUT = ("release (panel)",)
 
 ROWS: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a setting of the intake": (
-        setting("corpus", 'default_view = "pa"'),
+        setting('[corpus]\ndefault_view = "pa"\n'),
         ("ingest (first)", EXTRACT[0], "ingest (second)", EXTRACT[1], *REFIT, *OUT),
     ),
     "a setting of the comparisons": (
-        setting("explicit", "repetitions = 2"),
+        setting("repetitions = 2\n", "repetitions = 1\n"),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
-    "a setting of the fit": (setting("explicit", "step_limit = 17"), (*REFIT, *OUT)),
+    "a setting of the fit": (setting("step_limit = 17\n"), (*REFIT, *OUT)),
     "options that change no result": (nothing_that_counts, ()),
     "ratings of the anchors": (anchors, (*REFIT, *OUT)),
     "a pathway": (pathways, (*EXPAND, *OUT)),

@@ -24,15 +24,6 @@ from lunguage_assets.workspace.versions import current_version
 RATINGS = "rater,phrase,sentence,rating\na,surely,1,90\nb,surely,1,80\na,hardly,1,20\nb,hardly,1,10\n"
 
 
-def insist(small: SmallHome, ruler: str) -> None:
-    file = small.home.settings_file
-    file.write_text(
-        file.read_text().replace(
-            "[explicit]", f'[explicit]\nreference_scale = "{ruler}"'
-        )
-    )
-
-
 def ranking(small: SmallHome) -> pd.DataFrame:
     return stored_table(small.home.tables, "reference_ranking")
 
@@ -98,7 +89,8 @@ def test_a_scale_that_cannot_be_had_is_refused_before_comparisons(
 ) -> None:
     named = unanchored.home.settings_file
     if setting == "ruler":
-        insist(unanchored, "own")
+        own = '[explicit]\nreference_scale = "own"'
+        named.write_text(named.read_text().replace("[explicit]", own))
     else:
         named = unanchored.home.anchor_ratings
         named.write_text(RATINGS)

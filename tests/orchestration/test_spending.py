@@ -64,18 +64,14 @@ def paid(small: SmallHome) -> dict[str, Any]:
     return dict(statistics.iloc[0])
 
 
-def failed(small: SmallHome, server: LoopbackServer, after: int) -> None:
-    """A run whose judge's account is empty after so many calls."""
-    server.plan(*[Act()] * after, *[Act("no_quota")] * 30)
-    with pytest.raises(RunFailed, match=r"compare \(one\)"):
-        small.runner().run(COMPARE)
-    server.plan()
-
-
 def test_the_cost_of_a_run_is_shown_and_what_was_paid_before_is_a_hit(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    failed(asking, server, 70)
+    # The judge's account is empty after so many calls.
+    server.plan(*[Act()] * 70, *[Act("no_quota")] * 30)
+    with pytest.raises(RunFailed, match=r"compare \(one\)"):
+        asking.runner().run(COMPARE)
+    server.plan()
     before = len(server.calls)
     asking.runner().run(COMPARE)
     metadata = shown(asking)

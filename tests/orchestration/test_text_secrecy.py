@@ -5,13 +5,14 @@ from the landing folder. `planted` says where text belongs, and searches.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from unittest import mock
 
 import pandas as pd
 import planted
 import pytest
-from asked_reports import model_like
+from asked_reports import judges_file, model_like
 from loopback import LoopbackServer
 from planted import PLANTED, WORD
 from stored_tables import stored_table
@@ -27,26 +28,6 @@ SPOKEN = {
     "s6": "",
 }
 REPEATED = f"FINDINGS: Another text {PLANTED}."
-JUDGES = """
-preset = "p"
-[judges.lexicon]
-provider = "lexicon"
-[judges.cues]
-provider = "cues"
-[judges.one]
-provider = "openai-compatible"
-model = "tester-1"
-base_url = "{url}/v1"
-params = {{ max_tokens = 900 }}
-allowed_data = ["credentialed"]
-{limits}
-[panels.both]
-members = ["lexicon", "cues"]
-[presets.p]
-panel = "both"
-extractor = "lexicon"
-candidates = ["one"]
-"""
 STRUCTURING = "lunguage_assets.structuring.rules.structurer.mark_assertions"
 GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks.examined"
 """Left out: it takes seconds to import, `judges/test_secrecy.py` has it."""
@@ -72,8 +53,8 @@ def shown(
     if not home.exists():
         planted.write_home(home)
     variables = {"LUNGUAGE_LANDING": str(home.parent / "landing")}
-    if (home.parent / "judges.toml").exists():
-        variables["LUNGUAGE_JUDGES"] = str(home.parent / "judges.toml")
+    if (home.parent / "judges.yaml").exists():
+        variables["LUNGUAGE_JUDGES"] = str(home.parent / "judges.yaml")
     with mock.patch(GREAT_EXPECTATIONS, return_value=[]):
         ended, output = planted.shown_by(home, *arguments, crash=crash, **variables)
     assert message.encode() in output, output[-3000:]
@@ -87,8 +68,9 @@ def test_what_a_model_reads_is_in_tables_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     data = write_reports(tmp_path / "archive")
     with LoopbackServer(answer=model_like) as server:
-        judges = JUDGES.format(url=server.url, limits=planted.LIMITS)
-        (tmp_path / "judges.toml").write_text(judges)
+        allowed = {"allowed_data": ["credentialed"]}
+        judges = judges_file("openai-compatible", server.url, **allowed)
+        (tmp_path / "judges.yaml").write_text(json.dumps(judges))
         run = ("run", "--data", data, "--batch", "b", "--structurer", "one")
         shown(home, "rows accounted for", 0, *run)
         assert any(WORD in call.user for call in server.calls)

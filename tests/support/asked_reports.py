@@ -101,13 +101,13 @@ def answer_text(findings: list[Any], sentences: list[Any] | None = None) -> str:
     return json.dumps({"findings": findings, "sentences": sentences or []})
 
 
-def read_off(user: str) -> str:
+def model_like(call: Call) -> str:
     """What the model answers: its words, where they stand, and an account of every
     other sentence.
     """
     findings = list[dict[str, Any]]()
     silent = list[dict[str, str]]()
-    for name, text in asked_sentences(user).items():
+    for name, text in asked_sentences(call.user).items():
         known_words = [word for word in KNOWN if word in text.lower()]
         for word in known_words:
             start = text.lower().index(word)
@@ -128,11 +128,6 @@ def read_off(user: str) -> str:
         if not known_words:
             silent.append(account(name, "not about the patient now", "recommendation"))
     return answer_text(findings, silent)
-
-
-def model_like(call: Call) -> str:
-    """The same for a loopback server."""
-    return read_off(call.user)
 
 
 PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,10 +34,8 @@ def questions(count: int) -> list[Request]:
 
 
 def draw(*values: object) -> float:
-    return (
-        int.from_bytes(hashlib.sha256(repr(values).encode()).digest()[:8], "big")
-        / 2.0**64
-    )
+    digest = hashlib.sha256(repr(values).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2.0**64
 
 
 def label(request: Request) -> str:
@@ -66,13 +63,8 @@ class FakeModel:
         self._latency = latency
         self._answer = answer
         self.sent: Counter[str] = Counter()
-        self.replies = 0
         self.in_flight = self.most_in_flight = 0
-        self._log = (
-            os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            if log is not None
-            else None
-        )
+        self._log = log
 
     @property
     def calls(self) -> int:
@@ -83,7 +75,8 @@ class FakeModel:
         self.sent[key] += 1
         occurrence = self.sent[key]
         if self._log is not None:
-            os.write(self._log, f"{key}\n".encode())
+            with self._log.open("a") as stream:
+                stream.write(f"{key}\n")
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
@@ -92,21 +85,12 @@ class FakeModel:
             self.in_flight -= 1
         result = self._answer(request, occurrence) if self._answer is not None else None
         if result is None and draw("fails", 0, key, occurrence) < self._failing:
-            failure_name = FAILURES[
-                int(draw("kind", 0, key, occurrence) * len(FAILURES))
-            ]
-            result = ProviderFailure(failure_name)  # type: ignore[arg-type]
+            number = int(draw("kind", 0, key, occurrence) * len(FAILURES))
+            result = ProviderFailure(FAILURES[number])  # type: ignore[arg-type]
         if isinstance(result, ProviderFailure):
             raise result
-        self.replies += 1
         return result if result is not None else reply(label(request))
 
 
 def reply(text: str, **changes: object) -> Reply:
-    fields = {
-        "text": text,
-        "returned_model": "fake-1",
-        "input_tokens": 40,
-        "output_tokens": 4,
-    }
-    return Reply(**fields | changes)  # type: ignore[arg-type]
+    return replace(Reply(text, "fake-1", 40, 4), **changes)  # type: ignore[arg-type]

@@ -1,10 +1,9 @@
 """Small invented comparison matches, one line per answer or of phrases whose true
-places are known, and the coefficients of agreement in plain loops.
+places are known.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import combinations, product
 from typing import Any
@@ -108,41 +107,6 @@ def ranked(
     phrases = sorted(set(pairs.to_numpy().ravel()))
     vocabulary = own_vocabulary({name: [f"{name} <finding>."] for name in phrases})
     return reference_ranking(vocabulary, matches, settings)
-
-
-def plain_kappa(ratings: np.ndarray) -> float | None:
-    """Fleiss' kappa by the printed formula, in loops."""
-    rows = [row for row in ratings.tolist() if min(row) >= 0]
-    if not rows:
-        return None
-    raters = len(rows[0])
-    agreeing = [
-        sum(a == b for a, b in combinations(row, 2)) / (raters * (raters - 1) / 2)
-        for row in rows
-    ]
-    pooled = Counter(value for row in rows for value in row)
-    chance = sum((count / (len(rows) * raters)) ** 2 for count in pooled.values())
-    return (
-        None if len(pooled) < 2 else (sum(agreeing) / len(rows) - chance) / (1 - chance)
-    )
-
-
-def plain_alpha(ratings: np.ndarray) -> float | None:
-    """Nominal alpha from all ordered pairs of ratings within units and overall, in
-    loops.
-    """
-    units = [[value for value in row if value >= 0] for row in ratings.tolist()]
-    units = [row for row in units if len(row) > 1]
-    pooled = [value for row in units for value in row]
-    if len(set(pooled)) < 2:
-        return None
-
-    def differing(values: list[int]) -> float:
-        """Of all ordered pairs of values, for each value."""
-        pairs = sum(a != b for a, b in combinations(values, 2))
-        return 2 * pairs / (len(values) - 1)
-
-    return 1 - sum(map(differing, units)) / differing(pooled)
 
 
 def measured(

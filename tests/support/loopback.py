@@ -29,8 +29,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import cycle
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 from loopback_wire import body_of, error_body, read_call
 
@@ -50,7 +49,6 @@ _STATUS: dict[str, int] = {
     "forbidden": 403, "bad_request": 400, "missing_model": 404, "no_quota": 429,
     "redirect": 307,
 }  # fmt: skip
-_CODES = {"no_quota": "insufficient_quota"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,6 @@ class Call:
     an object of another schema.
     """
 
-    number: int
     wire: str
     path: str
     model: str
@@ -104,14 +101,6 @@ class Call:
     @property
     def prompt(self) -> str:
         return self.system + "\x1f" + self.user
-
-
-class Turn(NamedTuple):
-    """A call, what is done with it, and the answer."""
-
-    call: Call
-    act: Act
-    text: str
 
 
 def failing_share(
@@ -135,12 +124,11 @@ def failing_share(
 _COMPARE = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
 _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNORECASE)
 _CUES = CuesJudge("loopback")
-_TRIAL = {
-    (shown.sentence_1, shown.sentence_2): label
-    for shown, label in zip(
-        in_order(trial_questions(), "both"), cycle(["sentence_1", "sentence_2"])
-    )
-}
+_TRIAL = [
+    (shown.sentence_1, shown.sentence_2)
+    for shown in in_order(trial_questions(), "both")
+]
+"""The surer sentence comes first in every other one."""
 _LEXICON = LexiconJudge("loopback")
 
 
@@ -150,7 +138,7 @@ def judge_like(call: Call) -> str:
     """
     compared = _COMPARE.findall(call.user)
     if compared and compared[-1] in _TRIAL:
-        return _TRIAL[compared[-1]]
+        return f"sentence_{1 + _TRIAL.index(compared[-1]) % 2}"
     if compared:
         return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0])
     extractions = _EXTRACT.findall(call.user)
@@ -222,17 +210,21 @@ class LoopbackServer(ThreadingHTTPServer):
         if not isinstance(sys.exception(), ConnectionError):
             traceback.print_exc()
 
-    def turn(self, path: str, headers: dict[str, str], data: bytes) -> Turn | None:
-        """Note a call, and say what is done with it; None: the path is no model's."""
+    def turn(
+        self, path: str, headers: dict[str, str], data: bytes
+    ) -> tuple[Call, Act, str] | None:
+        """Note a call; it, what is done with it, and the answer. None: the path is no
+        model's.
+        """
         fields = read_call(path, data)
         if fields is None:
             return None
         with self._lock:
-            call = Call(len(self.calls), path=path, headers=headers, **fields)
+            call = Call(path=path, headers=headers, **fields)
             self.calls.append(call)
             act = self._plan.popleft() if self._plan else self._decide(call)
             text = self.answer(call) if act.text is None else act.text
-        return Turn(call, act, text)
+        return call, act, text
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -268,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"Location": call.path} if act.kind == "redirect" else {}
             if act.retry_after is not None:
                 headers["Retry-After"] = act.retry_after
-            code = _CODES.get(act.kind)
+            code = "insufficient_quota" if act.kind == "no_quota" else None
             error = error_body(call.wire, status, code, act.retry_delay, act.text)
             self._send(status, error, headers)
         elif act.kind == "garbage":

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -220,44 +219,26 @@ def lines_run(function: Callable[[str], object], text: str) -> int:
     return count
 
 
-class Hedged(NamedTuple):
-    """A line of hedges_of_findings.txt: where its sentence leaves the finding, by which
-    words.
-    """
-
-    side: str
-    words: str
-    sentence: str
-
-
-def hedged_sentences() -> list[Hedged]:
-    path = Path(__file__).with_name("hedges_of_findings.txt")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [
-        Hedged(*line.split(" | ")) for line in lines if line and line[0] not in "#["
-    ]
-
-
-def is_governed(hedged: Hedged) -> bool:
-    """Whether the engine names a cue with the words that govern the finding."""
-    cues = governing_cues(hedged.sentence).cues
-    said = [hedged.sentence[cue.begin : cue.end].lower() for cue in cues]
-    return any(hedged.words.lower() in words for words in said)
-
-
 P_BY_SIDE = {"low": (0.0, 0.4), "open": (0.2, 0.6), "high": (0.5, 1.0)}
 SUM_BY_SIDE = {"low": (-9.0, -1.2), "open": (-3.1, 0.5), "high": (-0.2, 9.0)}
 
 
 def test_every_hedge_is_named_and_goes_to_its_side_with_both_judges() -> None:
+    """A line of the file: where its sentence leaves the finding, by which words."""
+    path = Path(__file__).with_name("hedges_of_findings.txt")
     wrong = []
-    for hedged in hedged_sentences():
-        p = probability(LEXICON.score(hedged.sentence), 0.0, LINE)[0]
-        score = CUES.score(hedged.sentence)
-        low, high = P_BY_SIDE[hedged.side]
-        lowest, highest = SUM_BY_SIDE[hedged.side]
-        if not is_governed(hedged):
-            wrong.append(f"{hedged.sentence} not governed by {hedged.words!r}")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line or line[0] in "#[":
+            continue
+        side, words, sentence = line.split(" | ")
+        cues = governing_cues(sentence).cues
+        said = [sentence[cue.begin : cue.end].lower() for cue in cues]
+        if not any(words.lower() in governing for governing in said):
+            wrong.append(f"{sentence} not governed by {words!r}")
+        p = probability(LEXICON.score(sentence), 0.0, LINE)[0]
+        score = CUES.score(sentence)
+        low, high = P_BY_SIDE[side]
+        lowest, highest = SUM_BY_SIDE[side]
         if not (low < p < high and lowest < score < highest):
-            wrong.append(f"{hedged}: lexicon p {p:.2f}, cues {score:.1f}")
+            wrong.append(f"{line}: lexicon p {p:.2f}, cues {score:.1f}")
     assert not wrong, "\n".join(wrong)

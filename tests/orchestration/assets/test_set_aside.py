@@ -22,11 +22,9 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.fitted_findings import FitTables
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.versions import current_version
 
 RESULT = "lunguage_plus_plus"
 Studies = Collection[str]
-Spoil = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 class Step(NamedTuple):
@@ -100,7 +98,9 @@ def break_step(
     monkeypatch.setattr(step.module, step.function, spoilt)
 
 
-def break_result(monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
+def break_result(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
     break_step(
         monkeypatch,
         STEPS[RESULT]._replace(
@@ -134,9 +134,7 @@ def tables(small: SmallHome) -> dict[str, bytes]:
 
 def released(small: SmallHome) -> Path:
     """The part of the release with the rows."""
-    version = current_version(small.home.release / "panel")
-    assert version is not None
-    return version / "restricted"
+    return small.home.root / "release" / "panel" / "v3" / "restricted"
 
 
 @pytest.mark.parametrize(
@@ -219,19 +217,17 @@ def test_too_many_invalid_studies_end_the_run_and_in_a_strict_one_one_does(
     assert tables(small) == before
 
 
-def with_two_rankings(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.assign(ranking_version=["0", *rows["ranking_version"][1:]])
-
-
 def test_a_wrong_result_is_not_stored_and_the_last_stays(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tables(small)
-    named = "has one value"
-    break_result(monkeypatch, with_two_rankings)
+    break_result(
+        monkeypatch,
+        lambda rows: rows.assign(ranking_version=["0", *rows["ranking_version"][1:]]),
+    )
     (result,) = make_from(small, RESULT)
     assert not result.success
-    assert named in said_of(result)
+    assert "has one value" in said_of(result)
     assert tables(small) == before
 
 

@@ -4,6 +4,7 @@ structurer.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,32 +13,13 @@ import dagster as dg
 import pandas as pd
 import pytest
 import raw_deliveries
-from asked_reports import model_like
+from asked_reports import judges_file, model_like
 from loopback import LoopbackServer
 from sdk_run import KEYS
 from small_homes import SmallHome
 from stored_tables import stored_table
 
 from lunguage_assets.workspace.home import Home
-
-JUDGES = """
-preset = "p"
-[judges.lexicon]
-provider = "lexicon"
-[judges.one]
-provider = "openai"
-model = "model-1"
-base_url = "{url}/v1"
-mode = "enum"
-params = {{ max_tokens = 900 }}
-price = {{ input = 1.0, output = 2.0, as_of = 2026-01-01 }}
-[panels.p]
-members = ["lexicon"]
-[presets.p]
-panel = "p"
-extractor = "lexicon"
-structurer = "one"
-"""
 
 
 @pytest.fixture
@@ -53,14 +35,13 @@ def small(
     """A home with one batch `b` of invented raw reports."""
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    (tmp_path / "judges.toml").write_text(JUDGES.format(url=server.url))
+    judges = tmp_path / "judges.yaml"
+    judges.write_text(json.dumps(judges_file("openai", server.url, mode="enum")))
     (tmp_path / "delivered").mkdir()
     raw_deliveries.write_table(tmp_path / "delivered")
     (tmp_path / "delivered" / "corpus.toml").write_text('data_class = "synthetic"')
     Home(tmp_path / "home").register(tmp_path / "delivered", "b")
-    with SmallHome.opened(
-        tmp_path / "home", judges_file=tmp_path / "judges.toml"
-    ) as opened:
+    with SmallHome.opened(tmp_path / "home", judges_file=judges) as opened:
         yield opened
 
 
