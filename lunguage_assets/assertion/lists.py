@@ -17,6 +17,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     Units,
     first_beyond,
+    kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
@@ -155,6 +156,7 @@ def list_before(units: Units, at: int) -> Units:
     """
     cue = units[at].cue
     is_list = cue.makes == "hedged"
+    is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
     reached = _REACHED_BEFORE.get(cue.category, _FINDING)
     members: Units = []
@@ -162,7 +164,10 @@ def list_before(units: Units, at: int) -> Units:
         unit = units[position]
         if not members and _stands_between(unit):
             continue
-        if _ends_before(unit, cue, has_member=bool(members)):
+        # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
+        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
+        is_end = _ends_before(unit, cue, has_member=bool(members))
+        if is_end or (is_serial and is_of_last):
             break
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"

@@ -131,8 +131,8 @@ class Vocabulary:
 
     def category(self, name: str) -> str | None:
         """Look up the category of a finding; None when it has none or several."""
-        codes = self._categories[plain(name)]
-        codes = codes or self._categories[self.finding(name)]
+        codes = self._categories.get(plain(name))
+        codes = codes or self._categories.get(self.finding(name), set())
         return min(codes) if len(codes) == 1 else None
 
     def spellings(self, name: str) -> tuple[str, ...]:
