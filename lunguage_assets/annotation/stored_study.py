@@ -1,8 +1,8 @@
 """What a run has stored of one study, shown as `read` shows a report.
 
 The frames that are shown are made of the stored tables. To the reasons of a row is
-added what only a run knows: its number in the result, its sentence, its pathway. Rows
-that are not in the result are told with their rule.
+added what only a run knows: its number in the result, its sentence, its place in the
+ranking, its pathway. Rows that are not in the result are told with their rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.shown import ShownReport, ShownRow, shown_reports
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.code_words import PATHWAY_WORDS
+from lunguage_assets.release.code_words import (
+    FIT_END_WORDS,
+    FIT_WORDS,
+    PATHWAY_WORDS,
+)
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
 from lunguage_assets.workspace.parquet_rows import read_study
@@ -162,6 +166,7 @@ def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
 def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
     """Add what a run knows of the rows of a study beyond what `read` says of one."""
     sentences = tables["deduplicated_findings"].set_index("finding_id")["sent"]
+    fits = tables["fitted_probabilities"].set_index("finding_id").to_dict("index")
     matches = tables["pathway_matches"].set_index("finding_id").to_dict("index")
     notes = tables["intake_notes"]
     for row in rows:
@@ -172,6 +177,12 @@ def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
         row.lines.append(f"{number}({finding_id})")
         if finding_id in sentences:
             row.lines.append(f'"{sentences[finding_id]}"')
+        if is_in_result and finding_id in fits:
+            fit = fits[finding_id]
+            words = FIT_WORDS["not placed" if pd.isna(fit["mu"]) else "placed"]
+            row.lines.append(
+                words.format_map(fit | {"end": FIT_END_WORDS[fit["stop"]]})
+            )
         # A pathway, or why there is none; nothing is told of what is no diagnosis.
         match = matches.get(finding_id, {})
         if is_in_result and match.get("reason") in PATHWAY_WORDS:

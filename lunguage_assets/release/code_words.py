@@ -24,6 +24,10 @@ RULE_WORDS = _WORDS_BY_TOPIC["rules"]
 """Rule of RESOLUTION_LOG -> what it did."""
 CONFLICT_WORDS = _WORDS_BY_TOPIC["conflicts"]
 """Type of a conflict -> what disagrees, or what is said twice."""
+FIT_END_WORDS = _WORDS_BY_TOPIC["fit_ends"]
+"""Code of `stop` -> why a finding was compared no further."""
+FIT_WORDS = _WORDS_BY_TOPIC["fits"]
+"""Where a fit ended, with columns of FITTED_PROBABILITIES and `end` left open."""
 CUE_WORDS = _WORDS_BY_TOPIC["cues"]
 """Category of a cue, which its id begins with -> what it says of what it reaches."""
 SECTION_WORDS = {"hist": "history", "find": "findings", "impr": "impression"}

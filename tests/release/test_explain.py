@@ -159,6 +159,8 @@ ROW = identity(0)
 SIGN = identity(0) + "/0"
 
 REASONS = [
+    (HEART, ROW, "place in the ranking: mu 25.00, sigma 1.00, below 1 phrases; 20 steps, 20 valid answers; ended "
+     "because its rank stayed the same"),
     (HEART, ROW, "findings, sentence 0; hedged by no known phrase"),
     (HEART, ROW, "idx 1 (s00000001:0)"),
     (HEART, ROW, SECRET),
