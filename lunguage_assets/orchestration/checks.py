@@ -29,7 +29,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.trust import doubt
 from lunguage_assets.orchestration.metadata import examples, listing
-from lunguage_assets.quality.rules import Tables, broken_studies
+from lunguage_assets.quality.rules import InvalidStudy, Tables, broken_studies
 from lunguage_assets.quality.suites import examined, suite_file
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.versions import changes_since_sealing, sealed_versions
@@ -180,7 +180,11 @@ def as_good_as_the_panel(scorer: pd.DataFrame) -> dg.AssetCheckResult:
     return check_result("as_good_as_the_panel", shortcomings(scorer), {}, remedy)
 
 
-def conflict_free(configuration: Configuration, tables: Tables) -> dg.AssetCheckResult:
+def conflict_free(
+    configuration: Configuration,
+    tables: Tables,
+    broken_rules: Sequence[InvalidStudy] | None = None,
+) -> dg.AssetCheckResult:
     """No finding twice at one place and time, and no polarity clash.
 
     Every generated row is under a living parent, every probability in its range, every
@@ -189,11 +193,14 @@ def conflict_free(configuration: Configuration, tables: Tables) -> dg.AssetCheck
     Args:
         configuration: says how many processes look.
         tables: those that resolution read and made, by name.
+        broken_rules: what a look at just these tables has found; None: they are looked
+            at.
     """
-    studies = tables["reports"]["study_id"]
-    broken_rules = broken_studies(
-        "lunguage_plus_plus", tables, studies, configuration.processes
-    )
+    if broken_rules is None:
+        studies = tables["reports"]["study_id"]
+        broken_rules = broken_studies(
+            "lunguage_plus_plus", tables, studies, configuration.processes
+        )
     broken = [(study.rule, study.study_id, study.finding_ids) for study in broken_rules]
     broken.extend(violations_between(tables))
     problems = [

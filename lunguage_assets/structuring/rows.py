@@ -167,7 +167,11 @@ def structured_tables(
             sentence = report.sentences[position]
             # Sentences of technique, comparison and the like need no account.
             if sentence.section != "other":
-                account = asdict(reading) | {"rows": row_counts[position]}
+                account = {
+                    "account": reading.account,
+                    "reason": reading.reason,
+                    "rows": row_counts[position],
+                }
                 accounts.append(_key_of(report, sentence) | account)
         for value in answer.refused:
             number = {"number": len(refused), "study_id": report.study_id}
@@ -203,11 +207,11 @@ def _rows_of_mentions(
         spans_by_column = {"ent": (mention.ent,), "location": mention.location}
         spans_by_column |= mention.attributes
         ranges: list[str] = []
-        cells: dict[str, str] = {}
-        for column in ("ent", "location", *ATTRIBUTES):
-            spans = spans_by_column.get(column, ())
-            cells[column] = _cell(report.text, spans)
-            if spans:
+        cells = dict.fromkeys(("ent", "location", *ATTRIBUTES), "")
+        for column in cells:
+            # Most are empty.
+            if spans := spans_by_column.get(column):
+                cells[column] = _cell(report.text, spans)
                 ranges.append(" ".join([column, *map(_written, spans)]))
         cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
         yield _key_of(report, sentence) | {

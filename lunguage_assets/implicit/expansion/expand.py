@@ -133,10 +133,10 @@ class _StudyExpander:
         if not edge.unless:
             return False
         rows = [parent]
-        for row in self._study:
-            is_beside = (row.section, row.sent_idx) == (parent.section, parent.sent_idx)
-            # What is implied has no sentence.
-            is_sign = is_present(row) and not self._labels.read(row).diagnosis
-            if parent.sent and is_beside and is_sign:
+        sentence = (parent.section, parent.sent_idx)
+        # What is implied has no sentence.
+        for row in self._study if parent.sent else ():
+            is_beside = (row.section, row.sent_idx) == sentence
+            if is_beside and is_present(row) and not self._labels.read(row).diagnosis:
                 rows.append(row)
         return any(names_any(_DESCRIPTION_OF(row), edge.unless) for row in rows)

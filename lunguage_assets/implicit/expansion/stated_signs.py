@@ -7,12 +7,13 @@ location, or as evidence of the diagnosis that implies it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import Row, priority
-from lunguage_assets.implicit.statements.contradictions import is_present
+from lunguage_assets.implicit.statements.contradictions import Subject, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 
@@ -24,6 +25,14 @@ class StatedSigns:
         self._labels = labels
         self._dictionary = labels.dictionary
         self._by_id = {row.finding_id: row for row in study}
+        self._by_sign: dict[Subject, dict[str, Row]] = defaultdict(dict)
+        for row in study:
+            for sign in self._signs(row):
+                self._by_sign[sign][row.finding_id] = row
+
+    def _signs(self, row: Row) -> Iterable[Subject]:
+        """List what rows share that may state each other: a name, or a label."""
+        return row.name, *self._labels.read(row).present
 
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
@@ -33,10 +42,13 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
+        candidates: dict[str, Row] = {}
+        for sign in self._signs(child):
+            candidates |= self._by_sign.get(sign, {})
         survivors = [
             # A merged row counts through its survivor, so that the link to it holds.
             self._by_id[row.merged_into or row.finding_id]
-            for row in self._by_id.values()
+            for row in candidates.values()
             if self._states(row, child, edge, parent)
         ]
         return min(survivors, key=priority, default=None)

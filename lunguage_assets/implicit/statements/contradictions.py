@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import permutations, product
 from operator import attrgetter
 from typing import NamedTuple
@@ -89,24 +88,25 @@ def qualifying(
     Returns:
         The qualifier with its word; None of a denial that nothing restricts.
     """
-    # Reading a sentence costs far more than looking for such a word in it.
-    if _qualifying_words().isdisjoint(tokens(sentence)):
-        return None
     description = set(tokens(" ".join((ent, *cells))))
+    # "No large effusion or opacity": `large` may be said of the whole list.
+    of_list = description.union(tokens(sentence))
+    possible = [
+        qualifier
+        for qualifier in statements_file().qualifiers
+        if not qualifier.words.isdisjoint(of_list if qualifier.lists else description)
+        and qualifier.is_of(name)
+    ]
+    # Reading a sentence costs far more than looking for such a word in it.
+    if not possible:
+        return None
     for denial in denials_of(sentence, ent):
-        for word, qualifier in product(denial.words, statements_file().qualifiers):
-            if word not in qualifier.words or not qualifier.is_of(name):
+        for word, qualifier in product(denial.words, possible):
+            if word not in qualifier.words:
                 continue
-            # "No large effusion or opacity": `large` may be said of the whole list.
             if word in description or (denial.is_behind_denial and qualifier.lists):
                 return QualifierWord(qualifier, word)
     return None
-
-
-@cache
-def _qualifying_words() -> frozenset[str]:
-    qualifiers = statements_file().qualifiers
-    return frozenset[str]().union(*(qualifier.words for qualifier in qualifiers))
 
 
 class Belief(NamedTuple):

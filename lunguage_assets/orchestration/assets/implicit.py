@@ -222,10 +222,14 @@ def implicit_assets(
         tables, invalid = valid_studies(
             "lunguage_plus_plus", inputs, tables, configuration, delivered
         )
-        # A study that is set aside here is in no table, and in the accounts.
-        valid = without_studies(valid, studies_of(invalid))
-        tables = _accounted(valid, tables, invalid)
-        check = conflict_free(configuration, {**valid, **tables})
+        broken: list[InvalidStudy] | None = []
+        if invalid:
+            # A study that is set aside here is in no table, and in the accounts; what
+            # is left is looked at once more.
+            valid = without_studies(valid, studies_of(invalid))
+            tables = _accounted(valid, tables, invalid)
+            broken = None
+        check = conflict_free(configuration, {**valid, **tables}, broken)
         # Dagster stores what an asset returns before it looks whether a blocking check
         # failed. So the check is yielded first, and what fails it is never returned.
         yield check._replace(asset_key=dg.AssetKey("lunguage_plus_plus"))
