@@ -8,6 +8,7 @@ which words of a single cue do, its entry says.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.cues import Cue
@@ -50,6 +51,7 @@ _FINDING: frozenset[Kind] = frozenset({"finding"})
 _REACHED_BEFORE = {"mimic": JUDGED}
 _JOINTS_BEHIND = ("comma", "and", "with")
 _SYMPTOM = "PATIENT INFO."
+_ENDS_SAID: frozenset[Kind] = frozenset({"break", "comma", "and", "alternative"})
 _AHEAD = 30
 """Units that are looked through for an "or"."""
 
@@ -137,9 +139,10 @@ def _states_something(statement: Units) -> bool:
     first = statement[0]
     # "No pneumothorax, chest tube in place"
     codes = [unit.code for unit in statement[:2]]
+    said = takewhile(lambda unit: unit.kind not in _ENDS_SAID, statement)
     return (
-        # "No effusion, mild edema"
-        first.code in STATEMENT_BEGINS
+        # "No effusion, mild edema", "no edema, effusion has increased"
+        any(unit.code in STATEMENT_BEGINS for unit in said)
         # "No effusion, calcified granulomas": what is hardly ever denied.
         or first.form in WORDS["stated"]
         # "No effusion, clear lungs"; "no effusion and possible pneumonia"
