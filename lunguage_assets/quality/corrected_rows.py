@@ -37,8 +37,8 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
     is_known = ids.isin(findings["finding_id"])
     is_wrong = is_of_batch & ~is_known
     # An amended report may have fewer rows than the version that was corrected.
-    for row, finding_id in ids[is_wrong].items():
-        is_wrong[row] = not _is_stored(home, finding_id)
+    for row in ids.index[is_wrong]:
+        is_wrong[row] = not _is_stored(home, ids[row])
     refuse_rows(
         file,
         is_wrong,
