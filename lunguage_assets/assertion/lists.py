@@ -160,9 +160,9 @@ def list_before(units: Units, at: int) -> Units:
         if not members and _stands_between(unit):
             continue
         # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
-        kinds = [kind_at(units, position - 1), unit.kind]
-        is_last = is_of_last and kinds == ["comma", "and"]
-        if is_last or _ends_before(unit, cue, has_member=bool(members)):
+        is_serial = [kind_at(units, position - 1), unit.kind] == ["comma", "and"]
+        is_end = _ends_before(unit, cue, has_member=bool(members))
+        if is_end or (is_serial and is_of_last):
             break
         if unit.kind in JOINTS:
             is_list |= unit.kind != "comma"

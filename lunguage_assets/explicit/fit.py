@@ -217,8 +217,10 @@ class Fits:
         is_second = random_bits(mix(draws, _COIN)) & is_drawn
         pairs = np.where(is_second, [examples, sentences], [sentences, examples])
         tried = self.tried[sentence].tolist()
-        asked = map(ComparisonQuestion, *pairs.tolist(), tried, is_drawn.tolist())
-        questions = np.array(list(asked), dtype=object)
+        questions = np.array(
+            list(map(ComparisonQuestion, *pairs.tolist(), tried, is_drawn.tolist())),
+            dtype=object,
+        )
         choice = np.empty_like(questions)
         of_judges = [questions[judge == number].tolist() for number in judges]
         for number, choices in enumerate(ask_panel(self._panel, of_judges)):
