@@ -67,7 +67,11 @@ def mark_claims(units: Units) -> None:
     claims = [claim for at in range(len(units)) for claim in _claims(units, at)]
     claims.sort(key=lambda claim: _ORDER[claim.says])
     for claim in claims:
-        _mark(claim)
+        says, cue, target = claim
+        if says not in ("hedged", "doubted") or not target.is_denied:
+            target.mark(says, cue)
+        elif _doubts_denial(claim):
+            target.mark("doubted", cue)
 
 
 def _is_plain_copula(units: Units, at: int) -> bool:
@@ -95,16 +99,6 @@ def _claims(units: Units, at: int) -> Iterator[Claim]:
     if unit.cue.makes:
         for target in _REACHES[unit.cue.category](units, at):
             yield Claim(unit.cue.makes, unit, target)
-
-
-def _mark(claim: Claim) -> None:
-    """Note what a cue says of a unit, together with what was said of it before."""
-    says, cue, target = claim
-    if says in ("hedged", "doubted") and target.is_denied:
-        if _doubts_denial(claim):
-            target.mark("doubted", cue)
-    else:
-        target.mark(says, cue)
 
 
 def _doubts_denial(claim: Claim) -> bool:
@@ -179,9 +173,8 @@ def _is_answer(units: Units, at: int) -> bool:
 
 def _hedged(units: Units, at: int) -> Units:
     """List what a hedge leaves open: the list behind it, or what it is said of."""
-    hedge = units[at]
     if _is_of_attribute(units, at):
-        hedge.has_spoken = True
+        units[at].has_spoken = True
         return []
     return _reached(units, at)
 
@@ -255,11 +248,6 @@ def _not_assessed(units: Units, at: int) -> Units:
     return reached
 
 
-def _reserved(units: Units, at: int) -> Units:
-    """List what a reservation is about: what is denied before it."""
-    return units[:at]
-
-
 def _seen_then(units: Units, at: int) -> Units:
     """List what an earlier examination showed: "was seen on the prior film"."""
     before = clause_before(units, at)
@@ -281,7 +269,8 @@ _REACHES: Mapping[Category, Callable[[Units, int], Units]] = {
     "hedged": _hedged,
     "setting": _hedged,
     "alternative": _alternatives,
-    "reservation": _reserved,
+    # What is denied before it
+    "reservation": lambda units, at: units[:at],
     "past": list_behind,
     "examination": _seen_then,
     "aim": _set_aside,

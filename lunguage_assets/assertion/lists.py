@@ -103,15 +103,6 @@ def _ends_behind(units: Units, at: int, cue: Cue, *, has_member: bool) -> bool:
     return is_joint and _begins_statement(units, at, cue)
 
 
-def _is_of_next(joint: TaggedToken, cue: Cue) -> bool:
-    """Whether a cue is of the next finding alone, and not of those behind a joint.
-
-    "Possible edema and effusion", "not enlarged and tortuous"; but "there is not edema,
-    effusion, or mass".
-    """
-    return cue.reach == "next" and (cue.makes == "hedged" or joint.kind != "comma")
-
-
 def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
     """Whether something else is stated behind a joint.
 
@@ -120,11 +111,15 @@ def _begins_statement(units: Units, at: int, cue: Cue) -> bool:
         at: position of the joint.
         cue: whose list it is.
     """
-    if _is_of_next(units[at], cue):
+    joint = units[at].kind
+    is_hedge = cue.makes == "hedged"
+    if cue.reach == "next" and (is_hedge or joint != "comma"):
+        # "Possible edema and effusion", "not enlarged and tortuous"; but "there is not
+        # edema, effusion, or mass".
         return True
     behind = units[at + 1 : at + _AHEAD]
     first = first_beyond(behind, {*_JOINTS_BEHIND, "place", "other"})
-    if first is None or (cue.makes == "hedged" and units[at].kind == "and"):
+    if first is None or (is_hedge and joint == "and"):
         # "May represent edema and small effusion": the size is on the list.
         return False
     # "No effusion is seen (blunting may be scar)": its verb has closed the list.
@@ -168,7 +163,7 @@ def list_before(units: Units, at: int) -> Units:
         if not members and _stands_between(unit):
             continue
         # "A, and B cannot be excluded" is of B, "A, B, and C are possible" of all.
-        is_serial = unit.kind == "and" and kind_at(units, position - 1) == "comma"
+        is_serial = [kind_at(units, position - 1), unit.kind] == ["comma", "and"]
         is_end = _ends_before(unit, cue, has_member=bool(members))
         if is_end or (is_serial and is_of_last):
             break

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
+from lunguage_assets.assertion.lists import JUDGED
 from lunguage_assets.assertion.tokens import GAP
 from lunguage_assets.assertion.units import (
     DEVICE,
@@ -24,7 +25,6 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS, words_by_group
 
-_MENTIONS: frozenset[Kind] = frozenset({"finding", "normal", "abnormal"})
 _BEFORE_ADJECTIVE: frozenset[Kind] = frozenset(
     {"break", "comma", "preposition", "word", "place", "negated", "copula"}
 )
@@ -70,7 +70,7 @@ def mark_unanswered(units: Units, text: str) -> None:
         if part and part[0].kind == "break":
             named_before = named or named_before
             named = []
-        named += [unit for unit in part if unit.kind in _MENTIONS]
+        named += [unit for unit in part if unit.kind in JUDGED]
         positions = range(len(part))
         waiting += [part[at] for at in positions if _is_unread(part, at, text)]
         concerned = named or named_before
@@ -110,7 +110,7 @@ def _is_unread(units: Units, at: int, text: str) -> bool:
     words = text[unit.begin : unit.end].lower()
     if unit.kind == "break":
         # An exception that names no finding: "clear, except for the left base".
-        return speaks(words) and not has_kind(units, *_MENTIONS)
+        return speaks(words) and not has_kind(units, *JUDGED)
     if unit.form == ":" and kind_at(units, at - 1) == "finding":
         # "Pneumothorax: -" and "effusion: per report" answer nothing.
         return {answer.kind for answer in units[at + 1 :]} <= {"other", "preposition"}

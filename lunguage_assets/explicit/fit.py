@@ -142,8 +142,9 @@ class Fits:
         self.mu = np.full(count, trueskill.MU)
         self.variance = np.full(count, trueskill.SIGMA**2)
         self.counts = np.zeros((count, len(ranking)), dtype=np.int16)
-        shape = (count, len(panel), len(ranking), len(Outcome))
-        self.answers = np.zeros(shape, dtype=np.int16)
+        self.answers = np.zeros(
+            (count, len(panel), len(ranking), len(Outcome)), dtype=np.int16
+        )
         self.steps = np.zeros(count, dtype=np.int64)
         self.tried = np.zeros_like(self.steps)
         self.stable = np.zeros_like(self.steps)
@@ -215,9 +216,10 @@ class Fits:
         is_drawn = self._is_order_drawn[judge]
         is_second = random_bits(mix(draws, _COIN)) & is_drawn
         pairs = np.where(is_second, [examples, sentences], [sentences, examples])
-        details = (self.tried[sentence].tolist(), is_drawn.tolist())
+        tried = self.tried[sentence].tolist()
         questions = np.array(
-            list(map(ComparisonQuestion, *pairs.tolist(), *details)), dtype=object
+            list(map(ComparisonQuestion, *pairs.tolist(), tried, is_drawn.tolist())),
+            dtype=object,
         )
         choice = np.empty_like(questions)
         of_judges = [questions[judge == number].tolist() for number in judges]
@@ -267,8 +269,8 @@ class Fits:
             NO_OPPONENT: (self.counts >= rules.opponent_limit).all(axis=1),
             NO_ANSWERS: self.tried - self.steps >= MAX_STEPS_WITHOUT_ANSWER,
         }
-        reasons = list(applies_by_reason)
-        self.stop = np.select(list(applies_by_reason.values()), reasons, RUNNING)
+        applies = list(applies_by_reason.values())
+        self.stop = np.select(applies, list(applies_by_reason), RUNNING)
 
     def note(self, opponent: Integers, outcomes: Outcomes, draw: Floats) -> None:
         """Add the plays of a round to the log.

@@ -126,8 +126,7 @@ def _distinct_fits(sentences: pd.Series, panel: Sequence[Judge]) -> pd.Series:
     for start in range(0, len(sentences), _SENTENCES_READ_AT_ONCE):
         block = slice(start, start + _SENTENCES_READ_AT_ONCE)
         for number, scorer in enumerate(scorers):
-            read = scorer.scores(sentences.iloc[block].tolist())
-            scores.iloc[block, number] = read
+            scores.iloc[block, number] = scorer.scores(sentences.iloc[block].tolist())
     return scores.groupby(list(scores), dropna=False).ngroup()
 
 

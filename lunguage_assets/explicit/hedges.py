@@ -53,8 +53,8 @@ def hedge_phrases(
     rows = tentative_rows(findings)
     # A finding that was not located is not masked: its sentence is never shown as an
     # example, and a person looks at it (section 0).
-    is_located = rows["sentence_key"] != ""
-    masked = rows["masked_sentence"].astype(object).where(is_located, None)
+    masked = rows["masked_sentence"].astype(object)
+    masked = masked.where(masked.notna(), None)
     pairs = rows.assign(masked_sentence=masked).to_dict("records")
     questions = list(map(ExtractionQuestion, rows["ent"], rows["sent"], masked))
     answers = judge.extract(questions)
@@ -73,7 +73,8 @@ def _phrases_of(
     Each phrase stands once, in the order of the sentence.
     """
     phrases = _distinct(answer.phrases)
-    phrases.sort(key=lambda phrase: _position(phrase, pair["sent"]))
+    # By the text before each; behind all others where it does not stand as it is.
+    phrases.sort(key=lambda phrase: len(words_of(phrase).split(pair["sent"], 1)[0]))
     kept = [phrase for phrase in phrases if _is_hedge(phrase, pair)]
     dropped = [phrase for phrase in phrases if phrase not in kept]
     is_corrected = correction is not None
@@ -112,15 +113,10 @@ def _is_hedge(phrase: str, pair: Mapping[Any, Any]) -> bool:
     possible". "Borderline cardiomegaly" may have `borderline` in its severity, and yet
     hedges: three such words are never dropped.
     """
-    if phrase in _NEVER_DROPPED or phrase in _ALWAYS_DROPPED:
-        return phrase in _NEVER_DROPPED
-    pattern = words_of(phrase)
-    return not any(pattern.search(pair[column]) for column in _DESCRIBING_COLUMNS)
-
-
-def _position(phrase: str, sentence: str) -> int:
-    match = words_of(phrase).search(sentence)
-    return match.start() if match else len(sentence)
+    if phrase in _NEVER_DROPPED:
+        return True
+    description = "|".join(pair[column] for column in _DESCRIBING_COLUMNS)
+    return phrase not in _ALWAYS_DROPPED and not words_of(phrase).search(description)
 
 
 def normal_phrase(phrase: str) -> str:

@@ -68,8 +68,11 @@ def bootstrap_intervals(
 
 def ranks(mu: Floats) -> Floats:
     """Rank the phrases of every row (0 = highest mu); shape as `mu`."""
-    order = np.argsort(-mu, axis=-1, kind="stable")
-    return np.argsort(order, axis=-1, kind="stable").astype(np.float64)
+    # Slow to import, and Dagster's definitions load this module.
+    from scipy.stats import rankdata
+
+    ranked: Floats = rankdata(-mu, method="ordinal", axis=-1) - 1.0
+    return ranked
 
 
 def _resampled_mu(

@@ -145,16 +145,18 @@ def _rated_anchors(file: Path) -> AnchorSet:
                 "Leave that phrase out.",
                 column="rating",
             )
-        error: Any = _ERROR_OF_ONE_RATING
-        if len(rated) > 1:
-            error = rated.sem()
+        error: Any = rated.sem() if len(rated) > 1 else _ERROR_OF_ONE_RATING
         # Few ratings near an end have an interval beyond it, whose logit there is not.
         ends = [mean - Z95 * error, mean + Z95 * error]
         low, high = np.clip(ends, mean * 0.01, 1.0 - (1.0 - mean) * 0.01)
         anchors.append(Anchor(str(phrase), mean, low, high))
     if not anchors:
-        remedy = "Add ratings or remove the file."
-        raise InputError(file.name, "no ratings", "two phrases rated", remedy)
+        raise InputError(
+            file.name,
+            "no ratings",
+            "two phrases rated",
+            "Add ratings or remove the file.",
+        )
     return AnchorSet(RATED, f"ratings in {file.name}", tuple(anchors), file)
 
 

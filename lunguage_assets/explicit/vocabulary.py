@@ -61,9 +61,8 @@ def hedge_vocabulary(
     # A sentence shows a phrase only where the finding is located, and alone of its
     # name. In "<finding> on the right, possible <finding> on the left" nobody could
     # tell which of the two is hedged.
-    is_usable = extracted["masked_sentence"].notna()
-    is_usable &= ~extracted["review_reason"].str.contains(SAME_NAME)
-    examples = extracted.loc[is_usable, _EXAMPLE]
+    is_ambiguous = extracted["review_reason"].str.contains(SAME_NAME)
+    examples = extracted.loc[~is_ambiguous, _EXAMPLE].dropna()
     # A phrase that is rare has too few matches to be ranked. One that never stands
     # alone ("<finding>, <finding>") has nothing that a judge could be shown.
     counts = extracted["phrase"].value_counts().rename("n_examples")

@@ -35,10 +35,10 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
     studies = ids.str.partition(":")[0]
     is_of_batch = studies.isin(findings["study_id"])
     is_known = ids.isin(findings["finding_id"])
-    missing = ids[is_of_batch & ~is_known]
+    is_wrong = is_of_batch & ~is_known
     # An amended report may have fewer rows than the version that was corrected.
-    is_nowhere = [not _is_stored(home, finding_id) for finding_id in missing]
-    is_wrong = pd.Series(is_nowhere, missing.index, dtype=bool)
+    for row in ids.index[is_wrong]:
+        is_wrong[row] = not _is_stored(home, ids[row])
     refuse_rows(
         file,
         is_wrong,
@@ -60,7 +60,6 @@ def _is_stored(home: Home, finding_id: str) -> bool:
             continue
         with path.open("rb") as stream:
             rows = read_study(stream, study)
-        stored_ids = rows.column("finding_id").to_pylist()
-        if finding_id in stored_ids:
+        if finding_id in rows.column("finding_id").to_pylist():
             return True
     return False

@@ -1,7 +1,8 @@
 """Leaves out of a step's tables the studies that break a rule.
 
-An odd row costs its study, never the batch (docs/ui.md). Which rules there are is in
-`rules.py`.
+An odd row costs its study, never the batch; where too many break a rule, the table is
+refused, as the store refuses one that lists what was delivered (docs/ui.md). Which
+rules there are is in `rules.py`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.errors import InvalidTable
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     Tables,
     broken_studies,
-    require_few,
     studies_of,
     without_studies,
 )
 from lunguage_assets.workspace.store import SET_ASIDE
+
+MAX_QUARANTINED_SHARE = 0.01
+"""Share of a batch's studies that may be set aside, one study at least."""
 
 
 def invalid_upstream(inputs: Tables) -> list[InvalidStudy]:
@@ -27,8 +31,7 @@ def invalid_upstream(inputs: Tables) -> list[InvalidStudy]:
         for values in frame.attrs.get(SET_ASIDE, ()):
             study = InvalidStudy(*values)
             # JSON has no tuples: the ids come back as a list
-            ids = tuple(study.finding_ids)
-            invalid_studies.add(study._replace(finding_ids=ids))
+            invalid_studies.add(study._replace(finding_ids=tuple(study.finding_ids)))
     return sorted(invalid_studies)
 
 
@@ -70,11 +73,23 @@ def valid_studies(
     broken = broken_studies(step, valid, expected, configuration.processes)
     if not broken:
         return valid, invalid
-    invalid = sorted({*invalid, *broken})
-    studies_by_table = [
+    invalid = sorted(invalid + broken)
+    studies = max(
         frame["study_id"].nunique()
         for frame in (*inputs.values(), *tables.values())
         if "study_id" in frame
-    ]
-    require_few(broken, invalid, max(studies_by_table), strict=configuration.is_strict)
+    )
+    # One study of a small batch may break a rule: one in a hundred of 20 would be none.
+    most = max(1, MAX_QUARANTINED_SHARE * studies)
+    if configuration.is_strict or len(studies_of(invalid)) > most:
+        reason = f"more than {MAX_QUARANTINED_SHARE:.0%}"
+        if configuration.is_strict:
+            reason = "and the option strict is set"
+        first = broken[0]
+        raise InvalidTable(
+            f"{first.table}: {len(studies_of(broken))} of {studies} studies break a "
+            f"rule, {reason}; nothing stored: {first.rule} ({first.table}, "
+            f"{first.study_id}: {first.found or 'no row'}). Run it again with the "
+            "newest version; if rows still break the rule, report it with this message."
+        )
     return without_studies(valid, studies_of(broken)), invalid

@@ -1,7 +1,6 @@
 """Rules that rows must hold, and studies that break one: each is set aside whole.
 
-The other studies go on; where too many break one, the table is refused, as the store
-refuses one that lists what was delivered (docs/ui.md). Beside the rules of the schema
+The other studies go on (`quarantine.py`). Beside the rules of the schema
 (`tables/schema.py`) stand those about single probabilities: of the status, of the
 support, of a row beside its parent (explicit.md section 6, implicit.md section 4). They
 look at stored numbers alone; the tests compute these a second time.
@@ -17,7 +16,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
 from lunguage_assets.implicit.resolution.guarantees import (
     balance,
@@ -31,8 +29,6 @@ from lunguage_assets.tables.values import values_of
 
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
 """Tables by name."""
-MAX_QUARANTINED_SHARE = 0.01
-"""Share of a batch's studies that may be set aside, one study at least."""
 TOLERANCE = 1e-9
 """Difference at which two probabilities are the same."""
 
@@ -85,7 +81,7 @@ _BELIEF_RULES = {
         "is_definite and p_source != 'definitive'"
     ),
     "a tentative finding has p by its fit, its phrases or nothing": (
-        f"is_tentative and p_source not in {_TENTATIVE_SOURCES}"
+        "is_tentative and p_source not in @_TENTATIVE_SOURCES"
     ),
     "a tentative finding is never certain: 0 < p < 1": (
         "is_tentative and (prob <= 0 or prob >= 1)"
@@ -120,7 +116,7 @@ def belief_rules(rows: pd.DataFrame) -> list[BrokenRule]:
     has_definite_status = rows["status"].isin(["dp", "dn"])
     p_by_id = dict(values_of(rows, "finding_id", "prob"))
     extended = rows.assign(
-        is_positive=is_positive.astype("float64"),
+        is_positive=is_positive,
         claimed=rows["prob"].where(is_positive, 1.0 - rows["prob"]),
         is_definite=is_stated & has_definite_status,
         is_tentative=is_stated & ~has_definite_status,
@@ -137,9 +133,9 @@ def _held_against(rules: Mapping[str, str], rows: pd.DataFrame) -> list[BrokenRu
 
 
 def _account_rules(accounts: pd.DataFrame) -> list[BrokenRule]:
-    says_balanced = accounts["balanced"].to_numpy()
     # The flag alone is not believed: the sums are added up again.
-    return [BrokenRule("the accounts balance", ~(says_balanced & balance(accounts)))]
+    is_balanced = accounts["balanced"].to_numpy() & balance(accounts)
+    return [BrokenRule("the accounts balance", ~is_balanced)]
 
 
 RULES: Mapping[str, Callable[[pd.DataFrame], list[BrokenRule]]] = {
@@ -177,13 +173,13 @@ def broken_studies(
             invalid.update(_studies_breaking_rules(step, TABLES[name], frame))
     # The guarantees look at all rows of a study together, and at studies without rows:
     # no rule about single rows can.
-    if "lunguage_plus_plus" in frames and "accounting" in frames:
-        rows = frames["lunguage_plus_plus"]
+    name = "lunguage_plus_plus"
+    if name in frames and "accounting" in frames:
+        rows = frames[name]
         explained = explained_studies(frames["accounting"])
-        table = TABLES["lunguage_plus_plus"]
         for guarantee, study, ids in violations(rows, delivered, explained, processes):
             broken = rows[rows["finding_id"].isin(ids)]
-            invalid.add(_invalid_study(study, step, table, guarantee, broken, ids))
+            invalid.add(_invalid_study(study, step, name, guarantee, broken, ids))
     return sorted(invalid)
 
 
@@ -198,13 +194,13 @@ def _studies_breaking_rules(
         # Rows without a study are refused with their table, when it is encoded.
         for study, rows in frame[is_broken].groupby("study_id"):
             finding_ids = rows.get("finding_id", ())
-            yield _invalid_study(str(study), step, table, rule, rows, finding_ids)
+            yield _invalid_study(str(study), step, table.name, rule, rows, finding_ids)
 
 
 def _invalid_study(
     study_id: str,
     step: str,
-    table: Table,
+    table: str,
     rule: str,
     rows: pd.DataFrame,
     finding_ids: Iterable[str],
@@ -227,7 +223,7 @@ def _invalid_study(
     return InvalidStudy(
         study_id=study_id,
         step=step,
-        table=table.name,
+        table=table,
         rule=rule,
         finding_ids=tuple(map(str, finding_ids)),
         found=", ".join(numbers),
@@ -258,44 +254,9 @@ def without_studies(frames: Tables, studies: frozenset[str]) -> Tables:
         studies: their ids.
     """
     kept = dict(frames)
-    if not studies:
-        return kept
     for name, frame in frames.items():
-        if TABLES[name].per_study:
+        if studies and TABLES[name].per_study:
             # Tables that list what was delivered keep every study (`Table.per_study`).
             is_kept = ~frame["study_id"].isin(studies)
             kept[name] = frame[is_kept].reset_index(drop=True)
     return kept
-
-
-def require_few(
-    of_step: Sequence[InvalidStudy],
-    invalid: Sequence[InvalidStudy],
-    of: int,
-    *,
-    strict: bool,
-) -> None:
-    """Refuse a table of which too many studies break a rule: it is wrong as a whole.
-
-    Args:
-        of_step: what the step itself found.
-        invalid: all studies set aside so far.
-        of: how many studies the batch has.
-        strict: whether one is too many.
-
-    Raises:
-        InvalidTable: they are too many.
-    """
-    # One study of a small batch may break a rule: one in a hundred of 20 would be none.
-    most = max(1, MAX_QUARANTINED_SHARE * of)
-    if not strict and len(studies_of(invalid)) <= most:
-        return
-    too_many = f"more than {MAX_QUARANTINED_SHARE:.0%}"
-    reason = "and the option strict is set" if strict else too_many
-    first = of_step[0]
-    raise InvalidTable(
-        f"{first.table}: {len(studies_of(of_step))} of {of} studies break a rule, "
-        f"{reason}; nothing stored: {first.rule} ({first.table}, {first.study_id}: "
-        f"{first.found or 'no row'}). Run it again with the newest version; if rows "
-        "still break the rule, report it with this message."
-    )

@@ -77,22 +77,12 @@ class Examined(NamedTuple):
     remedy: str
 
 
-def suite_file(table: str, home: Path | None = None) -> Path:
+def suite_file(table: str, home: Path) -> Path:
     """Find the file of a table's suite: the home's own, else the packaged one."""
-    if home is not None:
-        own_file = home / "expectations" / f"{table}.yaml"
-        if own_file.exists():
-            return own_file
-    return expectation(f"{table}.yaml")
-
-
-def load_suite(file: Path) -> Suite:
-    """Read the suite of a file.
-
-    Raises:
-        ConfigurationError: it cannot be read; names file and field.
-    """
-    return read_as(file, Suite, _REMEDY)
+    own_file = home / "expectations" / f"{table}.yaml"
+    if own_file.exists():
+        return own_file
+    return expectation(own_file.name)
 
 
 def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
@@ -104,9 +94,9 @@ def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
         file: of the suite.
 
     Raises:
-        ConfigurationError: the file cannot be read.
+        ConfigurationError: the file cannot be read; names file and field.
     """
-    rules = load_suite(file).expectations
+    rules = read_as(file, Suite, _REMEDY).expectations
     if frame.empty or not rules:
         return []
     # Great Expectations hashes every column that it gets, which takes most of its time;
@@ -129,16 +119,18 @@ def _result(rule: Rule, batch: Any) -> Any:
     arguments = dict(rule.model_extra or {})
     if rule.where:
         arguments |= {"row_condition": rule.where, "condition_parser": "pandas"}
-    result_format = {
-        "result_format": "COMPLETE",
-        "return_unexpected_index_query": False,
-    }
     # A mistyped expectation is shown as one that was not run; it ends no run.
     with suppress(GreatExpectationsError, TypeError, ValueError):
         expectation_of_rule = ExpectationConfiguration(
             rule.type, arguments
         ).to_domain_obj()
-        result = batch.validate(expectation_of_rule, result_format=result_format)
+        result = batch.validate(
+            expectation_of_rule,
+            result_format={
+                "result_format": "COMPLETE",
+                "return_unexpected_index_query": False,
+            },
+        )
         # Where it raised, `exception_info` names measures, each with an error of its
         # own.
         if result.exception_info.get("raised_exception") is False:

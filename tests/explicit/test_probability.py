@@ -1,10 +1,11 @@
-"""Anchors tie the ranking to probabilities; every probability has an interval
-(explicit.md section 6).
+"""Anchors, published or one's own, tie the ranking to probabilities; every probability
+has an interval, and a range of other readers (explicit.md section 6).
 """
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,18 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import norm
 
 from lunguage_assets.assertion.hedges import published_ranking
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.probability import (
     Anchor,
     Calibration,
+    anchors_in_use,
     calibrate,
     calibration_problem,
     probability,
     published_anchors,
+    reader_range,
 )
 
 
@@ -148,3 +151,106 @@ def test_anchors_closer_than_their_uncertainty_give_no_probabilities() -> None:
 
     assert problem(0.5) == ""
     assert "2.00 apart, expected more than 2.77" in problem(1.0)
+
+
+def ratings(folder: Path, *rows: tuple[str, str, str, float]) -> Path:
+    path = folder / "anchor_ratings.csv"
+    path.write_text(
+        "rater,phrase,sentence,rating\n"
+        + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    )
+    return path
+
+
+def test_without_ratings_the_papers_anchors_are_used(tmp_path: Path) -> None:
+    chosen = anchors_in_use(tmp_path / "anchor_ratings.csv")
+    assert chosen == published_anchors()
+    assert "2511.04506" in chosen.source
+    assert list(chosen.anchors) == [
+        Anchor("less likely", 0.170, 0.156, 0.185),
+        Anchor("most likely", 0.839, 0.818, 0.860),
+    ]
+
+
+def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(
+    tmp_path: Path,
+) -> None:
+    values = [10, 20, 15, 25, 30]
+    rows = [(f"r{i}", "Less  Likely", "s", value) for i, value in enumerate(values)]
+    rows += [(f"r{i}", "sure", "s", value) for i, value in enumerate((80, 90, 85))]
+    low, high = anchors_in_use(ratings(tmp_path, *rows)).anchors
+    margin = 1.959964 * np.std(values, ddof=1) / math.sqrt(5) / 100
+    assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
+    assert [low.low, low.high] == pytest.approx([0.20 - margin, 0.20 + margin])
+    assert (high.phrase, high.probability) == ("sure", pytest.approx(0.85))
+    ends = [("r", "may", "s", 2), ("r", "sure", "s", 95), ("q", "sure", "s", 100)]
+    may, sure = anchors_in_use(ratings(tmp_path, *ends)).anchors
+    assert may.low == pytest.approx(0.02 * 0.01), "not below zero"
+    assert sure.high == pytest.approx(1.0 - 0.025 * 0.01), "not beyond one"
+
+
+@pytest.mark.parametrize(("rows", "problem"), [
+    ("rater,phrase,sentence,rating", "no ratings"),
+    ("rater,phrase,sentence,score\nr,p,s,50", "no column"),
+    ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,s,101", "row 2"),
+    ("rater,phrase,sentence,rating\nr,p,s,", "no ratings"),
+    ("rater,phrase,sentence,rating\nr,p,s", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,one, two,50", "row 2"),
+    ('rater,phrase,sentence,rating\nr,p,"s,50\nr,p,"s",60', "unreadable"),
+    ("rater,phrase,sentence,rating\nr,p,s,nan", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s,0\nq,p,s,0", "mean rating"),
+])  # fmt: skip
+def test_a_wrong_ratings_file_is_refused(
+    tmp_path: Path, rows: str, problem: str
+) -> None:
+    path = tmp_path / "anchor_ratings.csv"
+    path.write_text(rows + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=problem):
+        anchors_in_use(path)
+
+
+def everywhere(sd: float) -> pd.DataFrame:
+    return pd.DataFrame({"logit_p": [0.0], "below": sd, "above": sd})
+
+
+def middle_80(p: float) -> list[float]:
+    """The range of 80% of readers around a p that is known exactly, in hundredths."""
+    return [100.0 * float(end) for end in reader_range(p, p, p, share=0.8)]
+
+
+@pytest.mark.parametrize(
+    ("p", "people"),
+    [(0.729, (60, 85)), (0.717, (60, 85)), (0.400, (15, 60)), (0.187, (5, 30))],
+)
+def test_the_middle_80_percent_are_where_people_have_them(
+    p: float, people: tuple[int, int]
+) -> None:
+    """Likely, probable, might, unlikely; neighbouring phrases are pooled, so not to the
+    point.
+    """
+    assert middle_80(p) == pytest.approx(people, abs=5.5)
+
+
+shares = st.floats(0.02, 0.98)
+
+
+@given(shares, shares, shares, st.floats(0.0, 2.0))
+@examples(100)
+def test_the_range_of_another_reader_holds_the_interval_of_the_mean(
+    a: float, b: float, c: float, sd: float
+) -> None:
+    low, p, high = sorted((a, b, c))
+    reader_low, reader_high = reader_range(p, low, high, spread=everywhere(sd))
+    assert 0.0 <= reader_low <= low <= p <= high <= reader_high <= 1.0
+
+
+def test_the_range_holds_19_of_20_further_readers() -> None:
+    """Six invented readers of a phrase; a further one is asked each time."""
+    draw = np.random.default_rng(7)
+    truth = draw.normal(0.0, 1.0, 1000)
+    error = 0.7 / 6**0.5
+    mean = truth + draw.normal(0.0, error, 1000)
+    p, p_low, p_high = (expit(mean + z * error) for z in (0.0, -1.96, 1.96))
+    low, high = reader_range(p, p_low, p_high, spread=everywhere(0.7))
+    further = expit(truth + draw.normal(0.0, 0.7, 1000))
+    assert 0.93 < ((low <= further) & (further <= high)).mean() < 0.97

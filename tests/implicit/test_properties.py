@@ -19,11 +19,35 @@ from invented_reports import (
 )
 from profiles import examples
 from resolution_oracle import oracle_violations
-from resolved_again import resolve_again
 
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.resolution.conflicts import conflicts_of_keys
 from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.implicit.resolution.study import StudyResolver
+from lunguage_assets.implicit.rows import Row, by_study, read_rows, write_rows
 from lunguage_assets.quality.rules import belief_rules
-from lunguage_assets.tables import TABLES
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, TABLES
+
+
+def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resolution:
+    """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay,
+    are not listed.
+    """
+    resolved: list[Row] = []
+    log: list[object] = []
+    conflicts: list[object] = []
+    for study in by_study(read_rows(rows)):
+        resolver = StudyResolver(study, dictionary)
+        resolved += resolver.run()
+        conflicts += conflicts_of_keys(resolver.groups)
+        log += resolver.log
+    return Resolution(
+        rows=write_rows(LUNGUAGE_PLUS_PLUS, resolved),
+        log=pd.DataFrame({"event": log}),
+        conflicts=pd.DataFrame({"conflict": conflicts}),
+    )
+
 
 embedders = st.sampled_from([None, AlikeEmbedder(), AnyCosines(0)])
 histories = st.sampled_from(["exclude", "keep"])

@@ -1,5 +1,6 @@
 """The real SDKs against a server on this machine: what they send, what is read from an
-answer, and what every kind of trouble becomes.
+answer, and what every kind of trouble becomes. The judges of docs/models.md are each
+asked at a server that speaks their dialect.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ import asyncio
 import logging
 import pickle
 import sys
+import tomllib
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asked_reports import PROVIDERS
-from loopback import Act, LoopbackServer
+from loopback import Act, Call, LoopbackServer, judge_like
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
@@ -39,11 +42,14 @@ def slot_of(provider: str, **fields: Any) -> LLMJudgeConfig:
     return LLMJudgeConfig.model_validate(table | fields)
 
 
+def address_of(provider: str, server: LoopbackServer) -> str:
+    is_openai = provider in ("openai", "openai-compatible")
+    return server.openai_url if is_openai else server.url
+
+
 def made(provider: str, server: LoopbackServer, **fields: Any) -> Provider:
-    address = (
-        server.openai_url if provider in ("openai", "openai-compatible") else server.url
-    )
-    return provider_of("judge-1", slot_of(provider, base_url=address, **fields), KEYS)
+    slot = slot_of(provider, base_url=address_of(provider, server), **fields)
+    return provider_of("judge-1", slot, KEYS)
 
 
 def comparison(mode: str = "text", marker: str = "the base") -> Request:
@@ -283,3 +289,41 @@ def test_an_account_without_money_and_a_server_that_is_down_are_named(
     server.plan(Act("no_quota"))
     failure = trouble(made("openai", server))
     assert "insufficient_quota" in str(failure)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+SECTION = PAGE.read_text().partition("## Which server, which lines")[2]
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    SECTION.partition("```toml\n")[2].partition("```")[0]
+)["judges"]
+UNDERSTOOD = {
+    "vllm": {"response_format", "structured_outputs", "guided_choice"},
+    "llama": {"response_format", "grammar"},
+    "ollama": {"response_format"},
+}
+"""Constraints that a dialect knows: it ignores any other in silence."""
+
+
+def in_dialect(name: str, call: Call) -> str:
+    """What such a server answers: prose, unless a constraint that it knows is given."""
+    known = UNDERSTOOD.get(name.partition("-")[0])
+    if known is None or known & call.body.keys():
+        return judge_like(call)
+    return f"I think it is {judge_like(call)}."
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_the_lines_of_the_page_bring_labels(name: str) -> None:
+    table = TABLES[name]
+    with LoopbackServer(answer=lambda call: in_dialect(name, call)) as server:
+        address = address_of(table["provider"], server)
+        config = LLMJudgeConfig.model_validate({**table, "base_url": address})
+        provider = provider_of(name, config, KEYS)
+        question = ComparisonQuestion("<finding> is likely.", "Possible <finding>.")
+        request = load_prompts().comparison(question, config.mode)
+        reply = asyncio.run(provider.answer(request))
+    assert choice_of(reply.text) == "sentence_1"
+    if "logprobs" in table["params"]:
+        assert reply.margin == pytest.approx(1.25)
+    else:
+        assert reply.margin is None

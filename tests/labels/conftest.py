@@ -1,3 +1,3 @@
 """Releases that several tests read; none changes them."""
 
-from releases import invented, of_patients, patients, unreported, version  # noqa: F401
+from small_release import invented, of_patients, patients, unreported, version  # noqa: F401

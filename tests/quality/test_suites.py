@@ -12,8 +12,8 @@ import pytest
 from stored_tables import plain_row
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.packaged_data import expectation
-from lunguage_assets.quality.suites import Examined, examined, load_suite, suite_file
+from lunguage_assets.packaged_data import expectation, read_as
+from lunguage_assets.quality.suites import Examined, Suite, examined, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 
 TABLES_WITH_SUITE = sorted(file.stem for file in expectation().iterdir())
@@ -89,19 +89,19 @@ UNMET: dict[str, list[Changes]] = {
 
 
 def unmet_by_suite(table: str, frame: pd.DataFrame) -> list[Examined]:
-    return unmet(TABLES[table], frame, suite_file(table))
+    return unmet(TABLES[table], frame, expectation(f"{table}.yaml"))
 
 
 @pytest.mark.parametrize("table", TABLES_WITH_SUITE)
 def test_every_expectation_can_fail_and_says_what_to_do(table: str) -> None:
-    rules = load_suite(suite_file(table)).expectations
+    rules = read_as(expectation(f"{table}.yaml"), Suite).expectations
     assert unmet_by_suite(table, rows(table, *MET.get(table, [{}]))) == []
     for rule, rows_that_fail in zip(rules, UNMET[table], strict=True):
         broken = unmet_by_suite(table, rows(table, *rows_that_fail))
-        (expectation,) = [found for found in broken if found.why == rule.why]
-        assert "not run" not in expectation.observed
-        assert expectation.remedy == rule.remedy
-        assert len(expectation.remedy) > 40
+        (outcome,) = [found for found in broken if found.why == rule.why]
+        assert "not run" not in outcome.observed
+        assert outcome.remedy == rule.remedy
+        assert len(outcome.remedy) > 40
 
 
 def test_rows_that_fail_an_expectation_are_named_by_key_alone() -> None:
@@ -163,13 +163,12 @@ def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) 
     own_suite.parent.mkdir()
     own_suite.write_text("expectations: []\n")
     assert suite_file("expansions", tmp_path) == own_suite
-    assert (
-        unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own_suite) == []
-    )
+    expanded = (TABLES["expansions"], rows("expansions", {"depth": 9}))
+    assert unmet(*expanded, own_suite) == []
     own_suite.write_text(
         "expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n"
     )
     with pytest.raises(
         ConfigurationError, match=r"expansions\.yaml, field expectations\.0\.remedy"
     ):
-        load_suite(own_suite)
+        unmet(*expanded, own_suite)

@@ -10,20 +10,20 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
 import pandas as pd
-from loopback import Call
-from sdk_run import KEYS
+from loopback import KEYS, Call, LoopbackServer
 
 from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext
+from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.contract import (
     SectionCode,
     SectionedReport,
@@ -166,18 +166,30 @@ def judges_file(provider: str, url: str, **fields: Any) -> dict[str, Any]:
 def opened(
     configuration: JudgesConfiguration,
     ledger: Path,
-    budget: Budget | None = None,
-    **surroundings: Any,
+    data_class: DataClass = "synthetic",
 ) -> Iterator[ModelStructurer]:
     """Structurer `one` over the ledger in a file."""
-    data_class = surroundings.pop("data_class", "synthetic")
-    around = JudgeContext(
-        data_class, lambda: Ledger.open(ledger), budget or Budget(), **surroundings
-    )
+    around = JudgeContext(data_class, lambda: Ledger.open(ledger), Budget())
     structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)
     assert isinstance(structurer, ModelStructurer)
     with mock.patch.dict(os.environ, KEYS):
         yield structurer
+
+
+@contextlib.contextmanager
+def asking(
+    folder: Path,
+    answer: Callable[[Call], str] = model_like,
+    provider: str = "openai",
+    **around: Any,
+) -> Iterator[tuple[LoopbackServer, ModelStructurer]]:
+    """A structurer with its ledger in a folder, and the server that it asks."""
+    ledger = folder / "ledger.sqlite"
+    with (
+        LoopbackServer(answer=answer) as server,
+        opened(configured(provider, server.url), ledger, **around) as structurer,
+    ):
+        yield server, structurer
 
 
 def plain(answers: list[StructuredReport]) -> list[dict[str, Any]]:

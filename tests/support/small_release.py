@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import duckdb
 import pandas as pd
+import pytest
 from planted import plant
 from stored_tables import store_table
 
@@ -20,6 +21,7 @@ from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.paper_tables import paper_tables as counted_tables
@@ -130,3 +132,32 @@ def paper_tables(
 ) -> SimpleNamespace:
     """The paper's tables of a corpus in memory."""
     return SimpleNamespace(**counted_tables(InMemory(tables), statistics))
+
+
+@pytest.fixture(scope="session")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return make(tmp_path_factory.mktemp("invented"))
+
+
+@pytest.fixture(scope="session")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """As `invented`, but undeclared, so that the reports count as patients'."""
+    return make(tmp_path_factory.mktemp("patients"), credentialed=True)
+
+
+@pytest.fixture(scope="session")
+def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version of both batches, with its report."""
+    return invented.write(tmp_path_factory.mktemp("release") / "panel").folder
+
+
+@pytest.fixture(scope="session")
+def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version of patients' reports with its report."""
+    return patients.write(tmp_path_factory.mktemp("release") / "panel").folder
+
+
+@pytest.fixture
+def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figures, for tests that do not look at them."""
+    monkeypatch.setattr(write, "report_figures", lambda _: {})

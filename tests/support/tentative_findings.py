@@ -51,7 +51,7 @@ def findings_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def invented_findings(size: int) -> pd.DataFrame:
     """`size` tentative pairs made from the bundled sentences, each in its own words."""
     sentences = [
-        sentence for examples in reference_sentences().values() for sentence in examples
+        sentence for examples in reference_sentences() for sentence in examples
     ]
     rows = []
     for i in range(size):

@@ -1,16 +1,20 @@
 """The store: validated before it is written, replaced as a whole, readable by any
-DuckDB client at any time, also on other storage, whose place is one home's.
+DuckDB client at any time, also on other storage, whose place is one home's. Its rows
+are read without a thread that outlives the reading.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from stored_tables import store_table
@@ -169,3 +173,23 @@ def test_views_over_other_storage_show_tables_that_come_later(
         assert connection.execute(
             "SELECT DISTINCT report_batch FROM terms"
         ).fetchall() == [("late.batch",)]
+
+
+CODE = """
+import sys, psutil, numpy, pandas, pyarrow.compute
+from lunguage_assets.workspace.parquet_rows import read_study, read_whole
+before = psutil.Process().num_threads()
+found = [read_study(sys.argv[1], study).to_pydict()['value'] for study in 'az']
+print(found, read_whole(sys.argv[1]).num_rows, psutil.Process().num_threads() - before)
+"""
+
+
+def test_rows_of_a_key_are_read_without_a_thread_of_arrow(tmp_path: Path) -> None:
+    """A thread that is there when the interpreter ends may abort it: so there must be
+    none.
+    """
+    rows = pa.table({"study_id": ["a", "b", "a"], "value": [1, 2, 3]})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=2)
+    command = [sys.executable, "-c", CODE, str(tmp_path / "rows.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[[1, 3], []] 3 0"

@@ -204,8 +204,7 @@ def ranking_correlations(
     # A column for every order of play.
     rankings = pd.concat(mu_by_judge, axis=1)
     own = ranking.query("ruler == 'own' and n_matches > 0")
-    if len(own):
-        rankings[ranker, 0] = own.set_index("phrase")["mu"]
+    rankings[ranker, 0] = own.set_index("phrase")["mu"]
     spearman = rankings.corr("spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
     is_pair = np.triu(np.ones(spearman.shape, dtype=bool), 1)
     pairs = spearman.where(is_pair).stack([0, 1], future_stack=True).dropna()

@@ -132,8 +132,9 @@ def expert_agreement(
     group = ["measure", single["second"].mask(is_of_two, "")]
     averages = single.groupby(group, as_index=False).agg({"value": "mean", "n": "sum"})
     coefficients = pd.DataFrame(coefficient_rows(answered.apply(_phrases), answered))
-    rows_of_all = pd.concat([single, averages, coefficients])
-    return agreement_frame(EXPERT_AGREEMENT, rows_of_all)
+    return agreement_frame(
+        EXPERT_AGREEMENT, pd.concat([single, averages, coefficients])
+    )
 
 
 def _choices(lead: pd.Series) -> pd.Series:

@@ -158,12 +158,13 @@ def fit_validation(
         }
         frames.append(pd.DataFrame(measures).assign(**configuration._asdict()))
     frame = pd.concat(frames).rename_axis("step").reset_index()
-    frame = frame.assign(
-        phrases=len(ranking),
-        seeds=seeds,
-        ranking_version=ranking["ranking_version"].iloc[0],
+    return FIT_VALIDATION.frame(
+        frame.assign(
+            phrases=len(ranking),
+            seeds=seeds,
+            ranking_version=ranking["ranking_version"].iloc[0],
+        )
     )
-    return FIT_VALIDATION.frame(frame)
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
@@ -248,8 +249,8 @@ class _FitsAtRandom(Fits):
         random = np.random.default_rng(self.tried.sum())
         evenness = np.zeros(self.counts.shape)
         # Those that have ended draw nothing.
-        rows = np.flatnonzero(self.is_running)
-        evenness[rows] = random.random(self.counts[rows].shape)
+        running = self.counts[self.is_running]
+        evenness[self.is_running] = random.random(running.shape)
         return evenness
 
 

@@ -109,8 +109,9 @@ def distil(
     }
     # What is stored has learnt from everything; what was tested had not.
     digest = write_scorer(folder, BayesianRidge().fit(vectors, mu), about)
-    rows = tests.assign(encoder=encoder.identity, sentences=len(panel), files=digest)
-    return DISTILLED_SCORER.frame(rows)
+    return DISTILLED_SCORER.frame(
+        tests.assign(encoder=encoder.identity, sentences=len(panel), files=digest)
+    )
 
 
 def shortcomings(tests: pd.DataFrame) -> list[str]:
@@ -167,8 +168,8 @@ def held_out_scores(
         if seen.empty:
             continue
         head = BayesianRidge().fit(vectors[~is_held_out], seen["mu"])
-        mu, sd = head.predict(vectors[is_held_out], return_std=True)
-        held_out[is_held_out] = np.column_stack([mu, sd])
+        mu_and_sd = head.predict(vectors[is_held_out], return_std=True)
+        held_out[is_held_out] = np.column_stack(mu_and_sd)
     return held_out
 
 

@@ -9,13 +9,12 @@ picks. A sentence without a cue word that governs the finding is answered as inv
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import chain
 
 from pydantic import BaseModel
 
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, Scope, total
+from lunguage_assets.judges.rules.reading import Hedging, RuleJudge, total
 from lunguage_assets.packaged_data import read_as, resource
 
 _PREFERRED = 0.8
@@ -26,8 +25,12 @@ _SHARE_OF_JOINTS = 0.6
 """What the words that join a finding to alternatives count."""
 
 
+Weights = dict[str, float]
+"""Word -> evidence for presence in logits."""
+
+
 class WordWeights(BaseModel, extra="forbid"):
-    """The content of `resources/cues.yaml`: word -> evidence for presence in logits.
+    """The content of `resources/cues.yaml`.
 
     Attributes:
         cues: words of belief.
@@ -36,66 +39,61 @@ class WordWeights(BaseModel, extra="forbid"):
         phrases: words that stand together as one phrase ("may be due to").
     """
 
-    cues: dict[str, float]
-    negations: dict[str, float]
-    context: dict[str, float]
+    cues: Weights
+    negations: Weights
+    context: Weights
     phrases: list[str]
 
 
-@cache
-def bundled_weights() -> WordWeights:
-    """Read `resources/cues.yaml`.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
-    """
-    remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
-    return read_as(resource("cues.yaml"), WordWeights, remedy)
+_WEIGHTS = read_as(
+    resource("cues.yaml"),
+    WordWeights,
+    'Give every word a weight in logits, and quote words such as "no" and "?".',
+)
 
 
 class CuesJudge(RuleJudge):
     """Answers from the sum of cues."""
 
     def __init__(self, key: str) -> None:
-        weights = bundled_weights()
-        self._weights = weights
         super().__init__(
             key,
             method="cues",
             files=["cues.yaml", "hedges.yaml"],
-            phrases=chain.from_iterable(map(alternatives, weights.phrases)),
+            phrases=chain.from_iterable(map(alternatives, _WEIGHTS.phrases)),
         )
 
-    def score_of(self, scope: Scope) -> float | None:
+    def score(self, masked_sentence: str) -> float | None:
         """Score how certain a finding is.
 
         Returns:
             None: no word of belief governs it, and no other finding is dismissed for
             it.
         """
-        is_known = any(
-            hedge.is_doubt or not self._weights.cues.keys().isdisjoint(hedge.words)
+        scope = self.scope_of(masked_sentence)
+        if not scope.is_preferred and not any(
+            hedge.is_doubt or _WEIGHTS.cues.keys() & hedge.words
             for hedge in (*scope.hedges, *scope.joints)
-        )
-        if not scope.is_preferred and not is_known:
+        ):
             return None
         # "Could be consistent with" is no surer than "could be".
-        beliefs = sorted(map(self._belief, scope.hedges))[:1]
-        beliefs += [_SHARE_OF_JOINTS * self._belief(joint) for joint in scope.joints]
+        beliefs = sorted(map(_belief, scope.hedges))[:1]
+        beliefs += [_SHARE_OF_JOINTS * _belief(joint) for joint in scope.joints]
         if scope.denials:
             # "No longer suspicious for <finding>": words that speak for a finding speak
             # against it when they are denied.
             beliefs = [-abs(belief) for belief in beliefs]
         score = sum(beliefs) + _PREFERRED * scope.is_preferred
         for denial in scope.denials:
-            score += total(self._weights.negations, denial.words)
+            score += total(_WEIGHTS.negations, denial.words)
         # Equal sums tie, in whatever order their words are added up.
-        return round(score + total(self._weights.context, scope.context), 9)
+        return round(score + total(_WEIGHTS.context, scope.context), 9)
 
-    def _belief(self, hedge: Hedging) -> float:
-        """Weigh a hedge's words; a doubt never speaks for presence."""
-        belief = total(self._weights.cues, hedge.words)
-        if not hedge.is_doubt:
-            return belief
-        negation = total(self._weights.negations, hedge.words)
-        return min(negation - abs(belief), _MOST_OF_DOUBT)
+
+def _belief(hedge: Hedging) -> float:
+    """Weigh a hedge's words; a doubt never speaks for presence."""
+    belief = total(_WEIGHTS.cues, hedge.words)
+    if not hedge.is_doubt:
+        return belief
+    negation = total(_WEIGHTS.negations, hedge.words)
+    return min(negation - abs(belief), _MOST_OF_DOUBT)

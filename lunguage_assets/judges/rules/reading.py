@@ -10,9 +10,8 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, takewhile
 from typing import NamedTuple
 
 from lunguage_assets.assertion.named import PREFERRED, governing_cues
@@ -34,7 +33,7 @@ DOUBTING = ("doubted", "mimic", "reservation")
 may be missed".
 """
 _ROLES = {
-    **dict.fromkeys(("hedged", "question", "setting", *DOUBTING), "hedge"),
+    **dict.fromkeys(("hedged", "setting", *DOUBTING), "hedge"),
     "alternative": "joint",
     "negated": "denial",
     "ended": "denial",
@@ -44,13 +43,6 @@ _ROLES = {
 }
 """Id or category of a cue -> what it does to the finding; others do nothing."""
 _WORD = re.compile(r"and/or|vs\.|\w+(?:['’-]\w+)*|[;:.,?()/]")
-_BEGINS = r"(?:(?<![\w'’-])|(?!\w))"
-_ENDS = r"(?:(?![\w'’-])|(?<!\w))"
-"""Where a phrase may begin and end: "specific" does not stand in "non-specific"."""
-_ADVERBS = r"\s+(?:[a-z]+ly\s+)*"
-"""What does not matter inside a phrase of three words or more: "cannot be confidently
-excluded".
-"""
 
 _governing_cues = remembered(governing_cues)
 """Both judges ask for the cues of a sentence, one soon after the other."""
@@ -64,18 +56,14 @@ class Hedging(NamedTuple):
         words: its words.
         phrases: those of the judge that begin in it.
         is_doubt: whether it speaks against the finding.
+        distance: words between it and the finding.
     """
 
     cue: Edge
     words: Sequence[str]
     phrases: Sequence[str]
     is_doubt: bool
-
-    def distance_to(self, mention: int, text: str) -> int:
-        """Count the words of a text between it and a mention."""
-        begin = min(self.cue.end, mention + len(MASK))
-        end = max(self.cue.begin, mention)
-        return len(text[begin:end].split())
+    distance: int
 
 
 class Scope(NamedTuple):
@@ -120,86 +108,100 @@ class RuleJudge(Scorer, ABC):
         phrases: Iterable[str],
     ) -> None:
         words = b"".join(resource(file).read_bytes() for file in files)
-        digest = hashlib.blake2b(words, digest_size=6)
-        identity = f"{method}/{VERSION}/{digest.hexdigest()}"
+        digest = hashlib.blake2b(words, digest_size=6).hexdigest()
+        identity = f"{method}/{VERSION}/{digest}"
         super().__init__(key, identity, partial(map, self.score), method)
         self._phrases = set(phrases)
         patterns: list[str] = []
         # The first phrase that fits is then the longest.
         for phrase in sorted(self._phrases, key=len, reverse=True):
-            gap = _ADVERBS if phrase.count(" ") > 1 else r"\s+"
+            gap = r"\s+"
+            if phrase.count(" ") > 1:
+                # Inside three words or more an adverb does not matter: "cannot be
+                # confidently excluded".
+                gap = r"\s+(?:[a-z]+ly\s+)*"
             patterns.append(re.escape(phrase).replace(r"\ ", gap))
-        self._pattern = re.compile(f"{_BEGINS}(?:{'|'.join(patterns)}){_ENDS}")
+        # "Specific" does not stand in "non-specific".
+        self._pattern = re.compile(
+            rf"(?:(?<![\w'’-])|(?!\w))(?:{'|'.join(patterns)})(?:(?![\w'’-])|(?<!\w))"
+        )
 
+    @abstractmethod
     def score(self, masked_sentence: str) -> float | None:
         """Score how certain the finding is; None: no hedge that the judge knows."""
-        return self.score_of(self.scope_of(masked_sentence))
 
     def scope_of(self, masked_sentence: str) -> Scope:
         """Find what hedges the masked finding of a sentence."""
         finding = _governing_cues(masked_sentence)
         text = masked_sentence.lower()
-        cues = finding.cues
-        if not cues:
-            # Whoever asks knows that it is doubted: "<finding> appears improved".
-            phrases = chain.from_iterable(self._in(text, it) for it in finding.clauses)
-            cues = tuple(Edge(*phrase.span(), "", "hedged") for phrase in phrases)
+        mention = masked_sentence.find(MASK)
+        # Where nothing governs it, whoever asks knows that it is doubted: "<finding>
+        # appears improved".
+        cues = sorted(finding.cues) or [
+            cue for clause in finding.clauses for cue in self._phrases_in(text, *clause)
+        ]
         by_role: dict[str, list[Hedging]] = defaultdict(list)
-        for cue in sorted(cues):
+        for cue in cues:
             role = _ROLES.get(cue.cue, _ROLES.get(cue.category, ""))
-            by_role[role].append(self._hedging(cue, text))
+            by_role[role].append(self._hedging(cue, text, mention))
         hedges = by_role["hedge"]
         if hedges:
             # "The possibility of <finding> should be considered": the nearest, and
             # those on its side ("could possibly represent").
-            mention = masked_sentence.find(MASK)
-            nearest = min(hedges, key=lambda it: it.distance_to(mention, text))
-            is_before = nearest.cue.begin < mention
+            is_before = min(hedges, key=lambda it: it.distance).cue.begin < mention
             hedges = [it for it in hedges if (it.cue.begin < mention) == is_before]
-        joints = by_role["joint"]
-        words_of_hedges = {*chain.from_iterable(it.words for it in (*hedges, *joints))}
-        context: list[str] = []
-        for begin, end in finding.clauses:
-            words = _WORD.findall(text[begin:end])
-            context += [word for word in words if word not in words_of_hedges]
+        hedge_words = set().union(*(it.words for it in (*hedges, *by_role["joint"])))
+        clauses = " ".join(text[begin:end] for begin, end in finding.clauses)
         return Scope(
             hedges,
-            joints,
+            joints=by_role["joint"],
             denials=by_role["denial"],
             is_preferred="preferred" in by_role,
-            context=context,
+            context=[
+                word for word in _WORD.findall(clauses) if word not in hedge_words
+            ],
         )
 
-    def _hedging(self, cue: Edge, text: str) -> Hedging:
-        """Read the words and phrases of a cue in a text in lower case."""
+    def _hedging(self, cue: Edge, text: str, mention: int) -> Hedging:
+        """Read the words and phrases of a cue in a text in lower case.
+
+        Args:
+            cue: with its characters.
+            text: in lower case.
+            mention: where the finding stands.
+        """
         words = _WORD.findall(text[cue.begin : cue.end])
-        phrases = self._phrases_in(text, (cue.begin, cue.end))
+        phrases = list(self._phrases_in(text, cue.begin, cue.end).values())
         is_doubt = cue.category in DOUBTING
         if is_doubt:
             # Of "felt to be less likely" the last phrase is the doubt.
             phrases = phrases[-1:]
-        return Hedging(cue, words, phrases, is_doubt)
+        between = text[min(cue.end, mention + len(MASK)) : max(cue.begin, mention)]
+        return Hedging(cue, words, phrases, is_doubt, len(between.split()))
 
-    def _phrases_in(self, text: str, part: tuple[int, int]) -> list[str]:
-        """List the judge's phrases in a part of a text in lower case."""
-        phrases: list[str] = []
-        for match in self._in(text, part):
+    def _phrases_in(self, text: str, begin: int, end: int) -> dict[Edge, str]:
+        """Find the judge's phrases that begin in a part of a text in lower case.
+
+        Args:
+            text: in lower case.
+            begin: of the part.
+            end: of the part.
+
+        Returns:
+            Each by the hedge that it is.
+        """
+        phrases: dict[Edge, str] = {}
+        for match in self._pattern.finditer(text, begin):
+            if match.start() >= end:
+                break
             words = match.group().split()
-            if " ".join(words) not in self._phrases:
-                words = [word for word in words if not word.endswith("ly")]
-            phrases.append(" ".join(words))
-        # Without its own adverb, too, a phrase may be one that nobody knows.
-        return [phrase for phrase in phrases if phrase in self._phrases]
-
-    def _in(self, text: str, part: tuple[int, int]) -> Iterator[re.Match[str]]:
-        """Yield matches that begin in a part of a text (begin, end)."""
-        begin, end = part
-        matches = self._pattern.finditer(text, begin)
-        return takewhile(lambda match: match.start() < end, matches)
-
-    @abstractmethod
-    def score_of(self, scope: Scope) -> float | None:
-        """Score how certain a finding is; None: no hedge that the judge knows."""
+            without_adverbs = [word for word in words if not word.endswith("ly")]
+            hedge = Edge(*match.span(), "", "hedged")
+            # The last of these that the judge knows: an adverb may be the phrase's own.
+            for phrase in (" ".join(without_adverbs), " ".join(words)):
+                if phrase in self._phrases:
+                    phrases[hedge] = phrase
+        return phrases
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
@@ -212,15 +214,15 @@ class RuleJudge(Scorer, ABC):
         is, and every hedge of the sentence is given: such pairs are reviewed by a
         person.
         """
-        return [ExtractionAnswer(self._phrases_of(question)) for question in questions]
-
-    def _phrases_of(self, question: ExtractionQuestion) -> tuple[str, ...]:
-        if question.masked_sentence is None:
-            sentence = question.sentence.lower()
-            phrases = self._phrases_in(sentence, (0, len(sentence)))
-        else:
-            scope = self.scope_of(question.masked_sentence)
-            hedges = sorted((*scope.hedges, *scope.joints))
-            phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
-            phrases = phrases or [" ".join(hedge.words) for hedge in hedges]
-        return tuple(dict.fromkeys(phrases))
+        answers: list[ExtractionAnswer] = []
+        for question in questions:
+            if question.masked_sentence is None:
+                sentence = question.sentence.lower()
+                phrases = list(self._phrases_in(sentence, 0, len(sentence)).values())
+            else:
+                scope = self.scope_of(question.masked_sentence)
+                hedges = sorted((*scope.hedges, *scope.joints))
+                phrases = [phrase for hedge in hedges for phrase in hedge.phrases]
+                phrases = phrases or [" ".join(hedge.words) for hedge in hedges]
+            answers.append(ExtractionAnswer(tuple(dict.fromkeys(phrases))))
+        return answers

@@ -1,5 +1,5 @@
 """Bad input ends as a report, a rejected record or a note; nothing raises, and nothing
-disappears.
+disappears. What is packed is read like what is not, and never unpacked onto the disk.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.corpus import REPORT_TEXTS
+from lunguage_assets.workspace.home import Home
+
+REPORT = b"FINDINGS: No effusion."
 
 
 def received(folder: Path) -> Received:
@@ -38,9 +41,17 @@ def received(folder: Path) -> Received:
 
 def files(folder: Path, **contents: bytes) -> Received:
     """One text file for each study number, and a good report among them."""
-    for name, content in {"s50000001": b"FINDINGS: No effusion.", **contents}.items():
+    for name, content in {"s50000001": REPORT, **contents}.items():
         (folder / f"{name}.txt").write_bytes(content)
     return received(folder)
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as package:
+        for name, content in members.items():
+            package.writestr(name, content)
+    return stream.getvalue()
 
 
 def outcome(receipt: Received) -> tuple[int, list[str], list[str]]:
@@ -159,12 +170,13 @@ def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
     assert outcome(files(tmp_path)) == (1, ["unreadable-file"] * 2, [])
     folder = tmp_path / "zip"
     folder.mkdir()
-    path = folder / "mimic-cxr-reports.zip"
-    with zipfile.ZipFile(path, "w") as package:
-        package.writestr("files/p10/p10000032/s50000001.txt", "No effusion.")
-        package.writestr("files/p10/p10000032/s50000002.txt", "A large effusion.")
-    content = path.read_bytes().replace(b"A large effusion.", b"A large confusion")
-    path.write_bytes(content)
+    patient = "files/p10/p10000032"
+    members = {
+        f"{patient}/s50000001.txt": REPORT,
+        f"{patient}/s50000002.txt": b"Edema.",
+    }
+    content = zipped(members, zipfile.ZIP_STORED).replace(b"Edema.", b"Enema.")
+    (folder / "mimic-cxr-reports.zip").write_bytes(content)
     assert outcome(received(folder)) == (1, ["unreadable-file"], [])
 
 
@@ -173,17 +185,42 @@ def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
 def test_a_package_with_any_bytes_exchanged_is_read_or_refused(
     tmp_path: Path, exchanged: list[tuple[int, int]]
 ) -> None:
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as package:
-        for name in ("p1/1.txt", "../2.txt.gz", "/3.txt"):
-            package.writestr(name, b"No effusion.")
-    content = bytearray(stream.getvalue())
+    names = ("p1/1.txt", "../2.txt.gz", "/3.txt")
+    content = bytearray(zipped(dict.fromkeys(names, b"No effusion.")))
     for offset, value in exchanged:
         content[-1 - offset % len(content)] = value
     (tmp_path / "reports.zip").write_bytes(content)
     with contextlib.suppress(InputError):
         receipt = received(tmp_path)
         assert len(receipt.report_texts) + len(receipt.rejected) <= 3
+
+
+def test_two_files_of_one_name_in_a_package_are_read_once_each(tmp_path: Path) -> None:
+    content = zipped({"1.txt": REPORT, "2.txt": b"Edema."})
+    (tmp_path / "a.zip").write_bytes(content.replace(b"2.txt", b"1.txt"))
+    receipt = received(tmp_path)
+    assert receipt.report_texts["report"].tolist() == [REPORT.decode()]
+    assert receipt.rejected["reason"].tolist() == ["report-repeated"]
+    assert "Edema." in receipt.rejected["content"][0]
+
+
+def test_names_in_a_package_are_names_and_no_places(tmp_path: Path) -> None:
+    names = ["/etc/1.txt", "../../../1.txt", "a/" * 300 + "1.txt", "C:\\files\\1.txt"]
+    for number, name in enumerate(names):
+        content = zipped({name: REPORT, "2.txt": REPORT})
+        (tmp_path / "a.zip").write_bytes(content)
+        assert len(received(tmp_path).report_texts) == 2
+        Home(tmp_path / "home").register(tmp_path / "a.zip", f"a{number}")
+    assert not list(tmp_path.rglob("1.txt"))
+
+
+def test_a_packed_table_says_so_by_its_name(tmp_path: Path) -> None:
+    content = zipped({"export.csv": b"study_id,report\n1,No effusion.\n"})
+    (tmp_path / "reports.zip").write_bytes(content)
+    with pytest.raises(InputError, match=r"reports\.zip.*expected.*\.csv\.zip"):
+        find_delivery(tmp_path)
+    (tmp_path / "reports.zip").rename(tmp_path / "reports.csv.zip")
+    assert received(tmp_path).report_texts["report"].tolist() == ["No effusion."]
 
 
 _TEXTS = st.one_of(

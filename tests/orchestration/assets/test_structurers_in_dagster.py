@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 import raw_deliveries
 from asked_reports import judges_file, model_like
-from loopback import LoopbackServer
-from sdk_run import KEYS
+from loopback import KEYS, LoopbackServer
 from small_homes import SmallHome
 from stored_tables import stored_table
 

@@ -20,6 +20,11 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
 
+ASSET = dg.asset(name="findings", partitions_def=REPORT_BATCH)(lambda: None)
+INGEST = dg.define_asset_job("ingest", [ASSET])
+DEFINITIONS = dg.Definitions(assets=[ASSET], jobs=[INGEST])
+"""A code location with the partitions of batches and the job that is asked for."""
+
 
 @dataclass
 class Daemon:
@@ -27,7 +32,6 @@ class Daemon:
 
     landing: Landing
     instance: dg.DagsterInstance
-    definitions: dg.Definitions
     cursor: str | None = None
     asked: list[dg.RunRequest] = field(default_factory=list)
 
@@ -37,13 +41,13 @@ class Daemon:
         """
         settings = LandingSettings(stable_s=0.0)
         sensor = landing_sensor(
-            self.landing.home, self.landing.root, settings, self.definitions.jobs
+            self.landing.home, self.landing.root, settings, DEFINITIONS.jobs
         )
         with dg.SensorEvaluationContext(
             instance_ref=self.instance.get_ref(),
             instance=self.instance,
             cursor=self.cursor,
-            repository_def=self.definitions.get_repository_def(),
+            repository_def=DEFINITIONS.get_repository_def(),
             last_tick_completion_time=None,
             last_run_key=None,
             repository_name=None,
@@ -67,27 +71,13 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
         yield kept
 
 
-@pytest.fixture(scope="module")
-def definitions() -> dg.Definitions:
-    """A code location with the partitions of batches and the job that is asked for."""
-    asset = dg.asset(name="findings", partitions_def=REPORT_BATCH)(lambda: None)
-    return dg.Definitions(assets=[asset], jobs=[dg.define_asset_job("ingest", [asset])])
-
-
-@pytest.fixture
-def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Landing:
-    monkeypatch.setattr("os.fsync", lambda _: None)  # no test cuts the power
-    (tmp_path / "landing").mkdir()
-    return Landing(tmp_path / "landing", Home(tmp_path / "home"))
-
-
 @pytest.fixture
 def daemon(
-    on_disk: Landing,
-    instance: dg.DagsterInstance,
-    definitions: dg.Definitions,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
 ) -> Daemon:
-    return Daemon(on_disk, instance, definitions)
+    monkeypatch.setattr("os.fsync", lambda _: None)  # no test cuts the power
+    (tmp_path / "landing").mkdir()
+    return Daemon(Landing(tmp_path / "landing", Home(tmp_path / "home")), instance)
 
 
 def test_a_batch_is_requested_once_also_after_an_interrupted_tick(

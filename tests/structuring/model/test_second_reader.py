@@ -13,17 +13,16 @@ import pandas as pd
 import pytest
 from asked_reports import (
     asked_sentences,
+    asking,
     configured,
     judges_file,
     loaded,
     model_like,
-    opened,
     report_of,
 )
 from commands import lunguage
-from loopback import Call, LoopbackServer
+from loopback import KEYS, Call, LoopbackServer
 from platform_support import without_expectations
-from sdk_run import KEYS
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
@@ -77,22 +76,14 @@ class Rules:
 
 @contextlib.contextmanager
 def reading(
-    ledger: Path, answer: Callable[[Call], str] = model_like
+    folder: Path, answer: Callable[[Call], str] = model_like
 ) -> Iterator[tuple[LoopbackServer, SecondReader]]:
-    with (
-        LoopbackServer(answer=answer) as server,
-        opened(configured("openai", server.url), ledger) as model,
-    ):
+    with asking(folder, answer) as (server, model):
         yield server, SecondReader(Rules(), model)
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-def test_what_the_rules_leave_open_is_read_by_the_model_alone(ledger: Path) -> None:
-    with reading(ledger) as (server, reader):
+def test_what_the_rules_leave_open_is_read_by_the_model_alone(tmp_path: Path) -> None:
+    with reading(tmp_path) as (server, reader):
         clear, answer = reader.structure([CLEAR, REPORT])
     asked = [list(asked_sentences(call.user)) for call in server.calls]
     assert asked == [["find:2"]]
@@ -104,17 +95,17 @@ def test_what_the_rules_leave_open_is_read_by_the_model_alone(ledger: Path) -> N
     assert answer.mentions[3].associate == (0,)
     assert answer.mentions[1].evidence == (2,)
     assert not any(it.is_unresolved for it in answer.mentions)
-    with reading(ledger) as (server, again):
+    with reading(tmp_path) as (server, again):
         assert again.structure([CLEAR, REPORT]) == [clear, answer]
     assert server.calls == [], "an answer is paid once"
 
 
 def test_a_sentence_that_the_model_does_not_read_either_stays_open(
-    ledger: Path,
+    tmp_path: Path,
 ) -> None:
-    with reading(ledger) as (_, reader):
+    with reading(tmp_path) as (_, reader):
         reader._model.structure([report_of("s00000009", find=["Opacity."])])
-    with reading(ledger, lambda call: "I cannot say.") as (_, reader):
+    with reading(tmp_path, lambda call: "I cannot say.") as (_, reader):
         _, answer = reader.structure([CLEAR, REPORT])
     assert reader.metadata == {SENTENCES: 1, CHANGED_ROWS: 0}
     assert answer.mentions[1].is_unresolved
