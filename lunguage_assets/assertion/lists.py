@@ -47,11 +47,9 @@ _ENDS_BEHIND_MEMBER: Mapping[Meant | str, frozenset[Kind]] = {
 _BEFORE_OR = ("alternative", "break", "copula", "negated", "with", "hedged")
 """The first of these tells whether a list goes on to an "or"."""
 _FINDING: frozenset[Kind] = frozenset({"finding"})
-# "The heart appears large, but this is due to the projection"
-_REACHED_BEFORE = {"mimic": JUDGED}
 _JOINTS_BEHIND = ("comma", "and", "with")
 _SYMPTOM = "PATIENT INFO."
-_ENDS_SAID: frozenset[Kind] = frozenset({"break", "comma", "and", "alternative"})
+_ENDS_SAID = JOINTS | {"break"}
 _AHEAD = 30
 """Units that are looked through for an "or"."""
 
@@ -156,7 +154,8 @@ def list_before(units: Units, at: int) -> Units:
     is_list = cue.makes == "hedged"
     is_of_last = is_list and units[at].form not in WORDS["plural_verbs"]
     is_joined = True
-    reached = _REACHED_BEFORE.get(cue.category, _FINDING)
+    # "The heart appears large, but this is due to the projection"
+    reached = JUDGED if cue.category == "mimic" else _FINDING
     members: Units = []
     for position in range(at - 1, -1, -1):
         unit = units[position]

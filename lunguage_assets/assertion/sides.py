@@ -51,13 +51,12 @@ def _restore(units: Units, at: int, subject: TaggedToken) -> None:
         # "... but a small one on the right"
         units[at + forms.index("one")] = subject.copy()
         return
-    if WORDS["sides"].isdisjoint(forms) or not any(map(_is_predicate, statement)):
+    says_something = any(
+        unit.kind in _PREDICATES or unit.code in COURSES for unit in statement
+    )
+    if WORDS["sides"].isdisjoint(forms) or not says_something:
         return
     units[at - 1].become(LexiconEntry("break"))
     # "... but not on the right", "the right is unchanged"
     is_behind = statement[0].kind == "negated"
     units.insert(at + is_behind, subject.copy())
-
-
-def _is_predicate(unit: TaggedToken) -> bool:
-    return unit.kind in _PREDICATES or unit.code in COURSES

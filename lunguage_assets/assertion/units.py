@@ -129,11 +129,6 @@ class TaggedToken:
         return self.denial is not None
 
     @property
-    def is_doubtful(self) -> bool:
-        """Whether it is left open that it is there, or that it is not."""
-        return not self.meanings.keys().isdisjoint(("hedged", "doubted"))
-
-    @property
     def past(self) -> TaggedToken | None:
         """The words that say that it is past, or gone."""
         return self.meanings.get("past") or self.meanings.get("ended")

@@ -7,8 +7,7 @@ location, or as evidence of the diagnosis that implies it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
@@ -25,14 +24,11 @@ class StatedSigns:
         self._labels = labels
         self._dictionary = labels.dictionary
         self._by_id = {row.finding_id: row for row in study}
-        self._by_sign: dict[Subject, dict[str, Row]] = defaultdict(dict)
-        for row in study:
-            for sign in self._signs(row):
-                self._by_sign[sign][row.finding_id] = row
+        self._signs_by_id = {row.finding_id: self._signs(row) for row in study}
 
-    def _signs(self, row: Row) -> Iterable[Subject]:
-        """List what rows share that may state each other: a name, or a label."""
-        return row.name, *self._labels.read(row).present
+    def _signs(self, row: Row) -> set[Subject]:
+        """Name what a row shares with each that may state it: its name, or a label."""
+        return {row.name, *self._labels.read(row).present}
 
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
@@ -42,14 +38,13 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        candidates: dict[str, Row] = {}
-        for sign in self._signs(child):
-            candidates |= self._by_sign.get(sign, {})
+        signs = self._signs(child)
         survivors = [
             # A merged row counts through its survivor, so that the link to it holds.
             self._by_id[row.merged_into or row.finding_id]
-            for row in candidates.values()
-            if self._states(row, child, edge, parent)
+            for row in self._by_id.values()
+            if not signs.isdisjoint(self._signs_by_id[row.finding_id])
+            and self._states(row, child, edge, parent)
         ]
         return min(survivors, key=priority, default=None)
 
@@ -65,10 +60,13 @@ class StatedSigns:
         # Merged rows count: the survivor may be worded otherwise.
         is_named = has_name and self._labels.read(row).name == child.name
         if not in_any_words:
-            # The paper compares names and locations, and nothing else.
+            # The paper compares names and locations, and nothing else. A stated one may
+            # be wider; "opacity" without one does not state that at the left base.
+            stated = set(row.location_parts)
+            implied = set(child.location_parts)
             return (
                 is_named
-                and compatible_locations(row.location_parts, child.location_parts)
+                and (implied <= stated or (bool(stated) and stated <= implied))
                 and not self._dictionary.contradictory(
                     row.measurement, child.measurement
                 )
@@ -140,10 +138,3 @@ def _is_beside(row: Row, child: Row, parent: Row) -> bool:
         return True
     # "Opacity" does not state the one at the left base; the whole lung is no narrower.
     return lies_in(stated, location)
-
-
-def compatible_locations(stated: Iterable[str], implied: Iterable[str]) -> bool:
-    """Whether one contains all parts of the other; a stated one may be wider."""
-    parts = set(stated)
-    # "Opacity" without a location does not state the one at the left base.
-    return parts.issuperset(implied) or bool(parts and parts.issubset(implied))

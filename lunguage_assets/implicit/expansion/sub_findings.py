@@ -53,7 +53,9 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
         prob_is_bound=True,
     )
     is_symptom = dictionary.is_symptom(edge)
-    _locate(child, edge, dictionary, inherits_location(edge, parent, is_symptom))
+    # No symptom lies where the diagnosis does, nor what lies elsewhere by its pathway.
+    inherits = edge.inherits or not parent.policy.withholds_children
+    _locate(child, edge, dictionary, inherits and not is_symptom)
     inherited = _inherited_attributes(edge, parent, is_symptom)
     for name in ATTRIBUTE_NAMES:
         cells = [edge.attributes.get(name, "")]
@@ -62,20 +64,6 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
         setattr(child, name, united_cells(cells))
     derive_probability(child, parent, edge.strength)
     return child
-
-
-def inherits_location(edge: SubFinding, parent: Row, is_symptom: bool) -> bool:
-    """Whether a sub-finding lies where the diagnosis does.
-
-    No symptom does, nor what the pathway says lies somewhere else.
-
-    Args:
-        edge: that implies it.
-        parent: whose diagnosis implies it.
-        is_symptom: whether it is one.
-    """
-    inherits = edge.inherits or not parent.policy.withholds_children
-    return inherits and not is_symptom
 
 
 def _locate(

@@ -171,8 +171,8 @@ def _status_as_read(draft: MentionDraft) -> str:
         # "The heart has worsened" judges by its course alone.
         is_worse = not judgements and draft.has_modifier_of("worsened")
         is_present = bool(wrong) or is_worse
-    certainty = "t" if any(word.is_doubtful for word in decisive) else "d"
-    return certainty + ("p" if is_present else "n")
+    is_open = any({"hedged", "doubted"} & word.meanings.keys() for word in decisive)
+    return ("t" if is_open else "d") + ("p" if is_present else "n")
 
 
 def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
