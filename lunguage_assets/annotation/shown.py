@@ -8,9 +8,9 @@ in `release/code_words.py`.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,19 +19,12 @@ from lunguage_assets.annotation.method import Frames
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.probability import reader_range
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
-from lunguage_assets.release.code_words import (
-    CONFLICT_WORDS,
-    P_SOURCE_WORDS,
-    RULE_WORDS,
-    SECTION_WORDS,
-)
+from lunguage_assets.packaged_data import page_template
+from lunguage_assets.release import code_words
 from lunguage_assets.release.deciding_cues import describe_cues
-from lunguage_assets.release.row_words import (
-    attribute_words,
-    finding_and_location,
-    status_of,
-)
+from lunguage_assets.release.row_words import finding_and_location, status_of
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
+from lunguage_assets.tables import ATTRIBUTES
 
 Record = Mapping[Any, Any]
 
@@ -53,6 +46,14 @@ _KINDS = ("finding", "hedge", "detail", "cue", "plain", "silent")
 """A piece is of the first kind of what stands there."""
 _SHOWN_CONFLICTS = ("polarity", "stated_contradiction")
 """Rows that repeat each other, or differ in doubt alone, contradict nothing."""
+_FACTS = (
+    "cues",
+    "deduplicated_findings",
+    "fitted_probabilities",
+    "pathway_matches",
+    "intake_notes",
+)
+"""Frames that say more of single rows."""
 _NEARLY_ONE = 0.995
 """A p that is written 1.00."""
 
@@ -67,14 +68,17 @@ class ShownRow(NamedTuple):
         tone: how it is coloured: present, open (tentative either way), absent, part
             (only a kind of it is denied), past, out (removed).
         depth: how many rows of the page it follows from.
-        lines: the reasons, in plain words, attributes and deciding words.
+        facts: rows of other frames about it, by the frame: cues; of a stored study
+            also its fit, its pathway, its sentence and notes.
+        is_stored: a run has stored it, and its reasons are told with its ids.
     """
 
     record: Record
     number: int
     tone: str
     depth: int
-    lines: list[str]
+    facts: Mapping[str, Sequence[Record]]
+    is_stored: bool
 
     @property
     def finding_id(self) -> str:
@@ -102,7 +106,7 @@ class ShownRow(NamedTuple):
         """Name section and sentence; empty for an implied row."""
         if self.record["source"] != "original":
             return ""
-        section = SECTION_WORDS[self.record["section"]]
+        section = code_words.SECTION_WORDS[self.record["section"]]
         return f"{section}, sentence {self.record['sent_idx']}"
 
     @property
@@ -113,8 +117,16 @@ class ShownRow(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Where it stands, and the reasons."""
-        return "; ".join(filter(None, [self.where, *self.lines]))
+        """Where it stands, and the reasons, as `resources/read/why.txt.j2` has them."""
+        text = page_template("read", "why.txt.j2").render(
+            row=self,
+            record=self.record,
+            words=code_words,
+            attributes=ATTRIBUTES,
+            reader_range=reader_range,
+            describe_cues=describe_cues,
+        )
+        return "; ".join(filter(None, text.splitlines()))
 
     @property
     def interval(self) -> str:
@@ -245,10 +257,10 @@ def _records(frame: pd.DataFrame) -> list[Any]:
 
 
 def _shown_report(document: Record) -> ShownReport:
-    rows, left_out = _shown_rows(document)
+    # A run has stored no spans.
+    is_stored = "spans" not in document
+    rows, left_out = _shown_rows(document, is_stored)
     row_by_id = {row.finding_id: row for row in (*rows, *left_out)}
-    # A run has stored no sentences and spans.
-    is_of_run = "spans" not in document
     spans = [*document.get("spans", ()), *document["cues"]]
     sentences = document.get("sentences", ())
     return ShownReport(
@@ -259,7 +271,7 @@ def _shown_report(document: Record) -> ShownReport:
         pieces=pieces(document["report"], spans, sentences, row_by_id),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
-        left_out=[row for row in left_out if row.where or is_of_run],
+        left_out=[row for row in left_out if row.where or is_stored],
         contradictions=[
             _contradiction(conflict, row_by_id)
             for conflict in document["conflicts"]
@@ -328,39 +340,34 @@ def _kind(stretch: Record) -> str:
     return _KIND_BY_COLUMN.get(stretch.get("column"), "detail")
 
 
-def _shown_rows(document: Record) -> tuple[list[ShownRow], list[ShownRow]]:
-    """Word the findings, in the order in which they are numbered, and the other rows.
+def _shown_rows(
+    document: Record, is_stored: bool
+) -> tuple[list[ShownRow], list[ShownRow]]:
+    """Show the findings, in the order in which they are numbered, and the other rows.
 
     Stated findings come in their order, each before what it implies.
     """
-    rows = [
-        ShownRow(row, number, tone_of(row), depth, [*_reasons(row)])
-        for number, (row, depth) in enumerate(_below("", 0, document["findings"]), 1)
-    ]
+    facts_by_id: defaultdict[str, Any] = defaultdict(lambda: defaultdict(list))
+    for name in _FACTS:
+        for fact in document.get(name, ()):
+            facts_by_id[fact["finding_id"]][name].append(fact)
+
+    def shown(record: Record, number: int, depth: int) -> ShownRow:
+        facts = facts_by_id[record["finding_id"]]
+        return ShownRow(record, number, tone_of(record), depth, facts, is_stored)
+
+    findings = enumerate(_below("", 0, document["findings"]), start=1)
+    rows = [shown(record, number, depth) for number, (record, depth) in findings]
     finding_by_id = {row.finding_id: row for row in rows}
-    left_out = [
-        _left_out_row(record, finding_by_id.get(record["survivor_id"]))
-        for record in document["left_out"]
-    ]
-    lines_by_id = {row.finding_id: row.lines for row in (*rows, *left_out)}
-    for finding_id, cues in groupby(document["cues"], itemgetter("finding_id")):
-        lines_by_id[finding_id] += describe_cues(cues)
+    left_out = []
+    for record in document["left_out"]:
+        row = shown(record, 0, 0)
+        # What is merged into a denial of a kind denies no more than that.
+        survivor = finding_by_id.get(record["survivor_id"], row)
+        tones = {"merged": survivor.tone, "excluded": "past"}
+        tone = tones.get(record["event"], "out")
+        left_out.append(row._replace(number=survivor.number, tone=tone))
     return rows, left_out
-
-
-def _left_out_row(record: Record, survivor: ShownRow | None) -> ShownRow:
-    """Word a row that is not among the findings."""
-    # What is merged into a denial of a kind denies no more than that.
-    stands = survivor.record if survivor else record
-    tones = {"merged": tone_of(stands), "excluded": "past"}
-    tone = tones.get(record["event"], "out")
-    number = survivor.number if survivor else 0
-    row = ShownRow(record, number, tone, 0, [])
-    because = RULE_WORDS[record["rule"]]
-    if record["conflict_type"] != "none":
-        because = f"{CONFLICT_WORDS[record['conflict_type']]}; {because}"
-    row.lines.append(f"{row.fate}: {because}")
-    return row
 
 
 def _below(
@@ -373,23 +380,6 @@ def _below(
             yield row, depth
             # A sign may be a diagnosis itself, with signs of its own.
             yield from _below(row["finding_id"], depth + 1, findings)
-
-
-def _reasons(row: Record) -> Iterator[str]:
-    """Say why a finding has its p, and what else the report says of it."""
-    phrases = "no known phrase"
-    if row["phrases"]:
-        phrases = f"“{'; '.join(row['phrases'])}”"
-    source = P_SOURCE_WORDS[row["p_source"]]
-    yield source.format(phrases=phrases, pathway=row["parent_pathway_id"])
-    if row["p_source"] in ("fitted", "phrase"):
-        # The interval of p is how well we know it; another reader may mean another p by
-        # the same words (explicit.md section 6).
-        low, high = reader_range(row["prob"], row["p_low"], row["p_high"])
-        yield f"another reader: {float(low):.2f} to {float(high):.2f}"
-    if len(row["merged_ids"]):
-        yield f"said {len(row['merged_ids']) + 1} times"
-    yield from attribute_words(row)
 
 
 def _contradiction(
