@@ -2,7 +2,7 @@
 
 It is the same on the terminal and on the page, which `page.py` writes, of a text that
 was just read and of a study that a run has stored (`stored_study.py`). Codes are worded
-in `release/code_words.py`.
+in `release/code_words.py`, numbers in `resources/read/wording.j2`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ _FACTS = (
     "intake_notes",
 )
 """Frames that say more of single rows."""
-_NEARLY_ONE = 0.995
-"""A p that is written 1.00."""
 
 
 class ShownRow(NamedTuple):
@@ -102,20 +100,6 @@ class ShownRow(NamedTuple):
         return f"{claim}, past" if self.tone == "past" else claim
 
     @property
-    def where(self) -> str:
-        """Name section and sentence; empty for an implied row."""
-        if self.record["source"] != "original":
-            return ""
-        section = code_words.SECTION_WORDS[self.record["section"]]
-        return f"{section}, sentence {self.record['sent_idx']}"
-
-    @property
-    def fate(self) -> str:
-        """Say what became of it: `kept, see 3`, `removed`, `merged, see 3`."""
-        event = self.record.get("event", "kept").replace("excluded", "not a finding")
-        return f"{event}, see {self.number}" if self.number else event
-
-    @property
     def why(self) -> str:
         """Where it stands, and the reasons, as `resources/read/why.txt.j2` has them."""
         text = page_template("read", "why.txt.j2").render(
@@ -127,37 +111,6 @@ class ShownRow(NamedTuple):
             describe_cues=describe_cues,
         )
         return "; ".join(filter(None, text.splitlines()))
-
-    @property
-    def interval(self) -> str:
-        """Name the two ends that are written with p, or in its place."""
-        row = self.record
-        if row["p_low"] == row["p_high"]:
-            return ""
-        return "bounds" if row["prob_is_bound"] else "95% interval"
-
-    @property
-    def believed(self) -> str:
-        """Write p with its interval: `0.56 (0.49 to 0.62)`.
-
-        A bound is `≥ 0.56 (0.49 to 1.00)`, `≤ 0.44` of what is denied, and `0.80 to
-        1.00` of what is implied by what is certain: nothing is more than that.
-        """
-        row = self.record
-        # A row that was left out has no p of its own.
-        if "prob" not in row:
-            return ""
-        if row["p_low"] == row["p_high"]:
-            words = "{prob:.0f}"
-        elif not row["prob_is_bound"]:
-            words = "{prob:.2f} ({p_low:.2f} to {p_high:.2f})"
-        elif row["p_low"] == 0.0:
-            words = "≤ {p_high:.2f}"
-        elif row["prob"] > _NEARLY_ONE:
-            words = "{p_low:.2f} to {p_high:.2f}"
-        else:
-            words = "≥ {prob:.2f} ({p_low:.2f} to {p_high:.2f})"
-        return words.format_map(row)
 
 
 class Piece(NamedTuple):
@@ -183,15 +136,13 @@ class ShownLabel(NamedTuple):
     """A label that the report mentions.
 
     Args:
-        name: of the label.
+        record: its row of `labels`.
         claim: what the report says of it, in a word or a few.
-        p: in words; empty: there is none.
         tone: how it is coloured, as a row is.
     """
 
-    name: str
+    record: Record
     claim: str
-    p: str
     tone: str
 
 
@@ -207,8 +158,7 @@ class ShownReport(NamedTuple):
         pieces: the text; the pieces joined are the text.
         rows: stated findings, each before what it implies.
         left_out: rows that are not among the findings.
-        contradictions: between rows: the finding, and the sides with what became of
-            them.
+        contradictions: the finding, and the rows that disagree about it.
         labels: without unmentioned ones.
     """
 
@@ -219,7 +169,7 @@ class ShownReport(NamedTuple):
     pieces: Sequence[Piece]
     rows: Sequence[ShownRow]
     left_out: Sequence[ShownRow]
-    contradictions: Sequence[tuple[str, str]]
+    contradictions: Sequence[tuple[str, Sequence[ShownRow]]]
     labels: Sequence[ShownLabel]
 
 
@@ -271,7 +221,9 @@ def _shown_report(document: Record) -> ShownReport:
         pieces=pieces(document["report"], spans, sentences, row_by_id),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
-        left_out=[row for row in left_out if row.where or is_stored],
+        left_out=[
+            row for row in left_out if row.record["source"] == "original" or is_stored
+        ],
         contradictions=[
             _contradiction(conflict, row_by_id)
             for conflict in document["conflicts"]
@@ -384,14 +336,11 @@ def _below(
 
 def _contradiction(
     conflict: Record, row_by_id: Mapping[str, ShownRow]
-) -> tuple[str, str]:
-    """Name the finding of a conflict; describe its sides, and what became of them."""
-    rows = [
-        row_by_id[row_id] for row_id in conflict["finding_ids"] if row_id in row_by_id
-    ]
-    sides = [f"{row.claim}, {row.where or 'implied'} ({row.fate})" for row in rows]
+) -> tuple[str, list[ShownRow]]:
+    """Name the finding and place of a conflict, and find the rows that disagree."""
     name_and_location = [conflict["name"], *conflict["location_parts"]]
-    return ", ".join(name_and_location), " against ".join(sides)
+    rows = filter(None, map(row_by_id.get, conflict["finding_ids"]))
+    return ", ".join(name_and_location), [*rows]
 
 
 def tone_of(row: Record) -> str:
@@ -408,17 +357,13 @@ def tone_of(row: Record) -> str:
 
 def _label(row: Record) -> ShownLabel:
     """Say what the report says of a label."""
-    claim = row["source"]
+    claim: str = row["source"]
     # The report says both: "left effusion. No effusion".
     if row["p"] is None:
-        return ShownLabel(row["label"], claim, "", "open")
+        return ShownLabel(row, claim, "open")
     tone = tone_of(row)
     claim = _CLAIMS.get((claim, tone), claim)
     # "No left effusion" says nothing of the right side.
     if claim == "denied" and row["denied_at_place"]:
-        claim = "denied at a place"
-        tone = "part"
-    p = f"{row['p']:.2f}"
-    if row["p_is_bound"] and row["p_low"] < row["p_high"]:
-        p = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
-    return ShownLabel(row["label"], claim, p, tone)
+        return ShownLabel(row, "denied at a place", "part")
+    return ShownLabel(row, claim, tone)
