@@ -104,7 +104,6 @@ class ShownRow(NamedTuple):
         """Where it stands, and the reasons, as `resources/read/why.txt.j2` has them."""
         text = page_template("read", "why.txt.j2").render(
             row=self,
-            record=self.record,
             words=code_words,
             attributes=ATTRIBUTES,
             reader_range=reader_range,
@@ -277,11 +276,14 @@ def pieces(
     result = []
     for begin, end in pairwise(sorted(edges)):
         covering = [row for row in stretches if row["begin"] <= begin < row["end"]]
-        kinds = [*map(_kind, covering), "silent"]
-        ids = dict.fromkeys(row.get("finding_id") for row in covering)
-        rows = [row_by_id[finding_id] for finding_id in ids if finding_id]
+        kind = _kind(covering[0]) if covering else "silent"
+        # Of a row that was read there twice, it stands there once.
+        ids = dict.fromkeys(
+            row["finding_id"] for row in covering if "finding_id" in row
+        )
+        rows = [row_by_id[finding_id] for finding_id in ids]
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kinds[0], rows, number))
+        result.append(Piece(text[begin:end], kind, rows, number))
     return result
 
 
