@@ -115,12 +115,12 @@ def _spans(tables: Frames) -> pd.DataFrame:
         # nobody says: it is looked for in the sentence, nearest to the finding.
         # "Possible pneumonia or possible edema" has one of each.
         ent = spans_by_column["ent"][0].begin
-        spans_by_column["phrase"] = ()
+        nearest: list[Span] = []
         for phrase in phrases[row.finding_id]:
             matches = words_of(phrase).finditer(text, row.begin, row.end)
             spans = [Span(*match.span()) for match in matches]
-            by_distance = sorted(spans, key=lambda span: abs(span.begin - ent))
-            spans_by_column["phrase"] += tuple(by_distance[:1])
+            nearest += sorted(spans, key=lambda span: abs(span.begin - ent))[:1]
+        spans_by_column["phrase"] = tuple(nearest)
         cells = (row.study_id, row.finding_id, row.section, row.status)
         rows += [
             (*cells, column, *span, span.of(text))

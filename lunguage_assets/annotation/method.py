@@ -163,8 +163,8 @@ class Method:
         # Studies are independent: without these the others stay as they are.
         concluded = {**read, **without_studies(tables, studies)}
         concluded["accounting"] = account(concluded, studies)
-        columns = list(InvalidStudy._fields)
-        return {**concluded, "set_aside": pd.DataFrame(invalid, columns=columns)}
+        concluded["set_aside"] = pd.DataFrame(invalid, columns=InvalidStudy._fields)
+        return concluded
 
     def _tables(self, read: Frames) -> Frames:
         """Make the tables of a run."""

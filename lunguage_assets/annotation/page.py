@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
-from rich import markup
 from rich.console import Console
+from rich.text import Text
 
 from lunguage_assets.annotation.method import Frames
 from lunguage_assets.annotation.shown import ShownReport, documents, shown_reports
@@ -23,6 +22,14 @@ from lunguage_assets.release.row_words import printable
 
 SCHEMA = "lunguage.read/2"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
+
+
+_NO_MARKUP = str.maketrans("[\\", "⟦⧵")
+"""What of a report's words may begin or end markup, and its stand-ins until it is read.
+
+rich has an escape, which loses a backslash beside a bracket.
+"""
+_AS_WRITTEN = str.maketrans("⟦⧵", "[\\")
 
 
 class ReportForm(NamedTuple):
@@ -53,12 +60,9 @@ def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None) ->
 
 def notebook_frame(frames: Frames, counts: str) -> str:
     """Write the page of some reports in a frame of its own, with `counts` below it."""
-    page = escape(read_page(shown_reports(frames)))
-    # In a frame the page's styles leave the notebook alone; `sandbox` forbids it
-    # scripts and forms.
-    style = "width: 100%; height: 34rem; border: 0"
-    frame = f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe>'
-    return f"{frame}<p>{escape(counts)}</p>"
+    page = read_page(shown_reports(frames))
+    template = page_template("read", "notebook.html.j2")
+    return template.render(page=page, counts=counts)
 
 
 def json_document(frames: Frames) -> str:
@@ -73,6 +77,10 @@ def print_report(report: ShownReport, console: Console) -> None:
     Nothing in it is taken for markup, and no control character reaches the terminal.
     """
     template = page_template("read", "terminal.txt.j2")
-    text = template.render(report=report, plain=markup.escape, width=console.width - 5)
-    lines = map(printable, text.split("\n"))
-    console.print("\n".join(lines), emoji=False)
+    marked_up = template.render(
+        report=report, no_markup=_NO_MARKUP, width=console.width - 5
+    )
+    lines = map(printable, marked_up.split("\n"))
+    text = Text.from_markup("\n".join(lines), emoji=False)
+    text.plain = text.plain.translate(_AS_WRITTEN)
+    console.print(text)
