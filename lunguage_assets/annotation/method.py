@@ -162,7 +162,8 @@ class Method:
         studies = studies_of(invalid)
         # Studies are independent: without these the others stay as they are.
         concluded = {**read, **without_studies(tables, studies)}
-        concluded["accounting"] = account(concluded, studies)
+        if studies:
+            concluded["accounting"] = account(concluded, studies)
         concluded["set_aside"] = pd.DataFrame(invalid, columns=InvalidStudy._fields)
         return concluded
 
