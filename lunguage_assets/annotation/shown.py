@@ -307,6 +307,7 @@ def _shown_rows(
             facts_by_id[fact["finding_id"]][name].append(fact)
 
     def shown(record: Record, number: int, depth: int) -> ShownRow:
+        """Show a row under its `number`, `depth` steps below a stated one."""
         facts = facts_by_id[record["finding_id"]]
         return ShownRow(record, number, tone_of(record), depth, facts, is_stored)
 
