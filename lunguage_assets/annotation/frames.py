@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -116,12 +115,12 @@ def _spans(tables: Frames) -> pd.DataFrame:
         # nobody says: it is looked for in the sentence, nearest to the finding.
         # "Possible pneumonia or possible edema" has one of each.
         ent = spans_by_column["ent"][0].begin
-        spans_by_column["phrase"] = ()
+        nearest: list[Span] = []
         for phrase in phrases[row.finding_id]:
             matches = words_of(phrase).finditer(text, row.begin, row.end)
             spans = [Span(*match.span()) for match in matches]
-            by_distance = sorted(spans, key=lambda span: abs(span.begin - ent))
-            spans_by_column["phrase"] += tuple(by_distance[:1])
+            nearest += sorted(spans, key=lambda span: abs(span.begin - ent))[:1]
+        spans_by_column["phrase"] = tuple(nearest)
         cells = (row.study_id, row.finding_id, row.section, row.status)
         rows += [
             (*cells, column, *span, span.of(text))
@@ -180,19 +179,14 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
         reports: by the study id that the method knows them by.
     """
 
-    # An id stands in many frames.
-    @cache
-    def callers_id(stored_id: str) -> str:
-        """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
-        study, colon, row = stored_id.partition(":")
-        if study not in reports:
-            return stored_id
-        return reports[study].name + colon + row.lstrip("0")
-
     def renamed(cell: Any) -> Any:
-        if isinstance(cell, str):
-            return callers_id(cell)
-        return list(map(callers_id, cell))
+        """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
+        if not isinstance(cell, str):
+            return list(map(renamed, cell))
+        study, colon, row = cell.partition(":")
+        if study not in reports:
+            return cell
+        return reports[study].name + colon + row.lstrip("0")
 
     frames_of_caller = {}
     for name, frame in frames.items():

@@ -133,20 +133,18 @@ def reports_of_frame(
             _MANY_REPORTS,
             "Give one report per row, or texts alone; use `read` for one report.",
         )
-    if isinstance(frame, pd.DataFrame):
-        table = frame
-    else:
-        table = pd.Series(frame, dtype=object).to_frame(text)
-    header = table.columns.tolist()
+    if not isinstance(frame, pd.DataFrame):
+        frame = pd.Series(frame, dtype=object).to_frame(text)
+    header = list(frame)
     if study_id == "study_id" and study_id not in header:
-        table = table.assign(study_id=table.index)
+        frame = frame.assign(study_id=frame.index)
     required = [study_id, text, *filter(None, [views])]
     for column in required:
-        count = table.columns.tolist().count(column)
+        count = list(frame).count(column)
         if count == 1:
             continue
         # No other name is told: a header may be a row with a patient in it.
-        names = shown_names([*map(str, header)])
+        names = shown_names(list(map(str, header)))
         raise InputError(
             "frame",
             f"{count or 'no'} column of that name among {names}",
@@ -155,7 +153,7 @@ def reports_of_frame(
             "annotate(frame, text=..., study_id=..., views=...).",
             column=column,
         )
-    columns = table[required].reset_index(drop=True).astype(object)
+    columns = frame[required].reset_index(drop=True).astype(object)
     # None, NA and NaN are an empty text.
     rows = columns.where(columns.notna(), "").itertuples(name=None)
     return _reports_of_rows(rows, study_id, Origin("frame", text, views))

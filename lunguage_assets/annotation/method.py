@@ -40,6 +40,7 @@ from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
     studies_of,
+    without_studies,
 )
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
@@ -108,12 +109,9 @@ class Method:
             texts.append(_report_text(study, report))
             for note in report.notes:
                 log.note(note, "", study_id=study)
+        delivered = (REPORT_TEXTS.frame(texts), REJECTED.frame(), log.notes_frame())
         terms = TERMS.frame()
-        reading = read_reports(
-            Received(
-                REPORT_TEXTS.frame(texts), REJECTED.frame(), log.notes_frame(), terms
-            )
-        )
+        reading = read_reports(Received(*delivered, terms))
         structured = structured_reports(
             reading.report_texts, reading.report_sentences, self._structurer
         )
@@ -161,16 +159,13 @@ class Method:
         """
         tables = self._tables(read)
         invalid = broken_studies("read", tables, read["reports"]["study_id"])
-        if invalid:
-            # Studies are independent: without these the others stay as they are.
-            studies = studies_of(invalid)
-            tables = {
-                name: table[~table["study_id"].isin(studies)].reset_index(drop=True)
-                for name, table in tables.items()
-            }
-            tables["accounting"] = account({**read, **tables}, studies)
-        set_aside = pd.DataFrame(invalid, columns=list(InvalidStudy._fields))
-        return {**read, **tables, "set_aside": set_aside}
+        studies = studies_of(invalid)
+        # Studies are independent: without these the others stay as they are.
+        concluded = {**read, **without_studies(tables, studies)}
+        if studies:
+            concluded["accounting"] = account(concluded, studies)
+        concluded["set_aside"] = pd.DataFrame(invalid, columns=InvalidStudy._fields)
+        return concluded
 
     def _tables(self, read: Frames) -> Frames:
         """Make the tables of a run."""

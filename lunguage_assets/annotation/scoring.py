@@ -257,17 +257,17 @@ def _lost_shares(claim: Claim, candidate: Claim) -> dict[str, float]:
             is_wider = covers(where, elsewhere) or covers(elsewhere, where)
             place_loss += shares["wider" if is_wider else "elsewhere"]
     place_loss *= 1.0 - name
-    description = 0.0
+    differences = [0.0]
     for aspect, step in significance.steps.items():
         values = [getattr(claim, aspect), getattr(candidate, aspect)]
         if None not in values:
-            difference = min(step * abs(values[0] - values[1]), shares["most"])
-            description = max(description, difference)
+            distance = step * abs(values[0] - values[1])
+            differences.append(min(distance, shares["most"]))
         # "Unchanged" says no more of a course than a report that says nothing.
         elif any(values):
-            description = max(description, shares["unsaid"])
+            differences.append(shares["unsaid"])
     return {
         "name": name,
         "place": place_loss,
-        "description": (1.0 - name - place_loss) * description,
+        "description": (1.0 - name - place_loss) * max(differences),
     }

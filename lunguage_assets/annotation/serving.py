@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import Annotation, read
 from lunguage_assets.annotation.page import ReportForm, json_document, read_page
-from lunguage_assets.annotation.shown import ShownReport, shown_reports
+from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
@@ -37,6 +38,8 @@ REPORT_LIMIT = 20_000
 
 HEADERS = {
     "Cache-Control": "no-store",
+    # Who was answered holds no connection, whatever of the request was left unread.
+    "Connection": "close",
     # The page has its policy, too; browsers heed frame-ancestors as a header only.
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
@@ -91,7 +94,6 @@ def server(cues: Path | None = None) -> uvicorn.Server:
     config = uvicorn.Config(
         application(cues),
         headers=list(HEADERS.items()),
-        timeout_keep_alive=5,
         lifespan="off",
         # What was asked of the page stays between it and the person.
         access_log=False,
@@ -106,23 +108,24 @@ def application(cues: Path | None = None) -> Starlette:
 
     async def page(request: Request) -> Response:
         if request.method != "POST":
-            return _page(ReportForm())
+            return HTMLResponse(read_page([], ReportForm()))
         headers = request.headers
         own_origin = f"http://{headers['host']}"
         # `none` is an address that a person typed.
         site = headers.get("sec-fetch-site", "none")
         is_own = headers.get("origin", own_origin) == own_origin
         if not is_own or site not in ("same-origin", "none"):
-            return _refusal(403, "Only this server's own page may post a report.")
+            raise HTTPException(403, "Only this server's own page may post a report.")
         # The server reads no more than is announced; a browser announces every form.
         announced_bytes = int(headers.get("content-length", BODY_LIMIT + 1))
         if announced_bytes > BODY_LIMIT:
-            return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
+            raise HTTPException(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
         # Who announces a form and never sends it would hold its place for good.
         try:
             body = await asyncio.wait_for(request.body(), BODY_SECONDS)
         except TimeoutError:
-            return _refusal(408, "The report did not arrive in time. Post it again.")
+            reason = "The report did not arrive in time. Post it again."
+            raise HTTPException(408, reason) from None
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
         # One report at a time: it is the processor that is waited for.
         return _answer(form, cues)
@@ -151,26 +154,15 @@ def _answer(posted: Mapping[str, str], cues: Path | None) -> Response:
             )
         annotation = read(report, views=form.views, cues=cues)
     except LunguageError as error:
-        return _page(form._replace(problem=str(error)), 422)
+        return HTMLResponse(read_page([], form._replace(problem=str(error))), 422)
     except Exception as error:
         problem = (
             f"The report could not be read ({type(error).__name__}). Please report "
             "this, without the report."
         )
-        return _page(form._replace(problem=problem), 500)
+        return HTMLResponse(read_page([], form._replace(problem=problem)), 500)
     name = posted.get("download", "")
     if name in DOWNLOADS:
         attachment = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(DOWNLOADS[name](annotation), headers=attachment)
-    return _page(form, reports=shown_reports(annotation.frames))
-
-
-def _page(
-    form: ReportForm, status: int = 200, reports: Sequence[ShownReport] = ()
-) -> Response:
-    return HTMLResponse(read_page(reports, form), status_code=status)
-
-
-def _refusal(status: int, reason: str) -> Response:
-    headers = {"Connection": "close"}
-    return PlainTextResponse(f"{reason}\n", status_code=status, headers=headers)
+    return HTMLResponse(read_page(shown_reports(annotation.frames), form))

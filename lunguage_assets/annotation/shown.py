@@ -2,15 +2,15 @@
 
 It is the same on the terminal and on the page, which `page.py` writes, of a text that
 was just read and of a study that a run has stored (`stored_study.py`). Codes are worded
-in `release/code_words.py`.
+in `release/code_words.py`, numbers in `resources/read/wording.j2`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,19 +19,12 @@ from lunguage_assets.annotation.method import Frames
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.probability import reader_range
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
-from lunguage_assets.release.code_words import (
-    CONFLICT_WORDS,
-    P_SOURCE_WORDS,
-    RULE_WORDS,
-    SECTION_WORDS,
-)
+from lunguage_assets.packaged_data import page_template
+from lunguage_assets.release import code_words
 from lunguage_assets.release.deciding_cues import describe_cues
-from lunguage_assets.release.row_words import (
-    attribute_words,
-    finding_and_location,
-    status_of,
-)
+from lunguage_assets.release.row_words import finding_and_location, status_of
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
+from lunguage_assets.tables import ATTRIBUTES
 
 Record = Mapping[Any, Any]
 
@@ -53,8 +46,14 @@ _KINDS = ("finding", "hedge", "detail", "cue", "plain", "silent")
 """A piece is of the first kind of what stands there."""
 _SHOWN_CONFLICTS = ("polarity", "stated_contradiction")
 """Rows that repeat each other, or differ in doubt alone, contradict nothing."""
-_NEARLY_ONE = 0.995
-"""A p that is written 1.00."""
+_FACTS = (
+    "cues",
+    "deduplicated_findings",
+    "fitted_probabilities",
+    "pathway_matches",
+    "intake_notes",
+)
+"""Frames that say more of single rows."""
 
 
 class ShownRow(NamedTuple):
@@ -67,14 +66,17 @@ class ShownRow(NamedTuple):
         tone: how it is coloured: present, open (tentative either way), absent, part
             (only a kind of it is denied), past, out (removed).
         depth: how many rows of the page it follows from.
-        lines: the reasons, in plain words, attributes and deciding words.
+        facts: rows of other frames about it, by the frame: cues; of a stored study
+            also its fit, its pathway, its sentence and notes.
+        is_stored: a run has stored it, and its reasons are told with its ids.
     """
 
     record: Record
     number: int
     tone: str
     depth: int
-    lines: list[str]
+    facts: Mapping[str, Sequence[Record]]
+    is_stored: bool
 
     @property
     def finding_id(self) -> str:
@@ -98,54 +100,16 @@ class ShownRow(NamedTuple):
         return f"{claim}, past" if self.tone == "past" else claim
 
     @property
-    def where(self) -> str:
-        """Name section and sentence; empty for an implied row."""
-        if self.record["source"] != "original":
-            return ""
-        section = SECTION_WORDS[self.record["section"]]
-        return f"{section}, sentence {self.record['sent_idx']}"
-
-    @property
-    def fate(self) -> str:
-        """Say what became of it: `kept, see 3`, `removed`, `merged, see 3`."""
-        event = self.record.get("event", "kept").replace("excluded", "not a finding")
-        return f"{event}, see {self.number}" if self.number else event
-
-    @property
     def why(self) -> str:
-        """Where it stands, and the reasons."""
-        return "; ".join(filter(None, [self.where, *self.lines]))
-
-    @property
-    def interval(self) -> str:
-        """Name the two ends that are written with p, or in its place."""
-        row = self.record
-        if row["p_low"] == row["p_high"]:
-            return ""
-        return "bounds" if row["prob_is_bound"] else "95% interval"
-
-    @property
-    def believed(self) -> str:
-        """Write p with its interval: `0.56 (0.49 to 0.62)`.
-
-        A bound is `≥ 0.56 (0.49 to 1.00)`, `≤ 0.44` of what is denied, and `0.80 to
-        1.00` of what is implied by what is certain: nothing is more than that.
-        """
-        row = self.record
-        # A row that was left out has no p of its own.
-        if "prob" not in row:
-            return ""
-        if row["p_low"] == row["p_high"]:
-            words = "{prob:.0f}"
-        elif not row["prob_is_bound"]:
-            words = "{prob:.2f} ({p_low:.2f} to {p_high:.2f})"
-        elif row["p_low"] == 0.0:
-            words = "≤ {p_high:.2f}"
-        elif row["prob"] > _NEARLY_ONE:
-            words = "{p_low:.2f} to {p_high:.2f}"
-        else:
-            words = "≥ {prob:.2f} ({p_low:.2f} to {p_high:.2f})"
-        return words.format_map(row)
+        """Where it stands, and the reasons, as `resources/read/why.txt.j2` has them."""
+        text = page_template("read", "why.txt.j2").render(
+            row=self,
+            words=code_words,
+            attributes=ATTRIBUTES,
+            reader_range=reader_range,
+            describe_cues=describe_cues,
+        )
+        return "; ".join(filter(None, text.splitlines()))
 
 
 class Piece(NamedTuple):
@@ -171,15 +135,13 @@ class ShownLabel(NamedTuple):
     """A label that the report mentions.
 
     Args:
-        name: of the label.
+        record: its row of `labels`.
         claim: what the report says of it, in a word or a few.
-        p: in words; empty: there is none.
         tone: how it is coloured, as a row is.
     """
 
-    name: str
+    record: Record
     claim: str
-    p: str
     tone: str
 
 
@@ -195,8 +157,7 @@ class ShownReport(NamedTuple):
         pieces: the text; the pieces joined are the text.
         rows: stated findings, each before what it implies.
         left_out: rows that are not among the findings.
-        contradictions: between rows: the finding, and the sides with what became of
-            them.
+        contradictions: the finding, and the rows that disagree about it.
         labels: without unmentioned ones.
     """
 
@@ -207,7 +168,7 @@ class ShownReport(NamedTuple):
     pieces: Sequence[Piece]
     rows: Sequence[ShownRow]
     left_out: Sequence[ShownRow]
-    contradictions: Sequence[tuple[str, str]]
+    contradictions: Sequence[tuple[str, Sequence[ShownRow]]]
     labels: Sequence[ShownLabel]
 
 
@@ -245,10 +206,10 @@ def _records(frame: pd.DataFrame) -> list[Any]:
 
 
 def _shown_report(document: Record) -> ShownReport:
-    rows, left_out = _shown_rows(document)
+    # A run has stored no spans.
+    is_stored = "spans" not in document
+    rows, left_out = _shown_rows(document, is_stored)
     row_by_id = {row.finding_id: row for row in (*rows, *left_out)}
-    # A run has stored no sentences and spans.
-    is_of_run = "spans" not in document
     spans = [*document.get("spans", ()), *document["cues"]]
     sentences = document.get("sentences", ())
     return ShownReport(
@@ -259,7 +220,9 @@ def _shown_report(document: Record) -> ShownReport:
         pieces=pieces(document["report"], spans, sentences, row_by_id),
         rows=rows,
         # What was implied and left out was never said; only a run tells of it.
-        left_out=[row for row in left_out if row.where or is_of_run],
+        left_out=[
+            row for row in left_out if row.record["source"] == "original" or is_stored
+        ],
         contradictions=[
             _contradiction(conflict, row_by_id)
             for conflict in document["conflicts"]
@@ -313,11 +276,14 @@ def pieces(
     result = []
     for begin, end in pairwise(sorted(edges)):
         covering = [row for row in stretches if row["begin"] <= begin < row["end"]]
-        kinds = [*map(_kind, covering), "silent"]
-        ids = dict.fromkeys(row.get("finding_id") for row in covering)
-        rows = [row_by_id[finding_id] for finding_id in ids if finding_id]
+        kind = _kind(covering[0]) if covering else "silent"
+        # Of a row that was read there twice, it stands there once.
+        ids = dict.fromkeys(
+            row["finding_id"] for row in covering if "finding_id" in row
+        )
+        rows = [row_by_id[finding_id] for finding_id in ids]
         number = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kinds[0], rows, number))
+        result.append(Piece(text[begin:end], kind, rows, number))
     return result
 
 
@@ -328,39 +294,35 @@ def _kind(stretch: Record) -> str:
     return _KIND_BY_COLUMN.get(stretch.get("column"), "detail")
 
 
-def _shown_rows(document: Record) -> tuple[list[ShownRow], list[ShownRow]]:
-    """Word the findings, in the order in which they are numbered, and the other rows.
+def _shown_rows(
+    document: Record, is_stored: bool
+) -> tuple[list[ShownRow], list[ShownRow]]:
+    """Show the findings, in the order in which they are numbered, and the other rows.
 
     Stated findings come in their order, each before what it implies.
     """
-    rows = [
-        ShownRow(row, number, tone_of(row), depth, [*_reasons(row)])
-        for number, (row, depth) in enumerate(_below("", 0, document["findings"]), 1)
-    ]
+    facts_by_id: defaultdict[str, Any] = defaultdict(lambda: defaultdict(list))
+    for name in _FACTS:
+        for fact in document.get(name, ()):
+            facts_by_id[fact["finding_id"]][name].append(fact)
+
+    def shown(record: Record, number: int, depth: int) -> ShownRow:
+        """Show a row under its `number`, `depth` steps below a stated one."""
+        facts = facts_by_id[record["finding_id"]]
+        return ShownRow(record, number, tone_of(record), depth, facts, is_stored)
+
+    findings = enumerate(_below("", 0, document["findings"]), start=1)
+    rows = [shown(record, number, depth) for number, (record, depth) in findings]
     finding_by_id = {row.finding_id: row for row in rows}
-    left_out = [
-        _left_out_row(record, finding_by_id.get(record["survivor_id"]))
-        for record in document["left_out"]
-    ]
-    lines_by_id = {row.finding_id: row.lines for row in (*rows, *left_out)}
-    for finding_id, cues in groupby(document["cues"], itemgetter("finding_id")):
-        lines_by_id[finding_id] += describe_cues(cues)
+    left_out = []
+    for record in document["left_out"]:
+        row = shown(record, 0, 0)
+        # What is merged into a denial of a kind denies no more than that.
+        survivor = finding_by_id.get(record["survivor_id"], row)
+        tones = {"merged": survivor.tone, "excluded": "past"}
+        tone = tones.get(record["event"], "out")
+        left_out.append(row._replace(number=survivor.number, tone=tone))
     return rows, left_out
-
-
-def _left_out_row(record: Record, survivor: ShownRow | None) -> ShownRow:
-    """Word a row that is not among the findings."""
-    # What is merged into a denial of a kind denies no more than that.
-    stands = survivor.record if survivor else record
-    tones = {"merged": tone_of(stands), "excluded": "past"}
-    tone = tones.get(record["event"], "out")
-    number = survivor.number if survivor else 0
-    row = ShownRow(record, number, tone, 0, [])
-    because = RULE_WORDS[record["rule"]]
-    if record["conflict_type"] != "none":
-        because = f"{CONFLICT_WORDS[record['conflict_type']]}; {because}"
-    row.lines.append(f"{row.fate}: {because}")
-    return row
 
 
 def _below(
@@ -375,33 +337,13 @@ def _below(
             yield from _below(row["finding_id"], depth + 1, findings)
 
 
-def _reasons(row: Record) -> Iterator[str]:
-    """Say why a finding has its p, and what else the report says of it."""
-    phrases = "no known phrase"
-    if row["phrases"]:
-        phrases = f"“{'; '.join(row['phrases'])}”"
-    source = P_SOURCE_WORDS[row["p_source"]]
-    yield source.format(phrases=phrases, pathway=row["parent_pathway_id"])
-    if row["p_source"] in ("fitted", "phrase"):
-        # The interval of p is how well we know it; another reader may mean another p by
-        # the same words (explicit.md section 6).
-        low, high = reader_range(row["prob"], row["p_low"], row["p_high"])
-        yield f"another reader: {float(low):.2f} to {float(high):.2f}"
-    if len(row["merged_ids"]):
-        yield f"said {len(row['merged_ids']) + 1} times"
-    yield from attribute_words(row)
-
-
 def _contradiction(
     conflict: Record, row_by_id: Mapping[str, ShownRow]
-) -> tuple[str, str]:
-    """Name the finding of a conflict; describe its sides, and what became of them."""
-    rows = [
-        row_by_id[row_id] for row_id in conflict["finding_ids"] if row_id in row_by_id
-    ]
-    sides = [f"{row.claim}, {row.where or 'implied'} ({row.fate})" for row in rows]
+) -> tuple[str, list[ShownRow]]:
+    """Name the finding and place of a conflict, and find the rows that disagree."""
     name_and_location = [conflict["name"], *conflict["location_parts"]]
-    return ", ".join(name_and_location), " against ".join(sides)
+    rows = filter(None, map(row_by_id.get, conflict["finding_ids"]))
+    return ", ".join(name_and_location), [*rows]
 
 
 def tone_of(row: Record) -> str:
@@ -418,17 +360,13 @@ def tone_of(row: Record) -> str:
 
 def _label(row: Record) -> ShownLabel:
     """Say what the report says of a label."""
-    claim = row["source"]
+    claim: str = row["source"]
     # The report says both: "left effusion. No effusion".
     if row["p"] is None:
-        return ShownLabel(row["label"], claim, "", "open")
+        return ShownLabel(row, claim, "open")
     tone = tone_of(row)
     claim = _CLAIMS.get((claim, tone), claim)
     # "No left effusion" says nothing of the right side.
     if claim == "denied" and row["denied_at_place"]:
-        claim = "denied at a place"
-        tone = "part"
-    p = f"{row['p']:.2f}"
-    if row["p_is_bound"] and row["p_low"] < row["p_high"]:
-        p = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
-    return ShownLabel(row["label"], claim, p, tone)
+        return ShownLabel(row, "denied at a place", "part")
+    return ShownLabel(row, claim, tone)

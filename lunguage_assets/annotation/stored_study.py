@@ -1,8 +1,8 @@
 """What a run has stored of one study, shown as `read` shows a report.
 
-The frames that are shown are made of the stored tables. To the reasons of a row is
-added what only a run knows: its number in the result, its sentence, its place in the
-ranking, its pathway. Rows that are not in the result are told with their rule.
+The frames that are shown are made of the stored tables. Beside them stands what only a
+run knows of a row: its number in the result, its sentence, its place in the ranking,
+its pathway. Rows that are not in the result are told with their rule.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ from upath import UPath
 
 from lunguage_assets.annotation.frames import frames_of
 from lunguage_assets.annotation.method import Frames
-from lunguage_assets.annotation.shown import ShownReport, ShownRow, shown_reports
+from lunguage_assets.annotation.shown import ShownReport, shown_reports
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.code_words import (
-    FIT_END_WORDS,
-    FIT_WORDS,
-    PATHWAY_WORDS,
-)
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
 from lunguage_assets.workspace.parquet_rows import read_study
@@ -32,10 +27,19 @@ from lunguage_assets.workspace.store import paths_of_batch, require_stored
 
 TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""
-_FRAMES = ("findings", "left_out", "conflicts", "labels", "cues", "set_aside")
-"""Frames that an annotation has, too."""
-
-
+_FRAMES = (
+    "findings",
+    "left_out",
+    "conflicts",
+    "labels",
+    "cues",
+    "set_aside",
+    "deduplicated_findings",
+    "fitted_probabilities",
+    "pathway_matches",
+    "intake_notes",
+)
+"""What is shown: frames of an annotation, and what only a run knows of a row."""
 _REJECTED = (
     "{file}, row {line}: {reason}; column {column!r}: found {found!r}, expected "
     "{expected}. {remedy}"
@@ -136,8 +140,6 @@ def explanation_of(
         report._replace(remarks=[*report.remarks, *remarks])
         for report in shown_reports(frames)
     ]
-    for report in reports:
-        _tell_more((*report.rows, *report.left_out), tables)
     if not finding_id:
         rows = tables["rejected"].to_dict("records")
         return Explanation(reports, [_REJECTED.format_map(row) for row in rows])
@@ -161,34 +163,3 @@ def _of_one_row(report: ShownReport, finding_id: str) -> ShownReport:
         # Nothing is said of the other rows.
         is_read=False,
     )
-
-
-def _tell_more(rows: Sequence[ShownRow], tables: Frames) -> None:
-    """Add what a run knows of the rows of a study beyond what `read` says of one."""
-    sentences = tables["deduplicated_findings"].set_index("finding_id")["sent"]
-    fits = tables["fitted_probabilities"].set_index("finding_id").to_dict("index")
-    matches = tables["pathway_matches"].set_index("finding_id").to_dict("index")
-    notes = tables["intake_notes"]
-    for row in rows:
-        finding_id = row.finding_id
-        # Rows of the result alone are numbered.
-        is_in_result = "idx" in row.record
-        number = f"idx {row.record['idx']} " if is_in_result else ""
-        row.lines.append(f"{number}({finding_id})")
-        if finding_id in sentences:
-            row.lines.append(f'"{sentences[finding_id]}"')
-        if is_in_result and finding_id in fits:
-            fit = fits[finding_id]
-            words = FIT_WORDS["not placed" if pd.isna(fit["mu"]) else "placed"]
-            row.lines.append(
-                words.format_map(fit | {"end": FIT_END_WORDS[fit["stop"]]})
-            )
-        # A pathway, or why there is none; nothing is told of what is no diagnosis.
-        match = matches.get(finding_id, {})
-        if is_in_result and match.get("reason") in PATHWAY_WORDS:
-            names = filter(None, [match["diagnosis"], *match["refinements"]])
-            match["diagnosis"] = ", ".join(names)
-            row.lines.append(PATHWAY_WORDS[match["reason"]].format_map(match).lstrip())
-        # Other notes are on the report or its patient, or on what was set aside.
-        for note in notes[notes["finding_id"] == finding_id].to_dict("records"):
-            row.lines.append(f"{note['reason']}: {note['done']}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import RANKER_OPTION, configured
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.errors import LunguageError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
@@ -29,7 +29,7 @@ def explain(configuration: Configuration, study: str, ranker: str) -> None:
     """
     from rich.console import Console
 
-    from lunguage_assets.annotation.page import print_list, print_report
+    from lunguage_assets.annotation.page import print_report
     from lunguage_assets.annotation.stored_study import explain_study
 
     # A pipe or a file would leave a copy of what a patient's report says.
@@ -45,4 +45,5 @@ def explain(configuration: Configuration, study: str, ranker: str) -> None:
     console = Console(highlight=False)
     for report in explanation.reports:
         print_report(report, console)
-    print_list("rejected", explanation.rejected, console)
+    for line in explanation.rejected:
+        click.echo(f"rejected  {printable(line)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 def print_run(summary: RunSummary, spent: Collection[Progress]) -> None:
     """Print the checks of a run, and what language models were asked and cost."""
-    _print_pairs(
-        "checks.txt.j2",
+    text = page_template("run", "checks.txt.j2").render(
         summary=summary,
         spent=spent,
         sentences=SENTENCES,
         changed_rows=CHANGED_ROWS,
     )
+    click.echo(text, nl=False)
 
 
 def print_release(folder: Path, home: Home) -> None:
@@ -58,15 +58,7 @@ def print_release(folder: Path, home: Home) -> None:
         "tables, for any DuckDB client": home.database,
         "runs, tables, checks in the UI": f"{sys.argv[0]} ui --home {home.root}",
     }
-    _print_pairs(
-        "summary.txt.j2", **summary, words=COUNTED_CONFLICT_WORDS, locations=locations
+    text = page_template("run", "summary.txt.j2").render(
+        summary, words=COUNTED_CONFLICT_WORDS, locations=locations
     )
-
-
-def _print_pairs(template: str, **values: Any) -> None:
-    """Print the lines of a template: labels, and values in a column beside them."""
-    text = page_template("run", template).render(values)
-    lines = [line.split("|", 1) for line in text.splitlines()]
-    width = max(len(label) for label, _ in lines)
-    for label, value in lines:
-        click.echo(f"{label:<{width}}  {value}".rstrip())
+    click.echo(text, nl=False)

@@ -30,7 +30,6 @@ FIT_WORDS = _WORDS_BY_TOPIC["fits"]
 """Where a fit ended, with columns of FITTED_PROBABILITIES and `end` left open."""
 CUE_WORDS = _WORDS_BY_TOPIC["cues"]
 """Category of a cue, which its id begins with -> what it says of what it reaches."""
-SECTION_WORDS = {"hist": "history", "find": "findings", "impr": "impression"}
 COUNTED_CONFLICT_WORDS = {
     f"{conflict} ({sides})": f"{words}: {side_words}"
     for conflict, words in _WORDS_BY_TOPIC["counted_conflicts"].items()

@@ -14,7 +14,7 @@ from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER, qualifying
-from lunguage_assets.tables import ATTRIBUTES, TERMS
+from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.columns import MEANINGS
 
 Record = Mapping[str, Any]
@@ -61,15 +61,6 @@ def finding_and_location(row: Record) -> str:
     if not row["location"]:
         return str(row["ent"])
     return f"{row['ent']}, {row['location']}"
-
-
-def attribute_words(row: Record) -> list[str]:
-    """List the attributes that are not empty, under their published names."""
-    return [
-        f"{published}: {row[column]}"
-        for column, published in ATTRIBUTES.items()
-        if row[column]
-    ]
 
 
 def printable(text: str) -> str:

@@ -30,6 +30,7 @@ from lunguage_assets.annotation.page import (
     read_page,
 )
 from lunguage_assets.annotation.shown import ShownReport, pieces, shown_reports
+from lunguage_assets.packaged_data import page_template
 
 HOSTILE = HEDGED.replace(
     "Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold]."
@@ -264,10 +265,21 @@ def test_json_page_and_terminal_say_which_words_decided_a_row() -> None:
     assert not any("(hedge" in row.why for row in implied)
 
 
+def _worded(macro: str, record: Any) -> str:
+    """What page and terminal write of a row."""
+    wording: Any = page_template("read", "wording.j2").module
+    return str(getattr(wording, macro)(record))
+
+
 def _labels(text: str) -> dict[str, tuple[str, str, str]]:
     """By name what is said of the label, p, and its colour."""
     return {
-        label.name: (label.claim, label.p, label.tone) for label in _shown(text).labels
+        label.record["label"]: (
+            label.claim,
+            _worded("p_of_label", label.record),
+            label.tone,
+        )
+        for label in _shown(text).labels
     }
 
 
@@ -301,7 +313,7 @@ CLAIMS = [
 
 def test_claim_colour_and_p_of_a_row_say_the_same() -> None:
     rows = [(text, _shown(text).rows[0]) for text, *_ in CLAIMS]
-    told = [(text, row.claim, row.tone, row.believed) for text, row in rows]
+    told = [(text, row.claim, row.tone, _worded("p", row.record)) for text, row in rows]
     assert told == CLAIMS
 
 
@@ -318,10 +330,14 @@ def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
         number = piece.sentence or number
         for row in piece.rows:
             numbers.setdefault(row.finding_id, set()).add(number)
-    stated = [row for row in (*report.rows, *report.left_out) if row.where]
+    sentences = {
+        row.finding_id: _worded("where", row.record)
+        for row in (*report.rows, *report.left_out)
+    }
+    stated = {row_id: where for row_id, where in sentences.items() if where}
     assert len(stated) > 5
-    for row in stated:
-        assert numbers[row.finding_id] == {int(row.where.rpartition(" ")[2])}, row.where
+    for finding_id, where in stated.items():
+        assert numbers[finding_id] == {int(where.rpartition(" ")[2])}, where
     assert "⁴Severe pulmonary edema" in _printed(report)
     assert '<i class="at" data-sentence="4"></i><span class="detail"' in read_page(
         [report]
@@ -329,11 +345,12 @@ def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
 
 
 def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None:
-    report = _shown("FINDINGS: Heart size is normal. Cardiomegaly.")
-    ((_, contradiction),) = report.contradictions
-    assert contradiction.count(" against ") == 1
-    assert contradiction.count("(kept, see") == 2
-    assert ("cardiomegaly", "contradictory", "", "open") in report.labels
+    text = "FINDINGS: Heart size is normal. Cardiomegaly."
+    report = _shown(text)
+    for shown in (_printed(report), _Page(read_page([report])).text):
+        (contradiction,) = re.findall(r".* against .*", shown)
+        assert contradiction.count("(kept, see") == 2
+    assert _labels(text)["cardiomegaly"] == ("contradictory", "", "open")
 
 
 def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
@@ -341,7 +358,7 @@ def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
     assert labels["no finding"] == ("denied", "0.00", "absent")
     assert labels["pneumonia"][0] == "denied with doubt"
     _, *implied = _shown("FINDINGS: Copd.").rows
-    assert {row.believed for row in implied} == {"0.80 to 1.00"}
+    assert {_worded("p", row.record) for row in implied} == {"0.80 to 1.00"}
 
 
 def test_what_the_history_tells_is_not_called_stated() -> None:
@@ -353,7 +370,8 @@ def test_what_the_history_tells_is_not_called_stated() -> None:
 def test_every_interval_is_named_where_it_stands() -> None:
     report = _shown("Probable pneumonia. No effusion.")
     hedged, implied, denied = report.rows
-    assert [row.interval for row in report.rows] == ["95% interval", "bounds", ""]
+    intervals = [_worded("interval", row.record) for row in report.rows]
+    assert intervals == ["95% interval", "bounds", ""]
     assert "another reader:" in hedged.why
-    assert implied.believed.startswith("≥")
-    assert denied.believed == "0"
+    assert _worded("p", implied.record).startswith("≥")
+    assert _worded("p", denied.record) == "0"
