@@ -26,8 +26,8 @@ Made = TypeVar("Made")
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Replace a file by what `write` puts into a stream.
 
-    A temporary file beside it is filled, forced to disk, and renamed. Only its owner may
-    read it, from the first byte.
+    A temporary file beside it, which only its owner may read, is filled, forced to
+    disk, and renamed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the file: a rename is atomic within one file system alone.

@@ -11,36 +11,18 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from lunguage_assets.corpus.columns import REQUIRED, folded_name, shown_names
+from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
-from lunguage_assets.corpus.delivery import (
-    FINDINGS,
-    METADATA,
-    PACKED,
-    VOCABULARY,
-    Delivery,
-)
+from lunguage_assets.corpus.delivery import METADATA, VOCABULARY, Delivery
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts.archives import PACKAGES, contents_in
+from lunguage_assets.corpus.texts.archives import PACKAGES, content_of, contents_in
 from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
-from lunguage_assets.corpus.texts.sources import (
-    FORMS,
-    JSON_FORM,
-    TextSource,
-    json_fields,
-)
+from lunguage_assets.corpus.texts.sources import JSON_FORM, TextSource
 from lunguage_assets.errors import InputError
 
-_FINDINGS = Layout(
-    title="findings",
-    names=(FINDINGS.lower(), "lunguage.parquet"),
-    known_by=REQUIRED,
-    study=("study_id",),
-)
-_STORED = Layout(
-    title="stored reports", reads="stored", names=(PACKED,), study=("study",)
-)
 _FILES_SHOWN = 8
+_BYTES_LOOKED_AT = 1 << 20
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 
 
 def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
@@ -73,26 +55,31 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         raise InputError(
             str(path),
             "; ".join(files) or "no such folder, or no file in it",
-            f"a file {FINDINGS} (or another table of its columns), or raw reports: "
             f"{', '.join(titles)}; packed tables are called .csv.gz or .csv.zip",
             "Name the folder that holds the files, or the columns of reports and ids "
             "in a table: --text-column and --id-column.",
         )
     source = sources[0]
-    has_findings = source.layout is _FINDINGS
+    has_findings = source.layout.reads == "findings"
     if len(sources) > 1 or (has_findings and len(source.paths) > 1):
-        remedy = "Remove all but the one to use, or lay them into folders of their own."
-        expected = "one file of findings, or raw reports in one form"
-        forms = " and ".join(map(_shown_form, sources))
-        raise InputError(str(path), forms, expected, remedy)
+        raise InputError(
+            str(path),
+            " and ".join(map(_shown_form, sources)),
+            "one file of findings, or raw reports in one form",
+            "Remove all but the one to use, or lay them into folders of their own.",
+        )
     folder = path.parent if path.is_file() else path
+    metadata = _file_named(folder, METADATA)
+    # A patient's folder lies three below the files that MIMIC-CXR has beside the tree.
+    if source.layout.reads == "texts":
+        for above in folder.absolute().parents[:3]:
+            metadata = metadata or _file_named(above, METADATA)
     return Delivery(
         folder=folder,
-        findings=source.paths[0] if has_findings else None,
+        source=source,
         vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_file_named(folder, METADATA),
+        metadata=metadata,
         declared=read_declaration(folder / DECLARATION),
-        texts=None if has_findings else source,
     )
 
 
@@ -128,15 +115,14 @@ def _sources(path: Path) -> list[TextSource]:
         for file in files
     }
     sources = []
-    parts_read: set[tuple[str, str]] = set()
-    for layout in (_FINDINGS, _STORED, *layouts().values()):
-        part_by_file = {
-            file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
-            for file in files
-            if layout_by_file[file] is layout
-        }
-        paths = [file for file, part in part_by_file.items() if part not in parts_read]
-        parts_read.update(part_by_file.values())
+    layout_by_part: dict[str, Layout] = {}
+    for layout in layouts().values():
+        paths = []
+        for file in files:
+            part = re.sub(layout.behind_part, "", file.name)
+            is_of_layout = layout_by_file[file] is layout
+            if is_of_layout and layout_by_part.setdefault(part, layout) is layout:
+                paths.append(file)
         if paths:
             beside = _file_named(paths[0].parent, layout.beside_name)
             sources.append(TextSource(layout, tuple(paths), beside))
@@ -146,8 +132,7 @@ def _sources(path: Path) -> list[TextSource]:
         trees = [path]
     for tree in trees:
         for layout in layouts().values():
-            form = FORMS.get(layout.reads)
-            if form and next(contents_in(tree, form), None):
+            if layout.files and next(contents_in(tree, layout.files), None):
                 sources.append(TextSource(layout, (tree,)))
     return sources
 
@@ -162,7 +147,7 @@ def layout_of_file(path: Path, fields: set[str]) -> Layout | None:
         path: the file.
         fields: their folded names.
     """
-    for layout in (_FINDINGS, _STORED, *layouts().values()):
+    for layout in layouts().values():
         has_fields = layout.known_by and fields.issuperset(layout.known_by)
         if has_fields or _plain_name(path) in layout.names:
             return layout
@@ -173,7 +158,9 @@ def fields_of(path: Path) -> list[str]:
     """List columns or keys of a file, as written; none: it has none, or is broken."""
     with suppress(InputError):
         if JSON_FORM.search(path.name):
-            return json_fields(path)
+            # Every key, at whatever depth, at the beginning of the file.
+            content = content_of(path, _BYTES_LOOKED_AT)
+            return _KEY.findall(content.decode("utf-8-sig", "replace"))
         if TABLE_FORM.search(path.name):
             return read_header(path)
     return []
