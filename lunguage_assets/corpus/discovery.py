@@ -8,7 +8,9 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.corpus.columns import folded_name, shown_names
@@ -69,16 +71,14 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
             "Remove all but the one to use, or lay them into folders of their own.",
         )
     folder = path.parent if path.is_file() else path
-    metadata = _file_named(folder, METADATA)
     # A patient's folder lies three below the files that MIMIC-CXR has beside the tree.
-    if source.layout.reads == "texts":
-        for above in folder.absolute().parents[:3]:
-            metadata = metadata or _file_named(above, METADATA)
+    levels = 3 if source.layout.reads == "texts" else 0
+    above = folder.absolute().parents[:levels]
     return Delivery(
         folder=folder,
         source=source,
-        vocabulary=_file_named(folder, VOCABULARY),
-        metadata=metadata,
+        vocabulary=_file_named(VOCABULARY, folder),
+        metadata=_file_named(METADATA, folder, *above),
         declared=read_declaration(folder / DECLARATION),
     )
 
@@ -93,10 +93,10 @@ def _files_in(path: Path) -> list[Path]:
     return sorted(file for file in (path, *path.glob("*")) if file.is_file())
 
 
-def _file_named(folder: Path, name: str) -> Path | None:
-    """Find a file of this name in a folder, packed or not."""
-    files = (file for file in _files_in(folder) if _plain_name(file) == name.lower())
-    return next(files, None)
+def _file_named(name: str, *folders: Path) -> Path | None:
+    """Find a file of this name in the first of several folders, packed or not."""
+    files = chain.from_iterable(map(_files_in, folders))
+    return next((file for file in files if _plain_name(file) == name.lower()), None)
 
 
 def _plain_name(path: Path) -> str:
@@ -104,12 +104,25 @@ def _plain_name(path: Path) -> str:
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file.
-
-    Tables and JSON files of one layout belong together. Of a part (a split) that comes
-    in several files the first layout's is read.
-    """
+    """Find the findings and the raw reports of a folder, or of a file."""
     files = _files_in(path)
+    sources = _sources_of_records(files)
+    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
+    # A text file beside a table of reports or a package may be a licence.
+    if not (sources or trees):
+        trees = [path]
+    for tree in trees:
+        for layout in layouts().values():
+            if layout.files and next(contents_in(tree, layout.files), None):
+                sources.append(TextSource(layout, (tree,)))
+    return sources
+
+
+def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
+    """Find the tables and JSON files; those of one layout belong together.
+
+    Of a part (a split) that comes in several files the first layout's is read.
+    """
     layout_by_file = {
         file: layout_of_file(file, set(map(folded_name, fields_of(file))))
         for file in files
@@ -124,16 +137,8 @@ def _sources(path: Path) -> list[TextSource]:
             if is_of_layout and layout_by_part.setdefault(part, layout) is layout:
                 paths.append(file)
         if paths:
-            beside = _file_named(paths[0].parent, layout.beside_name)
+            beside = _file_named(layout.beside_name, paths[0].parent)
             sources.append(TextSource(layout, tuple(paths), beside))
-    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
-    # A text file beside a table of reports or a package may be a licence.
-    if not (sources or trees):
-        trees = [path]
-    for tree in trees:
-        for layout in layouts().values():
-            if layout.files and next(contents_in(tree, layout.files), None):
-                sources.append(TextSource(layout, (tree,)))
     return sources
 
 

@@ -132,12 +132,6 @@ def read_header(path: Path) -> list[str]:
     return _read(path, (), _HEADER_BYTES).values.columns.tolist()
 
 
-def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
-    if path.name.lower().endswith(".parquet"):
-        return _read_parquet(path, column_names)
-    return _read_csv(path.name, content_of(path, most))
-
-
 def _column_names(header: Iterable[str]) -> list[str]:
     return [
         folded_name(name) or f"unnamed column {number}"
@@ -156,10 +150,18 @@ def _unusable(file: str, problem: str) -> InputError:
     )
 
 
-def _read_csv(file: str, content: bytes) -> Records:
-    """Read the good and the broken records."""
+def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
+    """Read the good and the broken records.
+
+    Args:
+        path: a Parquet or CSV file.
+        column_names: as in `read_records`.
+        most: bytes that are read of a CSV file; -1: all.
+    """
+    if path.name.lower().endswith(".parquet"):
+        return _read_parquet(path, column_names)
     csv.field_size_limit(_CELL_LIMIT)
-    text, encoding = text_of(content)
+    text, encoding = text_of(content_of(path, most))
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
@@ -168,7 +170,7 @@ def _read_csv(file: str, content: bytes) -> Records:
         # The names are in the first line with a value.
         header = [name.strip() for name in next(filter(None, reader), [])]
     if len(header) < 2:
-        raise _unusable(file, "an empty file, a single column or an open quote")
+        raise _unusable(path.name, "an empty file, a single column or an open quote")
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
