@@ -30,8 +30,8 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
     """Find the delivery in a folder, or the one that a file is.
 
-    Letter case does not matter. Vocabulary, image metadata and reports of findings lie
-    beside it.
+    Letter case does not matter. Vocabulary and image metadata lie beside it; the
+    metadata of a folder's tree of text files may lie above it.
 
     Args:
         path: a folder or a file.
