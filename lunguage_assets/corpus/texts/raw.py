@@ -13,10 +13,9 @@ import codecs
 import hashlib
 import html
 import re
-from functools import partial
 from typing import NamedTuple
 
-from lunguage_assets.corpus.columns import known_id
+from lunguage_assets.corpus import columns
 
 NOT_TEXT = "report-not-text: report"
 LARGEST = 1_000_000
@@ -46,21 +45,14 @@ _LOWEST_MADE_ID = 10**16
 _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 
-def id_of(subject: str, delivered_id: str) -> str:
-    """Make an id of the tables of one as delivered; nothing stays nothing.
-
-    Args:
-        subject: "study" or "patient".
-        delivered_id: of it.
-
-    Returns:
-        The subject's first letter and 8 to 18 digits.
-    """
-    return known_id(subject, delivered_id) or _made_id(subject, delivered_id)
+def study_of(delivered_id: str) -> str:
+    """Make 's' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
+    return columns.study_id(delivered_id) or _made_id("study", delivered_id)
 
 
-study_of = partial(id_of, "study")
-patient_of = partial(id_of, "patient")
+def patient_of(delivered_id: str) -> str:
+    """Make 'p' and 8 to 18 digits of an id as delivered; nothing stays nothing."""
+    return columns.patient_id(delivered_id) or _made_id("patient", delivered_id)
 
 
 def own_patient_of(study_id: str) -> str:
@@ -84,6 +76,7 @@ def _made_id(subject: str, delivered_id: str) -> str:
 
 
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufffd]")
+_ESCAPES = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
@@ -141,7 +134,7 @@ def decoded(content: bytes) -> DecodedReport:
         return DecodedReport("", refusal="report-too-large: report")
     text, encoding = text_of(content)
     notes = ("encoding-guessed",) if encoding == "cp1252" else ()
-    text = _LINE_ENDS.sub("\n", text)
+    text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
     is_binary = controls - text.count("\0") > _NO_TEXT * len(text)
