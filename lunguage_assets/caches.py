@@ -7,12 +7,9 @@ that reads for weeks must not grow with them.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TypeVar
-
-Answer = TypeVar("Answer")
 
 ENTRIES = 1 << 13
 """Answers that are kept, the latest ones: 8,192 sentences with what was read in them
@@ -20,9 +17,8 @@ are about 25 MB.
 """
 
 
-def remembered(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Let a pure function of hashable arguments remember its latest answers."""
-    return lru_cache(maxsize=ENTRIES)(function)
+remembered = lru_cache(maxsize=ENTRIES)
+"""Lets a pure function of hashable arguments remember its latest answers."""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -26,13 +26,15 @@ Made = TypeVar("Made")
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Replace a file by what `write` puts into a stream.
 
-    A temporary file beside it is filled, forced to disk, and renamed.
+    A temporary file beside it, which only its owner may read, is filled, forced to
+    disk, and renamed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the file: a rename is atomic within one file system alone.
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    descriptor, name = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
+    temporary = Path(name)
     try:
-        with temporary.open("wb") as stream:
+        with os.fdopen(descriptor, "wb") as stream:
             write(stream)
             stream.flush()
             # Else the name could be on disk before the content, and a crash between.
@@ -64,16 +66,6 @@ def read_record(path: Path | UPath, make: Callable[[Any], Made], remedy: str) ->
         raise damaged(
             str(path), "a damaged record", error, "the record as it was written", remedy
         ) from None
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file by content that only its owner may read, from the first byte."""
-
-    def write(stream: BinaryIO) -> None:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(content)
-
-    replace_file(path, write)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 
-@contextmanager
-def exclusive_lock(path: Path) -> Iterator[None]:
+class LockHeld(Exception):
+    """Another process holds the lock."""
+
+
+def exclusive_lock(path: Path) -> AbstractContextManager[None]:
     """Hold a lock that nobody else holds; wait for it.
 
     Args:
         path: of the lock file, made where it is missing.
     """
-    with path.open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+    return _lock(path, fcntl.LOCK_EX)
 
 
-@contextmanager
-def exclusive_lock_at_once(path: Path) -> Iterator[None]:
+def exclusive_lock_at_once(path: Path) -> AbstractContextManager[None]:
     """Hold a lock that nobody else holds, without waiting for it.
 
     Args:
@@ -36,25 +36,23 @@ def exclusive_lock_at_once(path: Path) -> Iterator[None]:
     Raises:
         LockHeld: another process holds it, alone or with others.
     """
-    with path.open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LockHeld from None
-        yield
+    return _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@contextmanager
-def shared_lock(path: Path) -> Iterator[None]:
+def shared_lock(path: Path) -> AbstractContextManager[None]:
     """Hold a lock that others may share, but nobody hold alone; wait for it.
 
     Args:
         path: of the lock file, made where it is missing.
     """
+    return _lock(path, fcntl.LOCK_SH)
+
+
+@contextmanager
+def _lock(path: Path, operation: int) -> Iterator[None]:
     with path.open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_SH)
+        try:
+            fcntl.flock(stream, operation)
+        except BlockingIOError:
+            raise LockHeld from None
         yield
-
-
-class LockHeld(Exception):
-    """Another process holds the lock."""

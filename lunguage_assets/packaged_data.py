@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Form = TypeVar("Form", bound=BaseModel)
 
 _PACKAGE = Path(__file__).resolve().parent
-_MOST_LEVELS = 50
-"""Of lists and mappings in each other in a YAML file that a person wrote."""
 
 
 def _data(name: str) -> Path:
@@ -69,7 +67,7 @@ def read_as(
         if path.suffix == ".toml":
             content = tomllib.loads(text)
         else:
-            content = _parse_yaml(text)
+            content = yaml.load(text, Loader=_Loader)
     # ValueError: also a number of thousands of digits, or a day that no calendar has.
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         language = path.suffix[1:].upper()
@@ -146,21 +144,6 @@ class _Loader(yaml.CSafeLoader):
                 )
             keys.append(key.value)
         return super().construct_mapping(node, deep)
-
-
-def _parse_yaml(text: str) -> Any:
-    """Read a YAML text, and refuse one that only stops when memory ends."""
-    anchors_of_open: list[str | None] = []
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            anchors_of_open.append(event.anchor)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchors_of_open.pop()
-        elif isinstance(event, yaml.AliasEvent) and any(anchors_of_open):
-            raise yaml.YAMLError("an alias in what another alias repeats")
-        if len(anchors_of_open) > _MOST_LEVELS:
-            raise yaml.YAMLError(f"more than {_MOST_LEVELS} levels")
-    return yaml.load(text, Loader=_Loader)
 
 
 @cache

@@ -75,12 +75,9 @@ def map_studies(
 def _chunks_of(frame: pd.DataFrame, studies: Sequence[str]) -> list[pd.DataFrame]:
     """Split a frame by the chunk that its study is in; a chunk may have no row."""
     positions = pd.Index(studies).get_indexer(pd.Index(frame["study_id"]))
-    rows_by_chunk: dict[Any, pd.DataFrame] = dict(
-        iter(frame.groupby(positions // CHUNK))
-    )
-    no_rows = frame.iloc[:0]
+    rows_by_chunk: dict[Any, Any] = frame.groupby(positions // CHUNK).indices
     chunks = math.ceil(len(studies) / CHUNK) or 1
-    return [rows_by_chunk.get(chunk, no_rows) for chunk in range(chunks)]
+    return [frame.iloc[rows_by_chunk.get(chunk, [])] for chunk in range(chunks)]
 
 
 def map_chunks(

@@ -118,15 +118,16 @@ def _images(studies: pd.DataFrame, seed: int, prose: Prose) -> pd.DataFrame:
     # Ids are bare numbers there.
     for column in ("subject_id", "study_id"):
         rows[column] = rows[column].str[1:]
-    numbers = rows.groupby("study_id").cumcount()
-    dicom_ids = []
-    for study, number in zip(rows["study_id"], numbers, strict=True):
-        subject = f"{seed}\x1f{study}\x1f{number}".encode()
-        digest = hashlib.blake2b(subject, digest_size=20).hexdigest()
-        # Five groups of eight digits.
-        dicom_ids.append("-".join(textwrap.wrap(digest, 8)))
-    rows.insert(0, "dicom_id", dicom_ids)
+    numbers = rows.groupby("study_id").cumcount().astype(str)
+    images = f"{seed}\x1f" + rows["study_id"] + "\x1f" + numbers
+    rows.insert(0, "dicom_id", images.map(_dicom_id))
     return rows.drop(columns="packaged")
+
+
+def _dicom_id(image: str) -> str:
+    digest = hashlib.blake2b(image.encode(), digest_size=20).hexdigest()
+    # Five groups of eight digits.
+    return "-".join(textwrap.wrap(digest, 8))
 
 
 def write_sample(

@@ -211,15 +211,15 @@ def _source(path: Path, text: str, study_id: str, views: str) -> TextSource:
             known_by=tuple(filter(None, [text_column, study_id, views])),
         )
         return TextSource(layout, (path,))
-    source = find_delivery(path).texts
-    if source is None:
+    delivery = find_delivery(path)
+    if delivery.kind == "findings":
         raise InputError(
             path.name,
             "findings",
             "raw reports",
             "Label findings with `lunguage run`, or give the reports themselves.",
         )
-    return source
+    return delivery.source
 
 
 def _reports_of_rows(

@@ -74,7 +74,7 @@ def read(
     from lunguage_assets.annotation.given_reports import reports_of_files
     from lunguage_assets.annotation.page import json_document, print_report, read_page
     from lunguage_assets.annotation.shown import shown_reports
-    from lunguage_assets.files import write_private
+    from lunguage_assets.files import replace_text
 
     annotation = annotation_of(reports_of_files(files, views), cues)
     if as_json:
@@ -82,7 +82,7 @@ def read(
         return
     reports = shown_reports(annotation.frames)
     if html is not None:
-        write_private(html, read_page(reports).encode("utf-8"))
+        replace_text(html, read_page(reports))
         click.echo(f"{html} holds report text; it is readable by you only (mode 0600)")
         return
     console = Console(highlight=False)

@@ -46,7 +46,7 @@ def make_pairs(
 ) -> None:
     """Write a CSV of phrase pairs for experts."""
     from lunguage_assets.explicit.analysis.surveys import pairs_template
-    from lunguage_assets.files import write_private
+    from lunguage_assets.files import replace_text
     from lunguage_assets.spreadsheets import sheet_frame
     from lunguage_assets.workspace.store import stored_table
 
@@ -61,7 +61,7 @@ def make_pairs(
     ranking = stored_table(home, "reference_ranking", ranker)
     seed = configuration.settings.explicit.seed
     template = pairs_template(vocabulary, ranking, pairs=pairs, seed=seed)
-    write_private(out, sheet_frame(template).to_csv(index=False).encode("utf-8"))
+    replace_text(out, sheet_frame(template).to_csv(index=False))
     click.echo(
         f"{len(template)} phrase pairs in {out}, with sentences of the reports: "
         "whoever you give it to must be entitled to them. Filled in with 1 or 2, the "
@@ -81,7 +81,7 @@ def make_pairs(
 def import_responses(configuration: Configuration, responses: Path) -> None:
     """Import the answers of the experts, for the analyses."""
     from lunguage_assets.explicit.analysis.experts import load_responses
-    from lunguage_assets.files import write_private
+    from lunguage_assets.files import replace_file
 
     home = configuration.home
     answers = load_responses(responses)
@@ -95,7 +95,8 @@ def import_responses(configuration: Configuration, responses: Path) -> None:
             "Fill in a column; nothing was imported.",
         )
     home.create()
-    write_private(home.expert_responses, responses.read_bytes())
+    content = responses.read_bytes()
+    replace_file(home.expert_responses, lambda stream: stream.write(content))
     click.echo(
         f"{len(answering)} experts, {len(answers)} phrase pairs, "
         f"{answers.notna().sum().sum()} answers imported into {home.root}; `lunguage "

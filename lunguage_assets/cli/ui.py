@@ -30,7 +30,7 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
     """
     from secrets import token_urlsafe
 
-    from lunguage_assets.files import write_private
+    from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.instance import environment_of_children
     from lunguage_assets.orchestration.ui.access import TOKEN_VARIABLE
     from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
@@ -56,7 +56,7 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
         token = token_urlsafe(24)
         environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
         log = home.root / "logs" / "ui.log"
-        write_private(log, b"")
+        replace_text(log, "")
 
         def print_address() -> None:
             click.echo(f"{address}/{token}/")

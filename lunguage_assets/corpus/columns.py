@@ -7,30 +7,13 @@ can be used is decided where it is read (`lunguage.py`, `side_files.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.tables import ATTRIBUTES
-
 ROW_NUMBER = "row"
-REQUIRED = (
-    "subject_id",
-    "study_id",
-    "section",
-    "sent_idx",
-    "sent",
-    "ent_idx",
-    "ent",
-    "dx_status",
-    "dx_certainty",
-)
-OPTIONAL = (
-    ROW_NUMBER, "sequence", "report", "normed_ent", "cat", "location", "evidence",
-    "associate", *ATTRIBUTES,
-)  # fmt: skip
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
@@ -116,8 +99,3 @@ def whole_number(value: str) -> int | None:
     """Read a number, zero or more; spreadsheets leave a trailing `.0` behind."""
     number = _NUMBER.fullmatch(value)
     return number and int(number[1])
-
-
-def code(value: str, code_by_word: Mapping[str, str]) -> str | None:
-    """Read a word that has a code, in either case; None for anything else."""
-    return code_by_word.get(first_alternative(value).lower())

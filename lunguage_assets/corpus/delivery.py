@@ -19,10 +19,9 @@ from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import UNREADABLE, read_records
 from lunguage_assets.corpus.side_files import read_metadata
-from lunguage_assets.corpus.texts.raw import COLUMNS, patient_of, study_of
+from lunguage_assets.corpus.texts.raw import patient_of, study_of
 from lunguage_assets.corpus.texts.sources import TextSource, raw_reports, reports_digest
 
-FINDINGS = "Lunguage.csv"
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 PACKED = "raw_reports.parquet"
@@ -33,30 +32,30 @@ DeliveryKind = Literal["findings", "text"]
 
 @dataclass(frozen=True)
 class Delivery:
-    """The files of a delivery: findings, or raw reports as `texts`, never both.
+    """The files of a delivery: findings or raw reports, never both, as `source`.
 
     The others are optional. `loaded_reports` are those of a part of the raw reports,
     already read.
     """
 
     folder: Path
-    findings: Path | None
+    source: TextSource
     vocabulary: Path | None
     metadata: Path | None
     declared: Corpus
-    texts: TextSource | None = None
     loaded_reports: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
     def kind(self) -> DeliveryKind:
         """What the delivery holds."""
-        return "text" if self.findings is None else "findings"
+        return "findings" if self.source.layout.reads == "findings" else "text"
 
     @property
     def tables(self) -> list[Path]:
         """The files that exist, without what is read into raw reports."""
-        metadata = self.metadata if self.findings is not None else None
-        files = (self.findings, self.vocabulary, metadata)
+        files = [self.vocabulary]
+        if self.kind == "findings":
+            files = [*self.source.paths, self.vocabulary, self.metadata]
         return [path for path in files if path is not None]
 
     def raw_reports(self) -> pd.DataFrame:
@@ -67,20 +66,16 @@ class Delivery:
         """
         if self.loaded_reports is not None:
             return self.loaded_reports
-        if self.texts is None:
-            return pd.DataFrame(columns=list(COLUMNS))
-        reports = raw_reports(self.texts)
+        reports = raw_reports(self.source)
         # What a home stores has what the metadata said.
         if self.metadata is None:
             return reports
         studies = mapped(reports["study"], study_of)
         metadata = read_metadata(self.metadata, studies, IntakeLog())
-        return reports.assign(
-            patient=first_said(reports["patient"], metadata["patient"]),
-            taken_at=first_said(metadata["taken_at"], reports["taken_at"]),
-            view_information=metadata["view_information"],
-            view_source=metadata["view_source"],
-        )
+        metadata["patient"] = first_said(reports["patient"], metadata["patient"])
+        metadata["taken_at"] = first_said(metadata["taken_at"], reports["taken_at"])
+        reports[metadata.columns] = metadata
+        return reports
 
 
 def content_hash(delivery: Delivery) -> str:
@@ -92,15 +87,14 @@ def content_hash(delivery: Delivery) -> str:
     if delivery.kind == "text":
         digest.update(reports_digest(delivery.raw_reports()).encode())
     for path in delivery.tables:
-        # Without the sizes the same bytes, divided otherwise, could be the same files.
-        size = path.stat().st_size
+        content = path.read_bytes()
         # The same findings under another name are the same batch.
         name = path.name
-        if path == delivery.findings:
+        if path in delivery.source.paths:
             name = f"Lunguage{path.suffix}"
-        digest.update(f"{name}\0{size}\0".encode())
-        with path.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
+        # Without the sizes the same bytes, divided otherwise, could be the same files.
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
 
 
@@ -116,18 +110,19 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
         broken = read_records(path, (), may_be_empty=True).broken
         rows += [f"{path.name}, row {number}" for number in broken.index]
     for part in parts:
-        reports = part.raw_reports()
-        unparsed = reports[reports["broken"] == UNREADABLE]
-        rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
+        if part.loaded_reports is not None:
+            reports = part.loaded_reports
+            unparsed = reports[reports["broken"] == UNREADABLE]
+            rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
     return rows
 
 
-def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
+def in_parts(delivery: Delivery, most: float) -> list[Delivery]:
     """Divide the raw reports of a delivery; all reports of a patient are in one part.
 
     Args:
         delivery: of any kind; findings are one part.
-        most: raw reports of a part, or a few more; None: all are one part.
+        most: raw reports of a part, or a few more.
 
     Returns:
         Deliveries with `loaded_reports`.
@@ -135,15 +130,13 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     Raises:
         InputError: they cannot be read.
     """
-    if delivery.texts is None:
+    if delivery.kind == "findings":
         return [delivery]
     reports = delivery.raw_reports()
-    if most is None:
-        return [replace(delivery, loaded_reports=reports)]
     # Without a patient the study stands for one.
     patients = first_said(mapped(reports["patient"], patient_of), reports["study"])
     # In the order of the first reports, which part is full depends on it alone.
-    sizes = patients.value_counts(sort=False).reindex(patients.unique())
+    sizes = patients.groupby(patients, sort=False).size()
     part_by_patient = (sizes.cumsum() - sizes) // most
     return [
         replace(delivery, loaded_reports=of_part.reset_index(drop=True))

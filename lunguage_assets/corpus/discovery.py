@@ -8,46 +8,30 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
-from lunguage_assets.corpus.columns import REQUIRED, folded_name, shown_names
+from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.declaration import DECLARATION, read_declaration
-from lunguage_assets.corpus.delivery import (
-    FINDINGS,
-    METADATA,
-    PACKED,
-    VOCABULARY,
-    Delivery,
-)
+from lunguage_assets.corpus.delivery import METADATA, VOCABULARY, Delivery
 from lunguage_assets.corpus.records import TABLE_FORM, read_header
-from lunguage_assets.corpus.texts.archives import PACKAGES, contents_in
+from lunguage_assets.corpus.texts.archives import PACKAGES, content_of, contents_in
 from lunguage_assets.corpus.texts.layouts import Layout, layout_with, layouts
-from lunguage_assets.corpus.texts.sources import (
-    FORMS,
-    JSON_FORM,
-    TextSource,
-    json_fields,
-)
+from lunguage_assets.corpus.texts.sources import JSON_FORM, TextSource
 from lunguage_assets.errors import InputError
 
-_FINDINGS = Layout(
-    title="findings",
-    names=(FINDINGS.lower(), "lunguage.parquet"),
-    known_by=REQUIRED,
-    study=("study_id",),
-)
-_STORED = Layout(
-    title="stored reports", reads="stored", names=(PACKED,), study=("study",)
-)
 _FILES_SHOWN = 8
+_BYTES_LOOKED_AT = 1 << 20
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 
 
 def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
     """Find the delivery in a folder, or the one that a file is.
 
-    Letter case does not matter. Vocabulary, image metadata and reports of findings lie
-    beside it.
+    Letter case does not matter. Vocabulary and image metadata lie beside it; the
+    metadata of a folder's tree of text files may lie above it.
 
     Args:
         path: a folder or a file.
@@ -73,26 +57,29 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
         raise InputError(
             str(path),
             "; ".join(files) or "no such folder, or no file in it",
-            f"a file {FINDINGS} (or another table of its columns), or raw reports: "
             f"{', '.join(titles)}; packed tables are called .csv.gz or .csv.zip",
             "Name the folder that holds the files, or the columns of reports and ids "
             "in a table: --text-column and --id-column.",
         )
     source = sources[0]
-    has_findings = source.layout is _FINDINGS
+    has_findings = source.layout.reads == "findings"
     if len(sources) > 1 or (has_findings and len(source.paths) > 1):
-        remedy = "Remove all but the one to use, or lay them into folders of their own."
-        expected = "one file of findings, or raw reports in one form"
-        forms = " and ".join(map(_shown_form, sources))
-        raise InputError(str(path), forms, expected, remedy)
+        raise InputError(
+            str(path),
+            " and ".join(map(_shown_form, sources)),
+            "one file of findings, or raw reports in one form",
+            "Remove all but the one to use, or lay them into folders of their own.",
+        )
     folder = path.parent if path.is_file() else path
+    # A patient's folder lies three below the files that MIMIC-CXR has beside the tree.
+    levels = 3 if source.layout.reads == "texts" else 0
+    above = folder.absolute().parents[:levels]
     return Delivery(
         folder=folder,
-        findings=source.paths[0] if has_findings else None,
-        vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_file_named(folder, METADATA),
+        source=source,
+        vocabulary=_file_named(VOCABULARY, folder),
+        metadata=_file_named(METADATA, folder, *above),
         declared=read_declaration(folder / DECLARATION),
-        texts=None if has_findings else source,
     )
 
 
@@ -106,10 +93,10 @@ def _files_in(path: Path) -> list[Path]:
     return sorted(file for file in (path, *path.glob("*")) if file.is_file())
 
 
-def _file_named(folder: Path, name: str) -> Path | None:
-    """Find a file of this name in a folder, packed or not."""
-    files = (file for file in _files_in(folder) if _plain_name(file) == name.lower())
-    return next(files, None)
+def _file_named(name: str, *folders: Path) -> Path | None:
+    """Find a file of this name in the first of several folders, packed or not."""
+    files = chain.from_iterable(map(_files_in, folders))
+    return next((file for file in files if _plain_name(file) == name.lower()), None)
 
 
 def _plain_name(path: Path) -> str:
@@ -117,38 +104,41 @@ def _plain_name(path: Path) -> str:
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file.
-
-    Tables and JSON files of one layout belong together. Of a part (a split) that comes
-    in several files the first layout's is read.
-    """
+    """Find the findings and the raw reports of a folder, or of a file."""
     files = _files_in(path)
-    layout_by_file = {
-        file: layout_of_file(file, set(map(folded_name, fields_of(file))))
-        for file in files
-    }
-    sources = []
-    parts_read: set[tuple[str, str]] = set()
-    for layout in (_FINDINGS, _STORED, *layouts().values()):
-        part_by_file = {
-            file: (layout.title, re.sub(layout.behind_part, "", _plain_name(file)))
-            for file in files
-            if layout_by_file[file] is layout
-        }
-        paths = [file for file, part in part_by_file.items() if part not in parts_read]
-        parts_read.update(part_by_file.values())
-        if paths:
-            beside = _file_named(paths[0].parent, layout.beside_name)
-            sources.append(TextSource(layout, tuple(paths), beside))
+    sources = _sources_of_records(files)
     trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
     # A text file beside a table of reports or a package may be a licence.
     if not (sources or trees):
         trees = [path]
     for tree in trees:
         for layout in layouts().values():
-            form = FORMS.get(layout.reads)
-            if form and next(contents_in(tree, form), None):
+            if layout.files and next(contents_in(tree, layout.files), None):
                 sources.append(TextSource(layout, (tree,)))
+    return sources
+
+
+def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
+    """Find the tables and JSON files; those of one layout belong together.
+
+    Of a part (a split) that comes in several files the first layout's is read.
+    """
+    layout_by_file = {
+        file: layout_of_file(file, set(map(folded_name, fields_of(file))))
+        for file in files
+    }
+    sources = []
+    layout_by_part: dict[str, Layout] = {}
+    for layout in layouts().values():
+        paths = []
+        for file in files:
+            part = re.sub(layout.behind_part, "", file.name)
+            is_of_layout = layout_by_file[file] is layout
+            if is_of_layout and layout_by_part.setdefault(part, layout) is layout:
+                paths.append(file)
+        if paths:
+            beside = _file_named(layout.beside_name, paths[0].parent)
+            sources.append(TextSource(layout, tuple(paths), beside))
     return sources
 
 
@@ -162,7 +152,7 @@ def layout_of_file(path: Path, fields: set[str]) -> Layout | None:
         path: the file.
         fields: their folded names.
     """
-    for layout in (_FINDINGS, _STORED, *layouts().values()):
+    for layout in layouts().values():
         has_fields = layout.known_by and fields.issuperset(layout.known_by)
         if has_fields or _plain_name(path) in layout.names:
             return layout
@@ -173,7 +163,9 @@ def fields_of(path: Path) -> list[str]:
     """List columns or keys of a file, as written; none: it has none, or is broken."""
     with suppress(InputError):
         if JSON_FORM.search(path.name):
-            return json_fields(path)
+            # Every key, at whatever depth, at the beginning of the file.
+            content = content_of(path, _BYTES_LOOKED_AT)
+            return _KEY.findall(content.decode("utf-8-sig", "replace"))
         if TABLE_FORM.search(path.name):
             return read_header(path)
     return []

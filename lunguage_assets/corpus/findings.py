@@ -63,9 +63,8 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     ).reindex(rows.index)
     is_masked = needs_mask & masked.notna()
     rows["masked_sentence"] = masked.where(is_masked, None)
-    rows["mask_state"] = "not needed"
-    rows.loc[needs_mask, "mask_state"] = "not located"
-    rows.loc[is_masked, "mask_state"] = "masked"
+    state = needs_mask.map({False: "not needed", True: "not located"})
+    rows["mask_state"] = state.mask(is_masked, "masked")
     unlocated = rows[needs_mask & ~is_masked]
     log.note("finding-not-located", unlocated, column="sent", found=unlocated["ent"])
     keys = rows[_SENTENCE].assign(text=masked)
@@ -84,10 +83,11 @@ def with_sequences(studies: pd.DataFrame) -> pd.DataFrame:
     patients = studies["subject_id"]
     # Without the time of one study nobody knows where it lies among the others.
     is_dated = (studies["taken_at"] != "").groupby(patients).transform("all")
-    timed = studies.assign(time=studies["taken_at"].where(is_dated, ""))
-    missing = timed[studies["sequence"] == 0].sort_values("time", kind="stable")
+    times = studies["taken_at"].where(is_dated, "")
+    sequence = studies["sequence"]
+    missing = times[sequence == 0].sort_values(kind="stable")
     # A number that the file gives stays; the others follow behind the highest.
-    highest = studies.groupby("subject_id")["sequence"].transform("max")
-    rank = missing.groupby("subject_id").cumcount() + 1 + highest
-    sequence = studies["sequence"].where(studies["sequence"] > 0, rank)
-    return studies.assign(sequence=sequence.astype("int64"))
+    highest = sequence.groupby(patients).transform("max")
+    rank = missing.groupby(patients).cumcount() + 1 + highest
+    sequence = sequence.mask(sequence == 0, rank).astype("int64")
+    return studies.assign(sequence=sequence)

@@ -12,6 +12,7 @@ cannot say is different: references name their rows, so none is looked for by it
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import pandas as pd
@@ -63,10 +64,10 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     Raises:
         InputError: a file is unusable as a whole (missing columns, empty, not text).
     """
-    assert delivery.findings is not None
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    rows, studies = read_findings(delivery.findings, Vocabulary(terms), log)
+    (path,) = delivery.source.paths
+    rows, studies = read_findings(path, Vocabulary(terms), log)
     metadata = read_metadata(delivery.metadata, studies["study_id"], log)
     return _intake(studies.join(metadata), rows, terms, settings, log)
 
@@ -93,7 +94,13 @@ def take_in_structured(
     """
     studies = received.report_texts.sort_values("study_id", ignore_index=True)
     log = IntakeLog(received.rejected, received.intake_notes)
-    rows = _delivered_rows(structured_findings)
+    rows = in_report_order(structured_findings)
+    number = rows.groupby("study_id", sort=False).cumcount() + 1
+    ids = list(map(row_of_a_study, rows["study_id"].tolist(), number))
+    references = {column: referred(rows, column, ids) for column in REFERENCES}
+    rows = rows.assign(
+        file=_STRUCTURED, line=rows.index + 1, row=number, finding_id=ids, **references
+    )
     delivered = _count(received.rejected, studies) + _count(rows, studies)
     studies = studies.assign(rows_delivered=delivered)
     return _intake(studies, rows, received.terms, settings, log)
@@ -140,19 +147,4 @@ def _intake(
 
 def _count(rows: pd.DataFrame, studies: pd.DataFrame) -> pd.Series:
     """Count the rows of each study."""
-    counts = studies["study_id"].map(rows["study_id"].value_counts())
-    return counts.fillna(0).astype("int64")
-
-
-def _delivered_rows(structured_findings: pd.DataFrame) -> pd.DataFrame:
-    """Make rows as a file would have them, whose references are ids already.
-
-    `line` is the number in the frame, `row` that in the study; both from 1.
-    """
-    rows = in_report_order(structured_findings)
-    number = rows.groupby("study_id", sort=False).cumcount() + 1
-    ids = list(map(row_of_a_study, rows["study_id"].tolist(), number))
-    references = {column: referred(rows, column, ids) for column in REFERENCES}
-    return rows.assign(
-        file=_STRUCTURED, line=rows.index + 1, row=number, finding_id=ids, **references
-    )
+    return studies["study_id"].map(Counter(rows["study_id"]))

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 import pandas as pd
-import yaml
+from pydantic import RootModel
 
-from lunguage_assets.packaged_data import resource
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.schema import Table
 
@@ -25,12 +25,10 @@ _NOTHING = pd.DataFrame()
 def reasons() -> dict[str, Any]:
     """Read the reasons by code.
 
-    `rejections` have the expected form and the remedy, `notes` what was done.
+    `rejections` have the expected form and the remedy, `notes` what was done; `columns`
+    have the rejection of a cell that cannot be read.
     """
-    by_code: dict[str, Any] = yaml.safe_load(
-        resource("reasons.yaml").read_text("utf-8")
-    )
-    return by_code
+    return read_as(resource("reasons.yaml"), RootModel[dict[str, Any]]).root
 
 
 class IntakeLog:
@@ -90,6 +88,6 @@ class IntakeLog:
 def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put rows into a table's columns; what was not said is empty."""
     rows = pd.concat(frames, ignore_index=True).reindex(columns=table.names)
-    found = rows["found"].astype(object).str[:_LONGEST_FOUND]
-    texts = rows.assign(found=found).astype(object).fillna("")
-    return texts.assign(line=rows["line"].astype("Int64"))
+    texts = rows.astype(object).fillna("")
+    found = texts["found"].str[:_LONGEST_FOUND]
+    return texts.assign(found=found, line=rows["line"].astype("Int64"))

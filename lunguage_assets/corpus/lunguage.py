@@ -11,25 +11,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import (
-    OPTIONAL,
-    REQUIRED,
     ROW_NUMBER,
     clean_list,
     first_alternative,
     first_said,
     mapped,
+    patient_id,
+    study_id,
+    whole_number,
 )
-from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.log import IntakeLog, reasons
 from lunguage_assets.corpus.records import cleaned, read_records
 from lunguage_assets.corpus.references import REFERENCES, resolved_references
+from lunguage_assets.corpus.texts.layouts import layouts
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.values import values_of
@@ -57,11 +57,6 @@ class DeliveredFindings(NamedTuple):
     studies: pd.DataFrame
 
 
-def _rank(value: str) -> int | None:
-    """Read a place in a time line; empty is 0."""
-    return columns.whole_number(value or "0")
-
-
 def _finding_name(value: str) -> str | None:
     """Read the name of a finding, which has a letter or digit."""
     name = clean_list(value)
@@ -75,25 +70,28 @@ def _category(value: str) -> str | None:
     return category_code(first_alternative(value))
 
 
-_MEANINGS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "study_id": ("study-id", columns.study_id),
-    "subject_id": ("subject-id", columns.patient_id),
-    ROW_NUMBER: ("row-number", columns.whole_number),
-    "section": ("section", partial(columns.code, code_by_word=_SECTIONS)),
-    "dx_status": ("dx-status", partial(columns.code, code_by_word=_POLARITIES)),
-    "dx_certainty": ("dx-certainty", partial(columns.code, code_by_word=_CERTAINTIES)),
-    "ent": ("finding-empty", _finding_name),
-    "cat": ("category", _category),
-    "sequence": ("number", _rank),
-    "sent_idx": ("number", columns.whole_number),
-    "ent_idx": ("number", columns.whole_number),
-    **dict.fromkeys(("location", *ATTRIBUTES), ("", clean_list)),
-    "normed_ent": ("", lambda cell: first_alternative(clean_list(cell))),
+def _reader_of(code_by_word: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Make what reads a word that has a code, in either case; None for another."""
+    return lambda value: code_by_word.get(first_alternative(value).lower())
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "study_id": study_id,
+    "subject_id": patient_id,
+    ROW_NUMBER: whole_number,
+    "section": _reader_of(_SECTIONS),
+    "dx_status": _reader_of(_POLARITIES),
+    "dx_certainty": _reader_of(_CERTAINTIES),
+    "ent": _finding_name,
+    "cat": _category,
+    # A place in a time line that is not said is 0.
+    "sequence": lambda cell: whole_number(cell or "0"),
+    "sent_idx": whole_number,
+    "ent_idx": whole_number,
+    **dict.fromkeys(("location", *ATTRIBUTES), clean_list),
+    "normed_ent": lambda cell: first_alternative(clean_list(cell)),
 }
-"""By column the reason of a rejection, and how its cells are read (None: they cannot be
-used), in the order in which a record is looked through: the first counts. A list can
-always be read.
-"""
+"""By column how its cells are read (None: they cannot be used)."""
 
 
 def read_findings(
@@ -109,8 +107,9 @@ def read_findings(
     Raises:
         InputError: a required column is missing, or the file cannot be read.
     """
-    names = (*REQUIRED, *OPTIONAL, *_NAMES_OF_NUMBERS)
-    records = read_records(path, names, required=REQUIRED)
+    names = [*_READERS, "sent", "report", *REFERENCES, *_NAMES_OF_NUMBERS]
+    required = layouts()["findings"].known_by
+    records = read_records(path, names, required=required)
     # In a broken record the cells of other columns may stand where the id was.
     log.reject(records.broken, file=path.name, line=records.broken.index)
     if records.encoding == "cp1252":
@@ -120,19 +119,24 @@ def read_findings(
     numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
     cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], *numbers, position)
     coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
-    for name, (_, read) in _MEANINGS.items():
+    for name, read in _READERS.items():
         coded[name] = mapped(cells[name], read)
     refused = _refused(coded)
-    contents = records.values.loc[refused.index].set_axis(records.header, axis=1)
+    contents = records.values.loc[refused.index].to_dict("records")
     log.reject(
         coded.loc[refused.index, ["file", "line", "study_id"]].join(refused),
         found=[cells.at[cell] or "nothing" for cell in refused["column"].items()],
-        content=[
-            json.dumps(content, ensure_ascii=False)
-            for content in contents.to_dict("records")
-        ],
+        content=[json.dumps(content, ensure_ascii=False) for content in contents],
     )
-    rows = _with_codes(coded.drop(refused.index), vocabulary)
+    rows = coded.drop(refused.index)
+    findings = first_said(rows["normed_ent"], rows["ent"])
+    category = mapped(findings, lambda name: vocabulary.category(name) or "OTH")
+    rows = rows.assign(
+        finding_id=rows["study_id"] + ":" + rows[ROW_NUMBER].astype(str),
+        status=rows["dx_certainty"] + rows["dx_status"],
+        cat=first_said(rows["cat"], category),
+        cues="",
+    )
     rows = resolved_references(rows, vocabulary)
     return DeliveredFindings(rows, _studies(coded, rows))
 
@@ -146,7 +150,7 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     number = coded[ROW_NUMBER].where(subject == patient)
     checks = {
         (reason, column): coded[column].isna()
-        for column, (reason, _) in _MEANINGS.items()
+        for column, reason in reasons()["columns"].items()
     }
     checks["study-of-two-patients", "subject_id"] = subject != patient
     is_again = number.notna() & number.duplicated()
@@ -156,18 +160,6 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     is_wrong = pd.DataFrame(checks)
     first = is_wrong[is_wrong.any(axis="columns")].idxmax(axis="columns")
     return pd.DataFrame(first.tolist(), first.index, ["reason", "column"], dtype=object)
-
-
-def _with_codes(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFrame:
-    """Give rows that can be used their ids, status and category."""
-    names = first_said(rows["normed_ent"], rows["ent"])
-    category = mapped(names, lambda name: vocabulary.category(name) or "OTH")
-    return rows.assign(
-        finding_id=rows["study_id"] + ":" + rows[ROW_NUMBER].astype(str),
-        status=rows["dx_certainty"] + rows["dx_status"],
-        cat=first_said(rows["cat"], category),
-        cues="",
-    )
 
 
 def _studies(coded: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -201,13 +193,13 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
         column: `evidence` or `associate`.
         values: one for each row.
     """
-    keys = rows["study_id"] + " " + rows["section"] + ":"
-    keys += rows["ent_idx"].astype("str")
+    numbers = rows["ent_idx"].astype("str")
+    keys = rows["study_id"] + " " + rows["section"] + ":" + numbers
     value_by_key = dict(zip(keys, values, strict=True))
     cells = []
-    referring = values_of(rows, "study_id", column)
-    for own_key, (study_id, references) in zip(keys, referring, strict=True):
-        named = dict.fromkeys(f"{study_id} {reference}" for reference in references)
+    referring = values_of(rows.assign(key=keys), "key", "study_id", column)
+    for own_key, study, references in referring:
+        named = dict.fromkeys(f"{study} {reference}" for reference in references)
         named.pop(own_key, None)
         cells.append([value_by_key[key] for key in named if key in value_by_key])
     return pd.Series(cells, rows.index, dtype=object)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.assertion.plurals import with_plurals
+from lunguage_assets.corpus.vocabulary import Vocabulary, longest_first, plain
 
 MASK = "<finding>"
 _GAP = re.compile(r"[\s\-\u2010-\u2014/]+")
@@ -71,7 +72,6 @@ class Masker:
         # Short words, and codes such as "T8", have no plural.
         if not _LETTERS.fullmatch(word):
             return re.escape(word)
-        forms = self._vocabulary.word_forms(word)
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        alternatives = "|".join(map(re.escape, longest_first))
+        forms = longest_first(with_plurals(plain(word)))
+        alternatives = "|".join(map(re.escape, forms))
         return f"(?:{alternatives})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -49,15 +49,13 @@ class Records(NamedTuple):
     """The records of a file, by their number from 1.
 
     Args:
-        header: the column names as written.
-        values: a text for each column of those that can be used, in the order of the
-            header, by folded name or as "unnamed column N".
+        values: a text for each column of those that can be used, by the names of the
+            header as they are written.
         broken: the others: `reason` (a code of `resources/reasons.yaml`), what was
             `found`, and the raw `content`.
         encoding: of the delivered file; Windows-1252 (cp1252) is a guess.
     """
 
-    header: list[str]
     values: pd.DataFrame
     broken: pd.DataFrame
     encoding: str = "utf-8"
@@ -77,9 +75,11 @@ def cleaned(values: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
     Args:
         values: of `Records`.
-        names: folded names of the columns, in the order of the frame.
+        names: folded names of the columns, or "unnamed column N", in the order of the
+            frame.
     """
-    present = values.reindex(columns=list(names), fill_value="")
+    folded = values.set_axis(_column_names(values.columns), axis="columns")
+    present = folded.reindex(columns=list(names), fill_value="")
     return present.apply(mapped, function=clean)
 
 
@@ -107,7 +107,7 @@ def read_records(
             message shows no cell.
     """
     records = _read(path, column_names)
-    header = records.header
+    header = records.values.columns.tolist()
     names = _column_names(header)
     repeated = [n for n, name in enumerate(names, 1) if names.count(name) > 1]
     # Numbers, not names: without a header line the names are cells of a report.
@@ -129,16 +129,10 @@ def read_records(
 
 def read_header(path: Path) -> list[str]:
     """Read the column names of a CSV or Parquet file."""
-    return _read(path, (), _HEADER_BYTES).header
+    return _read(path, (), _HEADER_BYTES).values.columns.tolist()
 
 
-def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
-    if path.name.lower().endswith(".parquet"):
-        return _read_parquet(path, column_names)
-    return _read_csv(path.name, content_of(path, most))
-
-
-def _column_names(header: Sequence[str]) -> list[str]:
+def _column_names(header: Iterable[str]) -> list[str]:
     return [
         folded_name(name) or f"unnamed column {number}"
         for number, name in enumerate(header, 1)
@@ -156,10 +150,18 @@ def _unusable(file: str, problem: str) -> InputError:
     )
 
 
-def _read_csv(file: str, content: bytes) -> Records:
-    """Read the good and the broken records."""
+def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> Records:
+    """Read the good and the broken records.
+
+    Args:
+        path: a Parquet or CSV file.
+        column_names: as in `read_records`.
+        most: bytes that are read of a CSV file; -1: all.
+    """
+    if path.name.lower().endswith(".parquet"):
+        return _read_parquet(path, column_names)
     csv.field_size_limit(_CELL_LIMIT)
-    text, encoding = text_of(content)
+    text, encoding = text_of(content_of(path, most))
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
@@ -168,7 +170,7 @@ def _read_csv(file: str, content: bytes) -> Records:
         # The names are in the first line with a value.
         header = [name.strip() for name in next(filter(None, reader), [])]
     if len(header) < 2:
-        raise _unusable(file, "an empty file, a single column or an open quote")
+        raise _unusable(path.name, "an empty file, a single column or an open quote")
     rows: dict[int, list[str]] = {}
     broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
@@ -177,8 +179,7 @@ def _read_csv(file: str, content: bytes) -> Records:
             rows[number] = values
         else:
             broken[number] = (UNREADABLE, f"{len(values)} readable values", raw)
-    good = numbered(rows, _column_names(header))
-    return Records(header, good, numbered(broken), encoding)
+    return Records(numbered(rows, header), numbered(broken), encoding)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
@@ -222,15 +223,17 @@ def _read_parquet(path: Path, column_names: Collection[str] | None) -> Records:
     try:
         parquet = pq.ParquetFile(path)
         header: list[str] = parquet.schema_arrow.names
-        names = _column_names(header)
         numbers = range(1, parquet.metadata.num_rows + 1)
-        values = pd.DataFrame("", numbers, names, dtype=object)
-        for column, name in zip(header, names, strict=True):
+        values = pd.DataFrame("", numbers, header, dtype=object)
+        for column, name in zip(header, _column_names(header), strict=True):
             if column_names is None or name in column_names:
                 cells = parquet.read([column], use_threads=False).column(0)
-                values[name] = cells.cast(pa.string()).fill_null("").to_pylist()
+                values[column] = cells.cast(pa.string()).fill_null("").to_pylist()
     except Exception as error:
-        expected = "a Parquet file with one text or number a row in each column"
-        problem = "damaged data, or lists in a column"
-        raise damaged(path.name, problem, error, expected) from None
-    return Records(header, values, numbered({}))
+        raise damaged(
+            path.name,
+            "damaged data, or lists in a column",
+            error,
+            "a Parquet file with one text or number a row in each column",
+        ) from None
+    return Records(values, numbered({}))

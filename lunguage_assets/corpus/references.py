@@ -55,8 +55,7 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
         *pairs, bare_name = map(clean_list, _NUMBER.split(cell))
         for name, number in zip(pairs[::2], pairs[1::2], strict=True):
             named = (row.study_id, vocabulary.finding(name), number)
-            in_section = ids.get((*named, row.section))
-            targets = in_section or ids.get(named, set())
+            targets = ids[*named, row.section] or ids[named]
             is_one = len(targets) == 1 and row.finding_id not in targets
             references.append(min(targets) if is_one else BARE + name)
         references.append(BARE + bare_name)
@@ -64,6 +63,7 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
 
     resolved: dict[str, Any] = {}
     for column in REFERENCES:
-        cells = zip(rows[column], rows.itertuples(), strict=True)
-        resolved[column] = [references(cell, row) for cell, row in cells]
+        resolved[column] = [
+            references(getattr(row, column), row) for row in rows.itertuples()
+        ]
     return rows.assign(**resolved)

@@ -19,11 +19,14 @@ from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
 
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
-_PROCEDURES = ["performedprocedurestepdescription", "procedurecodesequence_codemeaning"]
+_PROCEDURE = "performedprocedurestepdescription"
+_PROCEDURE_CODE = "procedurecodesequence_codemeaning"
 _METADATA = (
+    "study_id",
     "viewposition",
     _ORIENTATION,
-    *_PROCEDURES,
+    _PROCEDURE,
+    _PROCEDURE_CODE,
     "studydate",
     "studytime",
     "subject_id",
@@ -40,15 +43,15 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
     required = ["category", "target_term", "normed_term"]
-    rows = _rows(path, required, ["subcategory"])
+    order = [*required, "subcategory"]
+    rows = cells_of(path, order, required)
     rows["category"] = mapped(
         rows["category"], lambda name: category_code(name) or name.lower()
     )
-    for name in required[1:]:
-        rows[name] = mapped(rows[name], plain)
+    names = required[1:]
+    rows[names] = rows[names].map(plain)
     is_whole = (rows[required] != "").all(axis="columns")
     _note_unused(~is_whole, path, log)
-    order = [*required, "subcategory"]
     terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
     return TERMS.frame(terms)
 
@@ -70,18 +73,18 @@ def read_metadata(
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return pd.DataFrame("", study_ids.index, _OF_STUDIES, dtype=object)
-    images = _rows(path, ["study_id"], _METADATA)
+    images = cells_of(path, _METADATA, ["study_id"])
     images["study_id"] = mapped(images["study_id"], study_id)
     _note_unused(images["study_id"].isna(), path, log)
     images = images[images["study_id"].isin(study_ids)]
     # What a code says is surer than a name of the procedure.
     is_coded = images["viewposition"] != ""
-    procedures = images[_PROCEDURES[0]] + " ; " + images[_PROCEDURES[1]]
+    procedures = images[_PROCEDURE] + " ; " + images[_PROCEDURE_CODE]
     words = first_said(images["viewposition"], procedures)
     # A number may have lost its zeros in front; a fraction of a second is left out.
     digits = images[["studydate", "studytime"]].replace(r"\..*", "", regex=True)
-    dates = digits["studydate"].str.zfill(8)
-    moment = dates + "T" + digits["studytime"].str.zfill(6)
+    times = digits["studytime"].str.zfill(6)
+    moment = digits["studydate"].str.zfill(8) + "T" + times
     images = images.assign(
         words=words + " ; " + images[_ORIENTATION],
         is_coded=is_coded,
@@ -110,16 +113,15 @@ def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:
         log.note("rows-ignored", path.name, found=f"{is_unused.sum()} rows")
 
 
-def _rows(
-    path: Path, required: Sequence[str], optional: Sequence[str] = ()
+def cells_of(
+    path: Path, names: Sequence[str], required: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Read the cells of every record, empty where a column is missing.
+    """Read some columns of a table, empty where one is missing.
 
     Args:
         path: a table.
-        required: columns that must be there.
-        optional: columns that may be there.
+        names: of the columns.
+        required: those that must be there.
     """
-    names = [*required, *optional]
     records = read_records(path, names, required=required, may_be_empty=True)
     return cleaned(records.values, names)

@@ -20,12 +20,12 @@ _DECUBITUS = re.compile(
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
 """Half upright is neither upright nor lying: such words say nothing."""
 _WORDS = {
-    "ap": re.compile(r"\bap\b|\bantero\W?posterior\b"),
-    "pa": re.compile(r"\bpa\b|\bpostero\W?anterior\b"),
-    "lateral": re.compile(r"\b(?:lat|lateral|laterals|ll|rl)\b"),
-    "erect": re.compile(r"\b(?:erect|upright|standing)\b"),
-    "supine": re.compile(r"\bsupine\b"),
-    "recumbent": re.compile(r"\brecumbent\b"),
+    "ap": r"\bap\b|\bantero\W?posterior\b",
+    "pa": r"\bpa\b|\bpostero\W?anterior\b",
+    "lateral": r"\b(?:lat|lateral|laterals|ll|rl)\b",
+    "erect": r"\b(?:erect|upright|standing)\b",
+    "supine": r"\bsupine\b",
+    "recumbent": r"\brecumbent\b",
 }
 _FRONTAL = re.compile(r"\bfrontal\b")
 _TWO = re.compile(r"\b(?:two|2)[\s-]*(?:\(2\)[\s-]*)?v(?:iews?)?\b")
@@ -42,7 +42,7 @@ def named_views(words: str) -> set[str]:
     # A lateral decubitus is a posture: its "lateral" is no projection.
     text, decubitus = _DECUBITUS.subn(" ; ", words.lower())
     text = _SEMI.sub(" ", text)
-    views = {view for view, pattern in _WORDS.items() if pattern.search(text)}
+    views = {view for view, pattern in _WORDS.items() if re.search(pattern, text)}
     return views | {"recumbent"} if decubitus else views
 
 

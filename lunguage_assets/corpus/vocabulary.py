@@ -12,11 +12,11 @@ from functools import cache, cached_property
 from typing import Any
 
 import pandas as pd
-import yaml
+from pydantic import RootModel
 
-from lunguage_assets.assertion.plurals import in_singular, with_plurals
+from lunguage_assets.assertion.plurals import in_singular
 from lunguage_assets.caches import remembered
-from lunguage_assets.packaged_data import resource
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables.columns import CATEGORIES
 from lunguage_assets.tables.values import values_of
 
@@ -36,9 +36,7 @@ def built_in_forms() -> dict[str, Any]:
 
     The header of the file says where each group does; no spelling in it has two forms.
     """
-    text = resource("terms.yaml").read_text("utf-8")
-    forms: dict[str, Any] = yaml.safe_load(text)
-    return forms
+    return read_as(resource("terms.yaml"), RootModel[dict[str, Any]]).root
 
 
 @remembered
@@ -59,30 +57,30 @@ def category_code(category: str) -> str | None:
     return code if code in CATEGORIES else None
 
 
-def _form_by_spelling(*groups: Mapping[str, list[str]]) -> dict[str, str]:
-    """Index the plain forms of these groups by plain spelling."""
+def _form_by_spelling(group: Mapping[str, list[str]]) -> dict[str, str]:
+    """Index the plain forms of a group by plain spelling."""
     form_by_spelling = {}
-    for group in groups:
-        for form, spellings in group.items():
-            for spelling in spellings:
-                form_by_spelling[plain(spelling)] = plain(form)
+    for form, spellings in group.items():
+        for spelling in spellings:
+            form_by_spelling[plain(spelling)] = plain(form)
     return form_by_spelling
 
 
-def _longest_first(spellings: Iterable[str]) -> list[str]:
+def longest_first(spellings: Iterable[str]) -> list[str]:
+    """Sort spellings, so that the longest of several that begin alike is found."""
     return sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
 
 
 class _Spellings:
     """Spellings that are replaced anywhere in a text, as whole words."""
 
-    def __init__(self, *groups: Mapping[str, list[str]]) -> None:
+    def __init__(self, group: Mapping[str, list[str]]) -> None:
         self.forms = {
             spelling.replace("-", " "): form
-            for spelling, form in _form_by_spelling(*groups).items()
+            for spelling, form in _form_by_spelling(group).items()
         }
         # The longest first: "pleural effusions" before "effusions".
-        spellings = "|".join(map(re.escape, _longest_first(self.forms)))
+        spellings = "|".join(map(re.escape, longest_first(self.forms)))
         alternatives = spellings.replace(r"\ ", "[ -]")
         # A full stop goes with its abbreviation: "pulm. edema" is pulmonary edema.
         self._pattern = re.compile(rf"(?<![^\W_])({alternatives})(?![^\W_])\.?")
@@ -120,19 +118,15 @@ class Vocabulary:
             elif category == "location":
                 self._locations[spelling] = form
         self._whole_names = _form_by_spelling(forms["whole"])
-        self._in_findings = _Spellings(forms["words"], forms["findings"])
-        self._in_locations = _Spellings(forms["words"], forms["locations"])
+        self._in_findings = _Spellings(forms["words"] | forms["findings"])
+        self._in_locations = _Spellings(forms["words"] | forms["locations"])
         self.finding = remembered(self._canonical_finding)
         self.location_parts = remembered(self._canonical_locations)
 
-    def word_forms(self, word: str) -> set[str]:
-        """List singular and plurals of one word, in lower case."""
-        return with_plurals(plain(word))
-
     def category(self, name: str) -> str | None:
         """Look up the category of a finding; None when it has none or several."""
-        codes = self._categories.get(plain(name))
-        codes = codes or self._categories.get(self.finding(name), set())
+        by_form = self._categories.get(self.finding(name), set())
+        codes = self._categories.get(plain(name), by_form)
         return min(codes) if len(codes) == 1 else None
 
     def spellings(self, name: str) -> tuple[str, ...]:
@@ -146,7 +140,7 @@ class Vocabulary:
         for forms in (self._findings, self._whole_names, self._in_findings.forms):
             spellings.update(forms, forms.values())
         by_finding: defaultdict[str, list[str]] = defaultdict(list)
-        for spelling in _longest_first(spellings):
+        for spelling in longest_first(spellings):
             by_finding[self.finding(spelling)].append(spelling)
         return by_finding
 

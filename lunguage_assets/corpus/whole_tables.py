@@ -40,14 +40,15 @@ def read_table(path: Path, required: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(
             path.name,
             f"an unreadable row ({broken.found})",
-            f"a row with {len(records.header)} values, one for each column",
+            f"a row with {len(records.values.columns)} values, one for each column",
             "Fix its commas and quotes, or save the file again as CSV in UTF-8.",
             row=broken.Index,
         )
     # A required column has the name by which it was asked for.
-    columns = [*records.header, *required]
-    names = {folded_name(name): name for name in columns if name}
-    return records.values.rename(columns=names).reset_index(drop=True)
+    names = {folded_name(name): name for name in required}
+    return records.values.rename(
+        columns=lambda name: names.get(folded_name(name), name)
+    ).reset_index(drop=True)
 
 
 def edited_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:

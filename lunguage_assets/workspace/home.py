@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import math
 import shutil
 import tomllib
 import uuid
@@ -364,7 +365,7 @@ class Home:
         require_usable(key)
         delivery = find_delivery(path, columns)
         corpus = self._corpus_of(delivery)
-        parts = in_parts(delivery, batch_reports)
+        parts = in_parts(delivery, batch_reports or math.inf)
         registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
         unparsed = unparsed_records(parts)
         return [

@@ -9,10 +9,12 @@ import json
 import pytest
 from delivered_rows import COLUMNS, Deliver, as_csv, reasons, row
 
-from lunguage_assets.corpus.columns import REQUIRED
 from lunguage_assets.corpus.log import reasons as codes
 from lunguage_assets.corpus.lunguage import MOST_ROWS_OF_A_STUDY
+from lunguage_assets.corpus.texts.layouts import layouts
 from lunguage_assets.errors import InputError
+
+REQUIRED = layouts()["findings"].known_by
 
 BAD = [
     ({"study_id": "unknown"}, "study-id", "study_id"),

@@ -22,8 +22,6 @@ from fsspec.implementations.local import LocalFileSystem
 from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.errors import damaged
 
-TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
-XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
 PACKAGES = (".zip", ".tgz", ".tar.gz")
 """How a file ends that may be a package of files of one report."""
 _NO_REPORT = re.compile(
@@ -32,8 +30,6 @@ _NO_REPORT = re.compile(
     r"index|records|notes)\.(?:txt|xml)(?:\.gz)?$",
     re.IGNORECASE,
 )
-Member = tuple[str, Callable[[], Any]]
-"""The name of a file in a folder or package, and what opens it."""
 
 
 def content_of(path: Path, most: int = -1) -> bytes:
@@ -51,15 +47,21 @@ def content_of(path: Path, most: int = -1) -> bytes:
             return bytes(stream.read(most))
     # A stranger's bytes make an unpacker raise anything.
     except Exception as error:
-        problem = "a file that cannot be read or unpacked"
-        remedy = "Deliver the file itself again."
-        raise damaged(path.name, problem, error, "one whole file", remedy) from None
+        raise damaged(
+            path.name,
+            "a file that cannot be read or unpacked",
+            error,
+            "one whole file",
+            "Deliver the file itself again.",
+        ) from None
 
 
-def contents_in(
-    path: Path, form: re.Pattern[str]
-) -> Iterator[tuple[str, bytes | None]]:
-    """Read the files of a form in a folder or package, or the one that a file is.
+def contents_in(path: Path, names: str) -> Iterator[tuple[str, bytes | None]]:
+    """Read files of a folder or package, or the one that a file is.
+
+    Args:
+        path: the folder, package or file.
+        names: a pattern of the names of the files.
 
     Returns:
         The name and the unpacked content of each; None for a damaged one. Of one that
@@ -70,7 +72,7 @@ def contents_in(
     """
     try:
         for name, opened in _members(path):
-            if not form.search(name) or _NO_REPORT.search(name):
+            if not re.search(names, name) or _NO_REPORT.search(name):
                 continue
             content = None
             with suppress(Exception), opened() as stream:
@@ -79,11 +81,13 @@ def contents_in(
                 content = stream.read(LARGEST + 1)
             yield name, content
     except Exception as error:
-        problem = "a package that cannot be opened"
-        raise damaged(path.name, problem, error, "a whole package") from None
+        raise damaged(
+            path.name, "a package that cannot be opened", error, "a whole package"
+        ) from None
 
 
-def _members(path: Path) -> Iterator[Member]:
+def _members(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Name each file of a folder or package, with what opens it."""
     name = path.name.lower()
     if name.endswith(".zip"):
         with zipfile.ZipFile(path) as package:
@@ -96,11 +100,4 @@ def _members(path: Path) -> Iterator[Member]:
     else:
         folder = path if path.is_dir() else path.parent
         for file in [path, *path.rglob("*")]:
-            yield file.relative_to(folder).as_posix(), partial(_opened, file)
-
-
-def _opened(path: Path) -> Any:
-    # Whoever opened a FIFO would wait for somebody who writes.
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    return path.open("rb")
+            yield file.relative_to(folder).as_posix(), partial(file.open, "rb")

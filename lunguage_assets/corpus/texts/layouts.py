@@ -9,12 +9,12 @@ the head of the YAML file explains every key.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, RootModel
+from pydantic import BaseModel, ConfigDict, RootModel
 
 from lunguage_assets.corpus.columns import first_said, folded_name, mapped
 from lunguage_assets.packaged_data import read_as, resource
@@ -32,12 +32,8 @@ _SINGLE_FIELDS = ("study", "patient", "taken_at", "procedure", "sequence")
 _NO_VIEW = {"", "none", "nan", "n/a", "unknown", "other"}
 
 
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Fields = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""Fields of a record by folded name; in YAML one of them, or a list."""
+Fields = tuple[str, ...]
+"""Fields of a record by folded name."""
 
 
 class Layout(BaseModel):
@@ -47,7 +43,8 @@ class Layout(BaseModel):
 
     title: str
     source: str = ""
-    reads: Literal["records", "texts", "xml", "stored"] = "records"
+    reads: Literal["findings", "stored", "records", "texts", "xml"] = "records"
+    files: str = ""
     names: Fields = ()
     known_by: Fields = ()
     beside_name: str = ""
@@ -75,14 +72,10 @@ class Layout(BaseModel):
         return sorted(names)
 
 
-class _Layouts(RootModel[dict[str, Layout]]):
-    """The entries by name, in the order in which they are tried."""
-
-
 @cache
 def layouts() -> Mapping[str, Layout]:
-    """Read the packaged layouts by name."""
-    return read_as(resource("layouts.yaml"), _Layouts).root
+    """Read the packaged layouts by name, in the order in which they are tried."""
+    return read_as(resource("layouts.yaml"), RootModel[dict[str, Layout]]).root
 
 
 def layout_with(
@@ -98,10 +91,10 @@ def layout_with(
     """
     fields = {
         "title": "a file of named columns",
-        "study": (folded_name(study),),
-        "views": (folded_name(views),),
-        "text": (folded_name(text),),
-        "known_by": tuple(map(folded_name, known_by)),
+        "study": [folded_name(study)],
+        "views": [folded_name(views)],
+        "text": [folded_name(text)],
+        "known_by": list(map(folded_name, known_by)),
     }
     return layouts()[REPORTS].model_copy(update=fields)
 
@@ -121,34 +114,33 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         The columns of `raw.COLUMNS` that do not say where a report stands, and its
         text as `content`.
     """
-    nothing = pd.Series("", fields.index, dtype=object)
     if layout.nothing:
         fields = fields.mask(fields == layout.nothing, "")
-    column: Callable[[str], Any] = fields.__getitem__
-    reports = pd.DataFrame(index=fields.index)
+    columns = [*_SINGLE_FIELDS, "content"]
+    reports = pd.DataFrame("", fields.index, columns, dtype=object)
     for name in _SINGLE_FIELDS:
-        values = first_said(nothing, *map(column, getattr(layout, name)))
-        reports[name] = mapped(values, _single)
+        for field in getattr(layout, name):
+            values = mapped(fields[field], _single)
+            reports[name] = first_said(reports[name], values)
     if layout.ids:
         ids = reports["study"].str.extract(layout.ids).fillna("")
         reports["study"] = ids["study"]
         reports["patient"] = first_said(ids["patient"], reports["patient"])
-    sections = nothing
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
         # Each line of a list is a sentence of its own, also without its full stop.
         if "." in path:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
-        sections = sections + paragraph.where(texts != "", "")
-    whole_texts = map(column, layout.text)
-    reports["content"] = first_said(sections.str.lstrip(), *whole_texts)
-    has_id = reports["study"] != ""
-    reports["broken"] = nothing.where(has_id, f"{NO_STUDY}: {layout.study[0]}")
-    views = nothing
-    for name in layout.views:
-        views = views + "\n" + fields[name]
-    reports["views"] = views
+        reports["content"] += paragraph.where(texts != "", "")
+    reports["content"] = reports["content"].str.lstrip()
+    for field in layout.text:
+        reports["content"] = first_said(reports["content"], fields[field])
+    no_id = f"{NO_STUDY}: {layout.study[0]}"
+    reports["broken"] = ""
+    reports.loc[reports["study"] == "", "broken"] = no_id
+    words = map("\n".join, fields[[*layout.views]].to_numpy())
+    reports["views"] = pd.Series(words, fields.index, dtype=object)
     if layout.record_is_image:
         report = ["study", "content"]
         reports["views"] = reports.groupby(report)["views"].transform("\n".join)

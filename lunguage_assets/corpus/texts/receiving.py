@@ -34,6 +34,8 @@ OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
 """Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
+_CAUSE = "(?P<reason>[^:]*)(?:: (?P<column>.*))?"
+"""How a refusal reads."""
 _IGNORED = {
     "views": ("view_information", "view-ignored"),
     "taken_at": ("taken_at", "study-date-ignored"),
@@ -89,12 +91,10 @@ def receive(delivery: Delivery) -> Received:
     reports.loc[repeated, "refusal"] = "report-repeated: report"
     is_good = reports["refusal"] == ""
     refused = reports[~is_good]
-    codes = [refusal.partition(": ") for refusal in refused["refusal"]]
+    causes = refused["refusal"].str.extract(_CAUSE)
+    contents = map(_content, refused["study"], refused["content"])
     log.reject(
-        refused[["file", "line", "study_id"]],
-        reason=[reason for reason, _, _ in codes],
-        column=[column for _, _, column in codes],
-        content=list(map(_content, refused["study"], refused["content"])),
+        refused[["file", "line", "study_id"]].join(causes), content=list(contents)
     )
     report_texts = _rows(reports[is_good], log).sort_values("study_id")
     return Received(
@@ -118,7 +118,7 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     )
     # Of an unknown patient a study is the only one.
     patients = mapped(reports["patient"], patient_of)
-    rows = reports[["study_id", "file", "line", "report"]].assign(
+    rows = reports.assign(
         subject_id=first_said(patients, reports["study_id"].map(own_patient_of)),
         source_id=reports["study"],
         taken_at=mapped(reports["taken_at"], _taken_at),

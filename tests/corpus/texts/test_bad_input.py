@@ -286,15 +286,14 @@ def test_errors_about_whole_files_quote_nothing(tmp_path: Path) -> None:
         assert not any(form in str(caught.value).encode() for form in forms())
 
 
-def test_circular_links_and_a_fifo_stop_nothing(tmp_path: Path) -> None:
+def test_circular_links_stop_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "s50000001.txt").write_bytes(b"No effusion.")
     for name in ("x", "y"):  # walked again and again, two to the power of forty folders
         (folder / name).symlink_to(".")
     (folder / "s50000002.txt").symlink_to("s50000002.txt")
-    os.mkfifo(folder / "s50000003.txt")
-    assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])
+    assert outcome(received(tmp_path)) == (1, ["unreadable-file"], [])
 
 
 def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(
