@@ -89,7 +89,9 @@ def read_as(
         message = problem["msg"].rstrip(".") + "."
         found = problem["input"]
         # A number or one word is no report. The errors of `wrong_at` say themselves.
-        is_shown = isinstance(found, int | float) or str(found).isidentifier()
+        # Lists that repeat lists by aliases are never written out.
+        is_word = isinstance(found, str) and found.isidentifier()
+        is_shown = is_word or isinstance(found, int | float)
         if is_shown and problem["type"] != "wrong":
             message = f"found {found!r}; {message}"
         if problem["type"] == "extra_forbidden":

@@ -2,7 +2,7 @@
 
 It is the same on the terminal and on the page, which `page.py` writes, of a text that
 was just read and of a study that a run has stored (`stored_study.py`). Codes are worded
-in `release/code_words.py`, numbers in `resources/read/wording.j2`.
+in `release/code_words.py`, numbers in `resources/read/wording.html.j2`.
 """
 
 from __future__ import annotations

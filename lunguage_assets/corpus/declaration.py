@@ -12,6 +12,8 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.settings import DataClass
 
 DECLARATION = "corpus.toml"
+_LARGEST_BYTES = 4096
+"""Keys that are nested in a larger file would hold its reader for seconds."""
 
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
@@ -40,12 +42,14 @@ def read_declaration(path: Path) -> Corpus:
     if not path.is_file():
         return Corpus()
     try:
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise ValueError
         return Corpus(**tomllib.loads(path.read_text("utf-8")))
     # The words of a delivered file are not repeated.
     except (ValueError, RecursionError):
         raise InputError(
             str(path),
-            "no TOML, or an unknown key or value",
+            "no TOML of at most 4 KiB, or an unknown key or value",
             "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), "
             "and nothing else",
             "Correct or remove the file.",

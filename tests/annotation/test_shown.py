@@ -267,7 +267,7 @@ def test_json_page_and_terminal_say_which_words_decided_a_row() -> None:
 
 def _worded(macro: str, record: Any) -> str:
     """What page and terminal write of a row."""
-    wording: Any = page_template("read", "wording.j2").module
+    wording: Any = page_template("read", "wording.html.j2").module
     return str(getattr(wording, macro)(record))
 
 
