@@ -58,10 +58,12 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
     _locate(child, edge, dictionary, inherits and not is_symptom)
     inherited = _inherited_attributes(edge, parent, is_symptom)
     for name in ATTRIBUTE_NAMES:
-        cells = [edge.attributes.get(name, "")]
+        cell = ""
         if name in inherited:
-            cells = [getattr(parent, name), *cells]
-        setattr(child, name, united_cells(cells))
+            cell = getattr(parent, name)
+        if name in edge.attributes:
+            cell = united_cells([cell, edge.attributes[name]])
+        setattr(child, name, cell)
     derive_probability(child, parent, edge.strength)
     return child
 
