@@ -1,12 +1,14 @@
 """`lunguage_assets.read` and `annotate`: what a person gets who has a text and nothing
-else.
+else, and what docs/read.md says of it.
 """
 
 from __future__ import annotations
 
 import html
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,6 +21,7 @@ from lunguage_assets.annotation import annotation, method
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import InputError
+from lunguage_assets.tables import TABLES, released
 
 
 @pytest.fixture(scope="module")
@@ -271,3 +274,43 @@ def test_a_sign_and_its_explanation_and_what_brackets_answer_are_rows() -> None:
         is_stated = findings["source"] == "original"
         read.append((text, findings.loc[is_stated, "status"].tolist()))
     assert read == STATUSES
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(
+    encoding="utf-8"
+)
+KNOWN = {**TABLES, released.LABELS.name: released.LABELS}
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_examples_of_the_page_run() -> None:
+    first, second = EXAMPLES
+    names: dict[str, object] = {}
+    exec(first + second, names)
+    annotation = names["annotation"]
+    labels = names["labels"]
+    assert isinstance(annotation, Annotation)
+    assert isinstance(labels, pd.DataFrame)
+    assert ["possible"] in annotation.findings["phrases"].tolist()
+    assert set(labels["study_id"]) == {"a", "b"}
+
+
+def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> None:
+    annotation = lunguage_assets.read("No effusion.")
+    table_rows = re.findall(
+        r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE
+    )
+    assert {frame for frame, _, _ in table_rows} == set(Annotation._fields)
+    for frame, columns_cell, note in table_rows:
+        table, *columns_named = re.findall(r"`(\w+)`", columns_cell)
+        stored = (
+            columns_named or KNOWN[table].names
+            if table in KNOWN
+            else [table, *columns_named]
+        )
+        all_named = {*stored, *re.findall(r"`(\w+)`", note), "study_id"} - {
+            "subject_id",
+            "source_id",
+            "number",
+        }
+        assert all_named == set(getattr(annotation, frame).columns), frame
