@@ -22,11 +22,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.stated_signs import compatible_locations
-from lunguage_assets.implicit.expansion.sub_findings import (
-    KEPT_ABOVE,
-    inherits_location,
-)
+from lunguage_assets.implicit.expansion.sub_findings import KEPT_ABOVE
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
@@ -152,17 +148,18 @@ def _mentions(
 
 
 def _is_stated_at(stated: Assertion, implied: Assertion) -> bool:
-    return compatible_locations(
-        anatomy().location(stated.location).parts,
-        anatomy().location(implied.location).parts,
-    )
+    """Whether one location contains the other; without one it states none."""
+    parts = set(anatomy().location(stated.location).parts)
+    implied_parts = set(anatomy().location(implied.location).parts)
+    return implied_parts <= parts or (bool(parts) and parts <= implied_parts)
 
 
 def _presence_of(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) -> Row:
     """Build the sub-finding as a presence where the pathway implies it."""
     parts: set[str] = set()
     is_symptom = dictionary.is_symptom(edge)
-    if inherits_location(edge, parent, is_symptom):
+    inherits = edge.inherits or not parent.policy.withholds_children
+    if inherits and not is_symptom:
         parts.update(parent.location_parts)
     if not is_symptom:
         parts.update(dictionary.vocabulary.location_parts(edge.location))

@@ -30,9 +30,8 @@ _MIN_EXPERTS_SHOWN_SINGLY = 3
 """Experts from which single ones are shown under numbers: of two, each would know the
 other's.
 """
-_COLUMNS_OF_NOBODY = ("pair", "question", "comment", *PHRASE_COLUMNS)
-_NOT_OF_EXPERTS = ("example", "unnamed column")
-"""How further such columns begin: the paper's file has one without a name."""
+_COLUMNS_OF_NOBODY = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
+"""The paper's file has one without a name."""
 
 
 def load_responses(path: Path) -> pd.DataFrame:
@@ -55,7 +54,7 @@ def load_responses(path: Path) -> pd.DataFrame:
     experts = [
         name
         for name in entries.columns
-        if name not in _COLUMNS_OF_NOBODY and not name.startswith(_NOT_OF_EXPERTS)
+        if name not in _COLUMNS_OF_NOBODY and not name.startswith("example")
     ]
     if entries.empty or not experts:
         raise InputError(
