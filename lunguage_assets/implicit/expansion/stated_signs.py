@@ -66,7 +66,7 @@ class StatedSigns:
             implied = set(child.location_parts)
             return (
                 is_named
-                and (implied <= stated or (bool(stated) and stated <= implied))
+                and (implied <= stated or set() < stated <= implied)
                 and not self._dictionary.contradictory(
                     row.measurement, child.measurement
                 )
