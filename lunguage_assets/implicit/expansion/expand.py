@@ -134,9 +134,9 @@ class _StudyExpander:
             return False
         rows = [parent]
         sentence = (parent.section, parent.sent_idx)
-        # What is implied has no sentence.
-        for row in self._study if parent.sent else ():
-            is_beside = (row.section, row.sent_idx) == sentence
+        for row in self._study:
+            # What is implied has no sentence.
+            is_beside = parent.sent and (row.section, row.sent_idx) == sentence
             if is_beside and is_present(row) and not self._labels.read(row).diagnosis:
                 rows.append(row)
         return any(names_any(_DESCRIPTION_OF(row), edge.unless) for row in rows)

@@ -222,6 +222,7 @@ def implicit_assets(
         tables, invalid = valid_studies(
             "lunguage_plus_plus", inputs, tables, configuration, delivered
         )
+        # These very tables have just been looked at, and nothing in them breaks a rule.
         broken: list[InvalidStudy] | None = []
         if invalid:
             # A study that is set aside here is in no table, and in the accounts; what
