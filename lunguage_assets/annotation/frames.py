@@ -23,13 +23,16 @@ from lunguage_assets.structuring.contract import Span
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.values import values_of
 
+_REPORT_COLUMNS = ["study_id", "view_information", "view_source", "report"]
 _SENTENCE_KEY = ["study_id", "section", "sent_idx"]
 _ID_COLUMNS = [
     "study_id", "finding_id", "parent_id", "root_id", "survivor_id",
     "evidence", "associate", "merged_ids", "finding_ids",
 ]  # fmt: skip
 _MADE_UP = ["subject_id", "source_id", "number"]
+_ROW_KEY = [*_SENTENCE_KEY, "ent_idx"]
 _WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
+_DECIDED = ["study_id", "finding_id", "name", "ent", "status", "cues"]
 _CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
 _SPAN_COLUMNS = [
     "study_id", "finding_id", "section", "status", "column", "begin", "end", "words",
@@ -54,15 +57,14 @@ def _reports(tables: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
     notes = tables["reading_notes"].drop_duplicates(["study_id", "reason"])
     codes = notes.groupby("study_id")["reason"].agg(list).to_dict()
-    texts = tables["report_texts"]
-    texts = texts[["study_id", "view_information", "view_source", "report"]]
+    texts = tables["report_texts"][_REPORT_COLUMNS]
     return texts.assign(notes=texts["study_id"].map(defaultdict(list, codes)))
 
 
 def _sentences(tables: Frames) -> pd.DataFrame:
     """List the sentences, each with its account."""
     accounts = tables["sentence_accounts"][[*_SENTENCE_KEY, "account", "reason"]]
-    sentences = tables["report_sentences"].merge(accounts, on=_SENTENCE_KEY, how="left")
+    sentences = tables["report_sentences"].merge(accounts, how="left")
     return sentences.fillna({"account": "nothing stated", "reason": ""})
 
 
@@ -90,25 +92,28 @@ def _left_out(tables: Frames) -> pd.DataFrame:
 def _labels(tables: Frames) -> pd.DataFrame:
     """Label the studies; of one that is set aside nothing is concluded."""
     labels = packaged_labels()
-    rows = tables["lunguage_plus_plus"]
-    log = tables["resolution_log"]
+    evidence = label_evidence(
+        tables["lunguage_plus_plus"],
+        tables["pathway_matches"],
+        labels,
+        tables["resolution_log"],
+    )
     reports = tables["reports"]
     is_set_aside = reports["study_id"].isin(tables["set_aside"]["study_id"])
-    evidence = label_evidence(rows, tables["pathway_matches"], labels, log)
     return label_frame(evidence, reports[~is_set_aside], labels)
 
 
 def _spans(tables: Frames) -> pd.DataFrame:
     """Find the characters of every value of the stated rows, and of their phrases."""
-    structured = tables["structured_findings"]
-    structured = structured[["study_id", "section", "ent_idx", "spans"]]
+    findings = tables["findings"][[*_ROW_KEY, "finding_id", "status"]]
+    structured = tables["structured_findings"][[*_ROW_KEY, "spans"]]
     sentences = tables["report_sentences"][[*_SENTENCE_KEY, "begin", "end"]]
-    findings = tables["findings"].merge(structured).merge(sentences, on=_SENTENCE_KEY)
+    findings = findings.merge(structured).merge(sentences)
     texts = dict(values_of(tables["reports"], "study_id", "report"))
     phrases = _phrases_by_id(tables)
     rows: list[tuple[Any, ...]] = []
     row: Any
-    for row in findings.itertuples():
+    for row in findings.astype(object).itertuples():
         text = texts[row.study_id]
         spans_by_column = read_spans(row.spans)
         # The structurer says where it read the cells; where a judge's phrase stands,
@@ -133,10 +138,9 @@ def _spans(tables: Frames) -> pd.DataFrame:
 def _cues(tables: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
     texts = dict(values_of(tables["reports"], "study_id", "report"))
-    findings = tables["deduplicated_findings"]
     # What restricts a denial is no cue: the status is told without it.
-    decided = findings[findings["cues"] != ""].drop(columns="p_source")
-    records: list[Any] = decided.to_dict("records")
+    findings = tables["deduplicated_findings"][_DECIDED].astype(object)
+    records: list[Any] = findings.to_dict("records")
     rows = [
         (row["study_id"], row["finding_id"], *cue)
         for row in records
@@ -193,6 +197,6 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
         kept = frame.drop(columns=_MADE_UP, errors="ignore").reset_index(drop=True)
         ids = kept[kept.columns.intersection(_ID_COLUMNS)]
         # Without a row, `map` would change the types.
-        names = ids.map(renamed, na_action="ignore").astype(ids.dtypes)
-        frames_of_caller[name] = kept.assign(**names)
+        kept[ids.columns] = ids.map(renamed, na_action="ignore").astype(ids.dtypes)
+        frames_of_caller[name] = kept
     return frames_of_caller

@@ -109,9 +109,12 @@ class Method:
             texts.append(_report_text(study, report))
             for note in report.notes:
                 log.note(note, "", study_id=study)
-        delivered = (REPORT_TEXTS.frame(texts), REJECTED.frame(), log.notes_frame())
         terms = TERMS.frame()
-        reading = read_reports(Received(*delivered, terms))
+        reading = read_reports(
+            Received(
+                REPORT_TEXTS.frame(texts), REJECTED.frame(), log.notes_frame(), terms
+            )
+        )
         structured = structured_reports(
             reading.report_texts, reading.report_sentences, self._structurer
         )
