@@ -47,7 +47,7 @@ def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         column: of a delivered table, in which values repeat.
         function: pure.
     """
-    answers = list(map(cache(function), column))
+    answers = list(map(cache(function), column.tolist()))
     return pd.Series(answers, column.index, dtype=object)
 
 

@@ -57,11 +57,13 @@ class IntakeLog:
         """
         self._rejected.append(rows.assign(**cells))
 
-    def note(self, reason: str, rows: pd.DataFrame | str, **cells: Any) -> None:
+    def note(
+        self, reason: str | pd.Series, rows: pd.DataFrame | str, **cells: Any
+    ) -> None:
         """Record repaired or noteworthy values.
 
         Args:
-            reason: a code of a note.
+            reason: a code of a note, or one for each row.
             rows: with `file`; with the 1-based `line` in it, `study_id` and
                 `finding_id` where they have them. Of a whole file its name.
             cells: of these, and the `column` and what was `found` in it.

@@ -68,11 +68,8 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     chunks = map_studies(_cut, (reports,), tuple, processes=processes)
     cut, sentences = map(joined, zip(*chunks, strict=True))
     texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
-    for study, file, line, notes in values_of(
-        texts, "study_id", "file", "line", "notes"
-    ):
-        for note in notes:
-            log.note(note, file, line=line, study_id=study)
+    noted = texts[["study_id", "file", "line", "notes"]].explode("notes").dropna()
+    log.note(noted["notes"], noted)
     # Delivered views, as of the metadata of images, are known; those of the text are
     # only inferred from its words.
     is_inferred = (texts["view_information"] == "") & (texts["named_views"] != "")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -171,7 +172,7 @@ class Table:
             rows = ()
         if not isinstance(rows, Mapping | pd.DataFrame):
             row_list = list(rows)
-            rows = {name: [row[name] for row in row_list] for name in self.names}
+            rows = {name: [*map(itemgetter(name), row_list)] for name in self.names}
         columns = {
             column.name: self._typed(column, rows[column.name])
             for column in self.columns

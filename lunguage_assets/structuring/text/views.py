@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.text.sections import Section
@@ -96,6 +97,7 @@ def _titles_and_technique(text: str, sections: Iterable[Section]) -> Iterator[st
             yield f"{section.heading} {text[section.begin : end]}"
 
 
+@remembered
 def _views_named(sentence: str) -> list[str]:
     if _WISHED_FOR.search(sentence):
         return []
