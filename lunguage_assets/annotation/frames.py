@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -83,8 +84,7 @@ def _left_out(tables: Frames) -> pd.DataFrame:
     """List the rows that are not among the findings, with their words."""
     log = tables["resolution_log"]
     gone = log[log["event"] != "reference lost"]
-    stated = tables["deduplicated_findings"]
-    rows = pd.concat([stated, tables["expansions"]], ignore_index=True)
+    rows = pd.concat([tables["deduplicated_findings"], tables["expansions"]])
     words = rows[_WORDS_OF_A_ROW].drop_duplicates("finding_id", keep="last")
     return gone.merge(words, on="finding_id", how="left", validate="m:1")
 
@@ -139,8 +139,8 @@ def _cues(tables: Frames) -> pd.DataFrame:
     """Find the cues that decided the stated rows, with their words."""
     texts = dict(values_of(tables["reports"], "study_id", "report"))
     # What restricts a denial is no cue: the status is told without it.
-    findings = tables["deduplicated_findings"][_DECIDED].astype(object)
-    records: list[Any] = findings.to_dict("records")
+    decided = values_of(tables["deduplicated_findings"], *_DECIDED)
+    records = [dict(zip(_DECIDED, row, strict=True)) for row in decided]
     rows = [
         (row["study_id"], row["finding_id"], *cue)
         for row in records
@@ -183,19 +183,23 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
         reports: by the study id that the method knows them by.
     """
 
-    def renamed(cell: Any) -> Any:
+    @cache
+    def callers_id(name: str) -> str:
         """Turn `s00000000:0003/lung` into `a:3/lung`; a bare name stays."""
-        if not isinstance(cell, str):
-            return list(map(renamed, cell))
-        study, colon, row = cell.partition(":")
+        study, colon, row = name.partition(":")
         if study not in reports:
-            return cell
+            return name
         return reports[study].name + colon + row.lstrip("0")
+
+    def renamed(cell: Any) -> Any:
+        if isinstance(cell, str):
+            return callers_id(cell)
+        return list(map(callers_id, cell))
 
     frames_of_caller = {}
     for name, frame in frames.items():
         kept = frame.drop(columns=_MADE_UP, errors="ignore").reset_index(drop=True)
-        ids = kept[kept.columns.intersection(_ID_COLUMNS)]
+        ids = kept.filter(_ID_COLUMNS)
         # Without a row, `map` would change the types.
         kept[ids.columns] = ids.map(renamed, na_action="ignore").astype(ids.dtypes)
         frames_of_caller[name] = kept

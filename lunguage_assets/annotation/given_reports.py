@@ -103,8 +103,12 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
         raise origin.error(column, type_name, _ONE_REPORT, remedy)
     text = decoded(content)
     if text.refusal in _REFUSALS:
-        remedy = "Give each report by itself, as plain text."
-        raise origin.error(column, _REFUSALS[text.refusal], _ONE_REPORT, remedy)
+        raise origin.error(
+            column,
+            _REFUSALS[text.refusal],
+            _ONE_REPORT,
+            "Give each report by itself, as plain text.",
+        )
     return GivenReport(name, text.report, text.notes, written_views)
 
 
@@ -245,8 +249,12 @@ def _reports_of_rows(
         if storable(name) != name:
             problem = "half a character, or a NUL"
         if problem:
-            remedy = "Give each report an id of its own, of whole characters."
-            raise origin.error(id_column, problem, "every id once", remedy)
+            raise origin.error(
+                id_column,
+                problem,
+                "every id once",
+                "Give each report an id of its own, of whole characters.",
+            )
         row_by_name[name] = row
         reports.append(given_report(name, text, str(*views), origin))
     return reports

@@ -194,11 +194,11 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
         values: one for each row.
     """
     numbers = rows["ent_idx"].astype("str")
-    keys = rows["study_id"] + " " + rows["section"] + ":" + numbers
+    keys = (rows["study_id"] + " " + rows["section"] + ":" + numbers).tolist()
     value_by_key = dict(zip(keys, values, strict=True))
     cells = []
-    referring = values_of(rows.assign(key=keys), "key", "study_id", column)
-    for own_key, study, references in referring:
+    referring = values_of(rows, "study_id", column)
+    for own_key, (study, references) in zip(keys, referring, strict=True):
         named = dict.fromkeys(f"{study} {reference}" for reference in references)
         named.pop(own_key, None)
         cells.append([value_by_key[key] for key in named if key in value_by_key])

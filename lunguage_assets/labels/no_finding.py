@@ -40,10 +40,21 @@ def _weigh(
         opponents: labels that speak against it.
     """
     of_label = evidence.get((study, label), LabelEvidence())
-    of_opponents = [evidence[study, it] for it in opponents if (study, it) in evidence]
-    # It says both that something is found and that it is not.
-    is_disputed = any(map(_is_disputed, of_opponents))
-    against = _claims_against(of_label, of_opponents)
+    # What speaks against it: its denials, and what its opponents state.
+    claims_against = dict(of_label.against)
+    is_disputed = False
+    for opponent in opponents:
+        of_opponent = evidence.get((study, opponent))
+        if of_opponent is None:
+            continue
+        claim = of_opponent.stated()
+        if claim is not None and claim.p > 0.0:
+            claims_against[claim.finding_id] = claim
+        # The report says both that something is found and that it is not. What pathways
+        # imply adds nothing: only what is stated counts.
+        elif of_opponent.decide().is_contradictory:
+            is_disputed = True
+    against = list(claims_against.values())
     statement = of_label.decide().claim
     is_found = any(claim.is_present for claim in against)
     # "Pneumonia is unlikely" alone says nothing of "no finding"; it only bounds its p.
@@ -55,25 +66,6 @@ def _weigh(
         of_label.replace_claims(is_disputed=True)
     if against or is_disputed:
         evidence[study, label] = of_label
-
-
-def _claims_against(
-    of_label: LabelEvidence, of_opponents: Sequence[LabelEvidence]
-) -> list[Claim]:
-    """List what speaks against a label: its denials, and what its opponents state."""
-    claims = dict(of_label.against)
-    for of_opponent in of_opponents:
-        claim = of_opponent.stated()
-        if claim is not None and claim.p > 0.0:
-            claims[claim.finding_id] = claim
-    return list(claims.values())
-
-
-def _is_disputed(evidence: LabelEvidence) -> bool:
-    # What pathways imply adds nothing: only what is stated counts.
-    claim = evidence.stated()
-    is_stated = claim is not None and claim.p > 0.0
-    return not is_stated and evidence.decide().is_contradictory
 
 
 def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:
