@@ -199,8 +199,9 @@ def with_callers_ids(frames: Frames, reports: Mapping[str, GivenReport]) -> Fram
     frames_of_caller = {}
     for name, frame in frames.items():
         kept = frame.drop(columns=_MADE_UP, errors="ignore").reset_index(drop=True)
-        ids = kept.filter(_ID_COLUMNS)
-        # Without a row, `map` would change the types.
-        kept[ids.columns] = ids.map(renamed, na_action="ignore").astype(ids.dtypes)
+        for column in kept.columns.intersection(_ID_COLUMNS):
+            ids = kept[column]
+            # Without a row, `map` would change the type.
+            kept[column] = ids.map(renamed, na_action="ignore").astype(ids.dtype)
         frames_of_caller[name] = kept
     return frames_of_caller

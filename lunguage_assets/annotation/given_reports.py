@@ -274,8 +274,12 @@ def reports_of_files(paths: Sequence[str], views: str) -> list[GivenReport]:
     for path in dict.fromkeys(paths):
         origin = Origin(path, views_column="--views")
         if path.lower().removesuffix(".gz").endswith(_TABLES):
-            remedy = f"Label each of its reports: lunguage annotate {path} > labels.csv"
-            raise origin.error("", "a table", _ONE_REPORT, remedy)
+            raise origin.error(
+                "",
+                "a table",
+                _ONE_REPORT,
+                f"Label each of its reports: lunguage annotate {path} > labels.csv",
+            )
         remedy = "Name a file with a report in it."
         try:
             content = (

@@ -74,6 +74,9 @@ class IntakeLog:
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
+        # As nearly always: to join and word no rows takes as long as to read a report.
+        if not any(map(len, self._rejected)):
+            return REJECTED.frame()
         words = pd.DataFrame(reasons()["rejections"]).T
         rows = _rows(REJECTED, self._rejected).sort_values(["file", "line"])
         rows[words.columns] = words.loc[rows["reason"]].to_numpy()
@@ -81,6 +84,8 @@ class IntakeLog:
 
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
+        if not any(map(len, self._notes)):
+            return INTAKE_NOTES.frame()
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
         rows = rows.assign(number=rows.index, done=done)

@@ -300,12 +300,13 @@ def _pandas_column(column: Column, values: pa.ChunkedArray) -> Any:
 def _column_rules(column: Column, values: pd.Series) -> Iterator[BrokenRule]:
     """Hold the values of a column against its own rules."""
     name = column.name
-    is_present = values.notna()
+    is_missing = values.isna().to_numpy()
     if not column.nullable:
-        yield _broken(f"{name} is never empty", ~is_present)
+        yield BrokenRule(f"{name} is never empty", is_missing)
     if column.choices:
         rule = f"{name} is one of {list(column.choices)}"
-        yield _broken(rule, is_present & ~values.isin(column.choices))
+        is_allowed = values.isin(column.choices).to_numpy()
+        yield BrokenRule(rule, ~(is_missing | is_allowed))
     if column.minimum is not None:
         is_low = _numbers(values) < column.minimum
         yield BrokenRule(f"{name} >= {column.minimum}", is_low)
