@@ -17,6 +17,9 @@ from lunguage_assets.structuring.text.cutting_words import cutting_words
 
 _END = re.compile(
     r"""
+    # Most characters end nothing, and are passed at once.
+    (?=[.!?\n0-9])
+    (?:
         # Possessive, and only where a run begins: what fails behind a run fails behind
         # every part of it.
         (?<![.!?])(?P<stop>[.!?]++)(?P<close>["')\]\u201d]*+)
@@ -32,6 +35,7 @@ _END = re.compile(
     |   (?P<line>\n)
         # "1. Normal heart 2. Clear lungs".
     |   (?P<listed>(?<=[\w)][ \t])[0-9]{1,2}[.)](?=[ \t]+[A-Z]))
+    )
     """,
     re.VERBOSE,
 )
@@ -82,7 +86,7 @@ def _abbreviation() -> re.Pattern[str]:
     return re.compile(
         rf"""
         (?:
-            (?<![\w.])
+            (?<![\w.])(?=\S+$)                    # a word, and the last one
             (?:
                 (?i:{inside})\..?                  # "approx. 2 cm", "vs. edema"
             |   (?i:{before_number})\.[0-9]        # "No. 2", but "Effusion: no. Clear."
