@@ -74,7 +74,7 @@ class IntakeLog:
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
-        # As nearly always: to join and word no rows takes as long as to read a report.
+        # Nearly always. To join and word no rows takes longer than to cut a report.
         if not any(map(len, self._rejected)):
             return REJECTED.frame()
         words = pd.DataFrame(reasons()["rejections"]).T
