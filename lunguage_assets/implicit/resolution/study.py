@@ -26,7 +26,7 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.statements.contradictions import (
     Key,
     contested_kinds,
-    key_of,
+    rows_by_key,
 )
 
 _STAGE = "resolve"
@@ -52,11 +52,11 @@ class StudyResolver:
         """Resolve, and number the rows: stated ones first, children after parents."""
         # "Loculated" and "no loculated" effusion first: what stays of the two meets
         # the other effusions afterwards.
-        groups = grouped_by(key_of, self._living.values())
+        groups = rows_by_key(self._living.values())
         contested = contested_kinds(groups)
         if contested:
             self._resolve(contested)
-            groups = grouped_by(key_of, self._living.values())
+            groups = rows_by_key(self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
         for row in self._living.values():

@@ -167,9 +167,10 @@ class LabelList:
 
     def read(self, row: Row) -> RowReading:
         """Read what a row says."""
-        return self._reading(Content._make(content_of(row)))
+        return self._reading(*content_of(row))
 
-    def _read(self, row: Content) -> RowReading:
+    def _read(self, *content: Any) -> RowReading:
+        row = Content(*content)
         diagnosis = diagnosis_of(row, self.dictionary)
         is_positive = row.status[1] == "p"
         meanings = tuple(
