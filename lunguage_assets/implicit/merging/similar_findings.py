@@ -41,9 +41,6 @@ def similar_groups(
 
     Yields:
         Rows that are alike, each with its similarity to the nearest of the others.
-
-    Raises:
-        MethodError: the encoder answers wrongly.
     """
     phrases_by_block = [list(map(phrase_of, block)) for block in blocks]
     cosines_by_block = cosines_of_groups(embedder, phrases_by_block)

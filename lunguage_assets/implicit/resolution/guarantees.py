@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.resolution.conflicts import suppressed_conflicts
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
     BARE,
@@ -200,13 +199,21 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
     # Two rows may disagree, and resolution leaves both: a sub-finding and the row that
     # states it with another status, and stated rows of one name. Which names mean one
     # diagnosis, a dictionary of the home may say otherwise than the packaged one.
-    children = read_rows(tables["expansions"].query("outcome == @ALREADY_STATED"))
-    delivered = tables["deduplicated_findings"]
-    is_stating = delivered["finding_id"].isin([child.linked_to for child in children])
-    stating = {row.finding_id: row for row in read_rows(delivered[is_stating])}
+    stated_already = tables["expansions"].query("outcome == @ALREADY_STATED")
+    beside_statement = stated_already.merge(
+        tables["deduplicated_findings"],
+        left_on="linked_to",
+        right_on="finding_id",
+        suffixes=("", "_stated"),
+    )
+    differing = beside_statement.query(
+        "status != status_stated and disposition != 'excluded' and mode != 'paper'"
+    )
     pairs = [
-        (conflict["study_id"], conflict["finding_ids"])
-        for conflict in suppressed_conflicts(children, stating)
+        (study, tuple(sorted((child, stating))))
+        for study, child, stating in values_of(
+            differing, "study_id", "finding_id", "linked_to"
+        )
     ]
     stated = tables["lunguage_plus_plus"].query("source == 'original'")
     is_named_again = stated.duplicated(["study_id", "currency", "name"], keep=False)
@@ -215,12 +222,12 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
         for denial, presence in Statements(labels, rows_of_study).contradictions():
             row = denial.row
             if denial.subject == row.name and row.policy.departs:
-                ids = sorted((row.finding_id, presence.row.finding_id))
-                pairs.append((row.study_id, ids))
+                ids = row.finding_id, presence.row.finding_id
+                pairs.append((row.study_id, tuple(sorted(ids))))
     listed_pairs = set(map(tuple, listed_ids))
     for study, pair in pairs:
-        if tuple(pair) not in listed_pairs:
-            yield Violation(CONFLICTS_LISTED, study, tuple(pair))
+        if pair not in listed_pairs:
+            yield Violation(CONFLICTS_LISTED, study, pair)
 
     recounted = account(tables, set(tables["set_aside"]["study_id"]))
     compared = recounted.merge(tables["accounting"], how="left", indicator="found")

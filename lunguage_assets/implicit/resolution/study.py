@@ -101,7 +101,7 @@ class StudyResolver:
         """Merge a row into the survivor, which keeps its wording and p."""
         # The loser's sub-findings go with it: they are no evidence of the survivor,
         # which has its own, and no row may be surer than its parent.
-        children = {child.finding_id for child in self._children_of(loser)}
+        children = {child.finding_id for child in self._children[loser.finding_id]}
         loser.evidence = tuple(t for t in loser.evidence if t not in children)
         absorb(survivor, loser)
         self._merged_into[loser.finding_id] = survivor.finding_id
@@ -126,11 +126,8 @@ class StudyResolver:
         """Note what became of a row, and remove the sub-findings below it."""
         self.log.append(event)
         del self._living[row.finding_id]
-        for child in self._children_of(row):
+        for child in self._children[row.finding_id]:
             self._remove(child, rule_below, "none")
-
-    def _children_of(self, row: Row) -> Sequence[Row]:
-        return self._children.get(row.finding_id, ())
 
     # What refers to rows that are gone
 
