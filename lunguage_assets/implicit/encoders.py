@@ -69,7 +69,8 @@ def cosines_of_groups(
     else:
         # Phrases of one length go through a model together.
         phrases = sorted(set().union(*groups), key=lambda phrase: (len(phrase), phrase))
-        vectors = dict(zip(phrases, embedder.encode(phrases), strict=True))
+        encoded = np.asarray(embedder.encode(phrases), dtype=np.float64)
+        vectors = dict(zip(phrases, encoded, strict=True))
         cosines_by_group = []
         for group in groups:
             of_group = np.array([vectors[phrase] for phrase in group])
