@@ -61,27 +61,27 @@ def map_studies(
         The results of the chunks, sorted by study; at least one.
     """
     # Sorted: the chunks do not depend on the order of the rows.
-    studies = sorted(set().union(*(frame["study_id"].unique() for frame in frames)))
+    studies = sorted(pd.concat([frame["study_id"] for frame in frames]).unique())
     frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
-    results = map_chunks(
-        function,
-        zip(*frames_by_chunk, strict=True),
-        make_tools,
-        *tool_arguments,
-        studies=len(studies),
-        processes=processes,
+    return list(
+        map_chunks(
+            function,
+            zip(*frames_by_chunk, strict=True),
+            make_tools,
+            *tool_arguments,
+            studies=len(studies),
+            processes=processes,
+        )
     )
-    return list(results)
 
 
 def _chunks_of(frame: pd.DataFrame, studies: Sequence[str]) -> list[pd.DataFrame]:
     """Split a frame by the chunk that its study is in; a chunk may have no row."""
     chunks = pd.Index(studies).get_indexer(pd.Index(frame["study_id"])) // CHUNK
-    order = np.argsort(chunks, kind="stable")
-    # Rows that follow each other are not copied for their chunk.
-    frame = frame.iloc[order]
+    # Sorted, so that each chunk is a slice, which copies nothing.
+    frame = frame.iloc[np.argsort(chunks, kind="stable")]
     count = math.ceil(len(studies) / CHUNK) or 1
-    ends = np.searchsorted(chunks[order], range(count + 1))
+    ends = np.searchsorted(np.sort(chunks), range(count + 1))
     return [frame.iloc[begin:end] for begin, end in pairwise(ends)]
 
 

@@ -69,11 +69,10 @@ def cosines_of_groups(
     else:
         # Phrases of one length go through a model together.
         phrases = sorted(set().union(*groups), key=lambda phrase: (len(phrase), phrase))
-        encoded = np.asarray(embedder.encode(phrases), dtype=np.float64)
-        vectors = dict(zip(phrases, encoded, strict=True))
+        vectors = dict(zip(phrases, embedder.encode(phrases), strict=True))
         cosines_by_group = []
         for group in groups:
-            of_group = np.array([vectors[phrase] for phrase in group])
+            of_group = np.array([vectors[phrase] for phrase in group], float)
             cosines_by_group.append(np.inner(of_group, of_group))
     return [
         np.round(cosines, COSINE_DECIMALS).clip(max=1.0) for cosines in cosines_by_group
