@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.columns import (
-    ROW_NUMBER,
     clean_list,
     first_alternative,
     first_said,
@@ -42,7 +41,6 @@ _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
 _WORD_BY_CODE = {code: word for word, code in (_POLARITIES | _CERTAINTIES).items()}
 """A status such as `tp` is the code of a certainty and that of a polarity."""
-_SECTIONS = dict(zip(SECTIONS, SECTIONS, strict=True))
 
 
 class DeliveredFindings(NamedTuple):
@@ -63,13 +61,6 @@ def _finding_name(value: str) -> str | None:
     return name if any(map(str.isalnum, name)) else None
 
 
-def _category(value: str) -> str | None:
-    """Read a category; empty stays empty."""
-    if not value:
-        return ""
-    return category_code(first_alternative(value))
-
-
 def _reader_of(code_by_word: Mapping[str, str]) -> Callable[[str], str | None]:
     """Make what reads a word that has a code, in either case; None for another."""
     return lambda value: code_by_word.get(first_alternative(value).lower())
@@ -78,12 +69,13 @@ def _reader_of(code_by_word: Mapping[str, str]) -> Callable[[str], str | None]:
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "study_id": study_id,
     "subject_id": patient_id,
-    ROW_NUMBER: whole_number,
-    "section": _reader_of(_SECTIONS),
+    "row": whole_number,
+    "section": _reader_of({section: section for section in SECTIONS}),
     "dx_status": _reader_of(_POLARITIES),
     "dx_certainty": _reader_of(_CERTAINTIES),
     "ent": _finding_name,
-    "cat": _category,
+    # Empty stays empty.
+    "cat": lambda cell: cell and category_code(first_alternative(cell)),
     # A place in a time line that is not said is 0.
     "sequence": lambda cell: whole_number(cell or "0"),
     "sent_idx": whole_number,
@@ -113,11 +105,11 @@ def read_findings(
     # In a broken record the cells of other columns may stand where the id was.
     log.reject(records.broken, file=path.name, line=records.broken.index)
     if records.encoding == "cp1252":
-        log.note("encoding-guessed", path.name)
+        log.note("encoding-guessed", file=path.name)
     cells = cleaned(records.values, names)
     position = (cells.index - 1).astype("str").to_series(cells.index)
     numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
-    cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], *numbers, position)
+    cells["row"] = first_said(cells["row"], *numbers, position)
     coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
     for name, read in _READERS.items():
         coded[name] = mapped(cells[name], read)
@@ -132,7 +124,7 @@ def read_findings(
     findings = first_said(rows["normed_ent"], rows["ent"])
     category = mapped(findings, lambda name: vocabulary.category(name) or "OTH")
     rows = rows.assign(
-        finding_id=rows["study_id"] + ":" + rows[ROW_NUMBER].astype(str),
+        finding_id=rows["study_id"] + ":" + rows["row"].astype(str),
         status=rows["dx_certainty"] + rows["dx_status"],
         cat=first_said(rows["cat"], category),
         cues="",
@@ -147,14 +139,14 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     subject = coded["subject_id"]
     # The first row whose patient can be read says whose the study is.
     patient = subject.groupby(study).transform("first")
-    number = coded[ROW_NUMBER].where(subject == patient)
+    number = coded["row"].where(subject == patient)
     checks = {
         (reason, column): coded[column].isna()
         for column, reason in reasons()["columns"].items()
     }
     checks["study-of-two-patients", "subject_id"] = subject != patient
     is_again = number.notna() & number.duplicated()
-    checks["duplicate-row-number", ROW_NUMBER] = is_again
+    checks["duplicate-row-number", "row"] = is_again
     is_long = study.groupby(study).transform("size") > MOST_ROWS_OF_A_STUDY
     checks["study-too-long", "study_id"] = is_long
     is_wrong = pd.DataFrame(checks)

@@ -19,7 +19,6 @@ _ANY_GAP = r"[\s\-\u2010-\u2014/]*"
 """Blanks, hyphens and slashes stand for each other, and may be left out
 ("re-expansion", "reexpansion").
 """
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _EDGES = " \t\r\n.,;:-/"
 
 
@@ -70,7 +69,7 @@ class Masker:
     def _word(self, word: str) -> str:
         """Write a pattern of a word in its singular and plurals, the longest first."""
         # Short words, and codes such as "T8", have no plural.
-        if not _LETTERS.fullmatch(word):
+        if not re.fullmatch(r"[^\W\d_]{3,}", word):
             return re.escape(word)
         forms = longest_first(with_plurals(plain(word)))
         alternatives = "|".join(map(re.escape, forms))

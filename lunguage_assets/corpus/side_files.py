@@ -40,7 +40,7 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     Terms are in lower case, sorted, each line once.
     """
     if path is None:
-        log.note("vocabulary-missing", "Lunguage_vocab.csv")
+        log.note("vocabulary-missing", file="Lunguage_vocab.csv")
         return TERMS.frame()
     required = ["category", "target_term", "normed_term"]
     order = [*required, "subcategory"]
@@ -71,7 +71,7 @@ def read_metadata(
         where they are unknown.
     """
     if path is None:
-        log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
+        log.note("metadata-missing", file="mimic-cxr-2.0.0-metadata.csv")
         return pd.DataFrame("", study_ids.index, _OF_STUDIES, dtype=object)
     images = cells_of(path, _METADATA, ["study_id"])
     images["study_id"] = mapped(images["study_id"], study_id)
@@ -110,7 +110,7 @@ def read_metadata(
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:
     """Note how many rows of a file say nothing that can be used."""
     if is_unused.any():
-        log.note("rows-ignored", path.name, found=f"{is_unused.sum()} rows")
+        log.note("rows-ignored", file=path.name, found=f"{is_unused.sum()} rows")
 
 
 def cells_of(

@@ -72,7 +72,7 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
         texts, "study_id", "file", "line", "notes"
     ):
         for note in notes:
-            log.note(note, file, line=line, study_id=study)
+            log.note(note, file=file, line=line, study_id=study)
     # Delivered views, as of the metadata of images, are known; those of the text are
     # only inferred from its words.
     is_inferred = (texts["view_information"] == "") & (texts["named_views"] != "")

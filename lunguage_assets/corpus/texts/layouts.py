@@ -114,10 +114,8 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         The columns of `raw.COLUMNS` that do not say where a report stands, and its
         text as `content`.
     """
-    if layout.nothing:
-        fields = fields.mask(fields == layout.nothing, "")
-    columns = [*_SINGLE_FIELDS, "content"]
-    reports = pd.DataFrame("", fields.index, columns, dtype=object)
+    fields = fields.replace(layout.nothing, "")
+    reports = pd.DataFrame("", fields.index, _SINGLE_FIELDS, dtype=object)
     for name in _SINGLE_FIELDS:
         for field in getattr(layout, name):
             values = mapped(fields[field], _single)
@@ -126,26 +124,25 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         ids = reports["study"].str.extract(layout.ids).fillna("")
         reports["study"] = ids["study"]
         reports["patient"] = first_said(ids["patient"], reports["patient"])
+    content = pd.Series("", fields.index, dtype=object)
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
         # Each line of a list is a sentence of its own, also without its full stop.
         if "." in path:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
-        reports["content"] += paragraph.where(texts != "", "")
-    reports["content"] = reports["content"].str.lstrip()
-    for field in layout.text:
-        reports["content"] = first_said(reports["content"], fields[field])
+        content += paragraph.where(texts != "", "")
+    content = content.str.lstrip()
+    reports["content"] = first_said(content, *(fields[field] for field in layout.text))
     no_id = f"{NO_STUDY}: {layout.study[0]}"
-    reports["broken"] = ""
-    reports.loc[reports["study"] == "", "broken"] = no_id
+    reports["broken"] = (reports["study"] == "").map({True: no_id, False: ""})
     words = map("\n".join, fields[[*layout.views]].to_numpy())
-    reports["views"] = pd.Series(words, fields.index, dtype=object)
+    views = pd.Series(words, fields.index, dtype=object)
     if layout.record_is_image:
         report = ["study", "content"]
-        reports["views"] = reports.groupby(report)["views"].transform("\n".join)
+        views = views.groupby([reports[name] for name in report]).transform("\n".join)
         reports = reports.drop_duplicates(report)
-    return reports.assign(views=mapped(reports["views"], _joined_views))
+    return reports.assign(views=mapped(views, _joined_views))
 
 
 def _single(lines: str) -> str:

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,13 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.corpus.columns import clean, folded_name
-from lunguage_assets.corpus.records import Records, cleaned, numbered, read_records
+from lunguage_assets.corpus.records import (
+    Broken,
+    Records,
+    cleaned,
+    numbered,
+    read_records,
+)
 from lunguage_assets.corpus.side_files import cells_of
 from lunguage_assets.corpus.texts.archives import content_of, contents_in
 from lunguage_assets.corpus.texts.layouts import (
@@ -38,8 +45,6 @@ from lunguage_assets.errors import InputError, damaged
 KEY = "key of the entry"
 """The field for an entry's key in a JSON object."""
 JSON_FORM = re.compile(r"\.(?:jsonl?|ndjson)(?:\.gz|\.zip)?$", re.IGNORECASE)
-_LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz|\.zip)?$", re.IGNORECASE)
-"""Of a file that has an entry a line."""
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
@@ -163,16 +168,15 @@ def read_entries(path: Path, names: Sequence[str]) -> Records:
         InputError: the file breaks off, is nested too deeply, cannot be unpacked, or is
             too large.
     """
-    rows = {}
-    broken = {}
-    for line, (key, entry) in enumerate(_entries(path), 1):
-        if isinstance(entry, dict):
-            fields = {folded_name(name): value for name, value in entry.items()}
-            fields[KEY] = key
-            rows[line] = [_text_at(fields, name.split(".")) for name in names]
-        else:
-            broken[line] = ("unreadable-entry", "", str(entry))
-    return Records(numbered(rows, names), numbered(broken))
+
+    def record(key: str, entry: Any) -> Sequence[str]:
+        if not isinstance(entry, dict):
+            return Broken("unreadable-entry", "", str(entry))
+        fields = {folded_name(name): value for name, value in entry.items()}
+        fields[KEY] = key
+        return [_text_at(fields, name.split(".")) for name in names]
+
+    return numbered(starmap(record, _entries(path)), names)
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
@@ -182,7 +186,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     """
     text = content_of(path).decode("utf-8-sig", "replace")
     try:
-        if _LINES_FORM.search(path.name):
+        if re.search(r"(?i)\.(?:jsonl|ndjson)\b", path.name):
             lines = filter(str.strip, text.split("\n"))
             content: Any = list(map(_decoded_line, lines))
         else:
