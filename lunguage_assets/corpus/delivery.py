@@ -20,7 +20,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import UNREADABLE, read_records
 from lunguage_assets.corpus.side_files import read_metadata
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
-from lunguage_assets.corpus.texts.sources import TextSource, raw_reports, reports_digest
+from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
@@ -85,16 +85,20 @@ def content_hash(delivery: Delivery) -> str:
     """
     digest = hashlib.sha256()
     if delivery.kind == "text":
-        digest.update(reports_digest(delivery.raw_reports()).encode())
+        reports = delivery.raw_reports()
+        # The same text, packed or not, is the same delivery.
+        reports = reports.assign(file=reports["file"].str.removesuffix(".gz"))
+        for values in reports.itertuples(index=False, name=None):
+            # How Python writes them keeps one value apart from the next.
+            digest.update(repr(values).encode())
     for path in delivery.tables:
-        content = path.read_bytes()
         # The same findings under another name are the same batch.
         name = path.name
         if path in delivery.source.paths:
             name = f"Lunguage{path.suffix}"
-        # Without the sizes the same bytes, divided otherwise, could be the same files.
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(hashlib.sha256(content).digest())
+        # As hashes all files are of one length: none is taken for a part of another.
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{name}\0{content}".encode())
     return digest.hexdigest()
 
 
@@ -112,7 +116,7 @@ def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
     for part in parts:
         if part.loaded_reports is not None:
             reports = part.loaded_reports
-            unparsed = reports[reports["broken"] == UNREADABLE]
+            unparsed = reports[reports["reason"] == UNREADABLE]
             rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
     return rows
 
@@ -136,7 +140,7 @@ def in_parts(delivery: Delivery, most: float) -> list[Delivery]:
     # Without a patient the study stands for one.
     patients = first_said(mapped(reports["patient"], patient_of), reports["study"])
     # In the order of the first reports, which part is full depends on it alone.
-    sizes = patients.groupby(patients, sort=False).size()
+    sizes = patients.value_counts(sort=False)
     part_by_patient = (sizes.cumsum() - sizes) // most
     return [
         replace(delivery, loaded_reports=of_part.reset_index(drop=True))

@@ -81,8 +81,7 @@ class IntakeLog:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
-        rows = rows.assign(number=rows.index, done=done)
-        return INTAKE_NOTES.frame(rows)
+        return INTAKE_NOTES.frame(rows.assign(number=rows.index, done=done))
 
 
 def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -27,8 +27,8 @@ from lunguage_assets.corpus.texts.raw import text_of
 from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz|\.zip)?|parquet)$", re.IGNORECASE)
-_CELL_LIMIT = 16 << 20
-_HEADER_BYTES = 1 << 16
+_CELL_LIMIT = 16_000_000
+_HEADER_BYTES = 64_000
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
 _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'

@@ -135,7 +135,7 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     content = content.str.lstrip()
     reports["content"] = first_said(content, *(fields[field] for field in layout.text))
     no_id = f"{NO_STUDY}: {layout.study[0]}"
-    reports["broken"] = (reports["study"] == "").map({True: no_id, False: ""})
+    reports["reason"] = (reports["study"] == "").map({True: no_id, False: ""})
     words = map("\n".join, fields[[*layout.views]].to_numpy())
     views = pd.Series(words, fields.index, dtype=object)
     if layout.record_is_image:
@@ -158,9 +158,7 @@ def storable(text: str) -> str:
 
 
 def _joined_views(lines: str) -> str:
-    """Sort words for views; "frontal" says nothing beside AP or PA."""
+    """Sort words for views, each once."""
     words = re.split(r"\n|, ", storable(lines).lower().replace("_", " "))
     views = {" ".join(word.split()) for word in words} - _NO_VIEW
-    if views & {"ap", "pa"}:
-        views.discard("frontal")
     return ", ".join(sorted(views))

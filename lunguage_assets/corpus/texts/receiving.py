@@ -80,7 +80,7 @@ def receive(delivery: Delivery) -> Received:
     decodings = pd.DataFrame(texts, columns=DecodedReport._fields, dtype=object)
     reports = reports.join(decodings).assign(
         study_id=mapped(reports["study"], study_of),
-        refusal=first_said(reports["broken"], decodings["refusal"]),
+        refusal=first_said(reports["reason"], decodings["refusal"]),
     )
     # Of two reports of a study the first stays. A record that is refused for itself
     # takes no study's place.
@@ -126,8 +126,8 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=first_said(reports["view_information"], views["codes"]),
         view_source=first_said(reports["view_source"], views["source"]),
     )
-    is_guessed = reports["notes"].str.len() > 0
-    log.note("encoding-guessed", reports[is_guessed], column="report")
+    noted = reports[reports["note"] != ""]
+    log.note("encoding-guessed", noted, column="report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
         ignored = reports[is_ignored]

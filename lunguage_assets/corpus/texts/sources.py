@@ -8,7 +8,6 @@ layout in one Parquet file. Not here: which files of a delivery are reports
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -101,12 +100,10 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
         lines = cells_of(beside, layout.beside).groupby(study).agg("\n".join)
         lines = lines.reindex(fields[layout.study[0]], fill_value="")
         fields[names] = lines.to_numpy()
-    broken = records.broken.rename(columns={"reason": "broken"})
-    reports = pd.concat([reports_of(fields, layout), broken])
+    reports = pd.concat([reports_of(fields, layout), records.broken])
     if layout.reads != "texts":
         # Half a character of JSON becomes `?`.
-        content = reports["content"].str.encode(records.encoding, "replace")
-        reports["content"] = content
+        reports["content"] = reports["content"].str.encode(records.encoding, "replace")
     if layout.reads == "records":
         return reports.assign(file=storable(path.name), line=reports.index)
     return reports.assign(file=reports.index, line=1)
@@ -231,14 +228,3 @@ def _text_at(value: Any, path: Sequence[str]) -> str:
 def write_packed(reports: pd.DataFrame, path: Path) -> None:
     """Store reports in one file; reading it gives the same reports."""
     reports.to_parquet(path, compression="zstd", index=False)
-
-
-def reports_digest(reports: pd.DataFrame) -> str:
-    """Hash reports (sha256): the same however they are packed."""
-    digest = hashlib.sha256()
-    # The same text, packed or not, is the same delivery.
-    files = reports["file"].str.removesuffix(".gz")
-    for values in reports.assign(file=files).itertuples(index=False, name=None):
-        # How Python writes them keeps one value apart from the next.
-        digest.update(repr(values).encode())
-    return digest.hexdigest()
