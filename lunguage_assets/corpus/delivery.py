@@ -56,7 +56,7 @@ class Delivery:
         files = [self.vocabulary]
         if self.kind == "findings":
             files = [*self.source.paths, self.vocabulary, self.metadata]
-        return [path for path in files if path is not None]
+        return list(filter(None, files))
 
     def raw_reports(self) -> pd.DataFrame:
         """Read the raw reports (`texts.raw.COLUMNS`) in their order.

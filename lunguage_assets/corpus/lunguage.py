@@ -93,7 +93,7 @@ def read_findings(
 
     Args:
         path: a CSV or Parquet file with the columns of Lunguage.csv.
-        vocabulary: gives categories that are missing.
+        vocabulary: gives canonical names.
         log: takes rejected rows, and notes on them and on columns.
 
     Raises:
@@ -104,8 +104,8 @@ def read_findings(
     records = read_records(path, names, required=required)
     # In a broken record the cells of other columns may stand where the id was.
     log.reject(records.broken, file=path.name, line=records.broken.index)
-    if records.encoding == "cp1252":
-        log.note("encoding-guessed", file=path.name)
+    if records.note:
+        log.note(records.note, file=path.name)
     cells = cleaned(records.values, names)
     position = (cells.index - 1).astype("str").to_series(cells.index)
     numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
@@ -121,12 +121,9 @@ def read_findings(
         content=[json.dumps(content, ensure_ascii=False) for content in contents],
     )
     rows = coded.drop(refused.index)
-    findings = first_said(rows["normed_ent"], rows["ent"])
-    category = mapped(findings, lambda name: vocabulary.category(name) or "OTH")
     rows = rows.assign(
         finding_id=rows["study_id"] + ":" + rows["row"].astype(str),
         status=rows["dx_certainty"] + rows["dx_status"],
-        cat=first_said(rows["cat"], category),
         cues="",
     )
     rows = resolved_references(rows, vocabulary)

@@ -59,23 +59,23 @@ class Records(NamedTuple):
         values: a text for each column of those that can be used, by the names of the
             header as they are written.
         broken: the others, with the columns of `Broken`.
-        encoding: of the delivered file; Windows-1252 (cp1252) is a guess.
+        note: the code of a note that Windows-1252 was guessed, or nothing.
     """
 
     values: pd.DataFrame
     broken: pd.DataFrame
-    encoding: str = "utf-8"
+    note: str = ""
 
 
 def numbered(
-    records: Iterable[Sequence[str]], columns: Sequence[str], encoding: str = "utf-8"
+    records: Iterable[Sequence[str]], columns: Sequence[str], note: str = ""
 ) -> Records:
     """Number records from 1, and keep the broken ones apart.
 
     Args:
         records: values for the columns, or a `Broken`.
         columns: as the header names them.
-        encoding: of the file.
+        note: as in `Records`.
     """
     values: dict[int, Sequence[str]] = {}
     broken: dict[int, Sequence[str]] = {}
@@ -84,7 +84,7 @@ def numbered(
         of_its_kind[number] = record
     frame = partial(pd.DataFrame.from_dict, orient="index", dtype=object)
     return Records(
-        frame(values, columns=columns), frame(broken, columns=Broken._fields), encoding
+        frame(values, columns=columns), frame(broken, columns=Broken._fields), note
     )
 
 
@@ -179,7 +179,7 @@ def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> R
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, column_names)
     csv.field_size_limit(_CELL_LIMIT)
-    text, encoding = text_of(content_of(path, most))
+    text, note = text_of(content_of(path, most))
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
@@ -190,7 +190,7 @@ def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> R
     if len(header) < 2:
         raise _unusable(path.name, "an empty file, a single column or an open quote")
     records = _cut_records(lines[reader.line_num :], len(header))
-    return numbered(records, header, encoding)
+    return numbered(records, header, note)
 
 
 def _cut_records(lines: Sequence[str], width: int) -> Iterator[Sequence[str]]:

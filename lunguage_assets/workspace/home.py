@@ -47,7 +47,7 @@ from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-LAYOUT = 2
+LAYOUT = 3
 """Of what a home stores; counted up when a home of before can't be read any more."""
 _CORPUS = "corpus.json"
 _MANIFEST = "batch.json"

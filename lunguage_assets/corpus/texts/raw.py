@@ -114,24 +114,21 @@ class DecodedReport(NamedTuple):
 
 
 def text_of(content: bytes) -> tuple[str, str]:
-    """Decode bytes; the second value is their encoding, of which cp1252 is a guess."""
+    """Decode bytes; the second value is the code of a note on a guess, or nothing."""
     # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
     # always does, so it comes last.
     has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    content = content.removeprefix(codecs.BOM_UTF8)
-    encoding = "utf-16" if has_mark else "utf-8"
     try:
-        return content.decode(encoding), encoding
+        return content.decode("utf-16" if has_mark else "utf-8-sig"), ""
     except UnicodeDecodeError:
-        return content.decode("cp1252", "replace"), "cp1252"
+        return content.decode("cp1252", "replace"), "encoding-guessed"
 
 
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
     if len(content) > LARGEST:
         return DecodedReport("", refusal="report-too-large: report")
-    text, encoding = text_of(content)
-    note = "encoding-guessed" if encoding == "cp1252" else ""
+    text, note = text_of(content)
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
@@ -139,9 +136,8 @@ def decoded(content: bytes) -> DecodedReport:
     if is_binary or content.startswith(_OTHER_FORMATS):
         return DecodedReport("", refusal=NOT_TEXT)
     words = _without_markup(readable).strip()
-    if not any(map(str.isalnum, words)):
-        return DecodedReport(words, note, "report-empty: report")
-    return DecodedReport(words, note)
+    refusal = "" if any(map(str.isalnum, words)) else "report-empty: report"
+    return DecodedReport(words, note, refusal)
 
 
 def _without_markup(text: str) -> str:

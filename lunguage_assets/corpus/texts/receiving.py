@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
@@ -42,8 +41,7 @@ _IGNORED = {
 """What is made of a column, and the note where nobody understands what it says."""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(NamedTuple):
     """Raw reports of a batch.
 
     They are `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES` and `TERMS`.
@@ -149,11 +147,10 @@ def without_other_languages(received: Received, note: str) -> Received:
     foreign_studies = notes.loc[notes["reason"] == note, "study_id"]
     is_foreign = texts["study_id"].isin(foreign_studies)
     log = IntakeLog(received.rejected)
-    foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report")
+    foreign = texts[is_foreign]
     contents = map(_content, foreign["source_id"], foreign["report"].map(str.encode))
-    log.reject(foreign, content=list(contents))
-    return replace(
-        received,
+    log.reject(foreign, reason=OTHER_LANGUAGE, column="report", content=list(contents))
+    return received._replace(
         report_texts=texts[~is_foreign].reset_index(drop=True),
         rejected=log.rejected_frame(),
     )

@@ -102,8 +102,10 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
         fields[names] = lines.to_numpy()
     reports = pd.concat([reports_of(fields, layout), records.broken])
     if layout.reads != "texts":
-        # Half a character of JSON becomes `?`.
-        reports["content"] = reports["content"].str.encode(records.encoding, "replace")
+        # Of a table of mixed encodings each report is decoded by itself. Half a
+        # character of JSON becomes `?`.
+        encoding = "cp1252" if records.note else "utf-8"
+        reports["content"] = reports["content"].str.encode(encoding, "replace")
     if layout.reads == "records":
         return reports.assign(file=storable(path.name), line=reports.index)
     return reports.assign(file=reports.index, line=1)
