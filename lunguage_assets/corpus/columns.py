@@ -46,8 +46,7 @@ def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         column: of a delivered table, in which values repeat.
         function: pure.
     """
-    answers = list(map(cache(function), column))
-    return pd.Series(answers, column.index, dtype=object)
+    return pd.Series(map(cache(function), column), column.index, dtype=object)
 
 
 def folded_name(name: str) -> str:

@@ -7,6 +7,8 @@ is read (`lunguage.py`).
 
 from __future__ import annotations
 
+from itertools import starmap
+
 import pandas as pd
 
 from lunguage_assets.corpus.columns import first_said, mapped
@@ -60,7 +62,7 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     concerned = rows[needs_mask.groupby(sentence).transform("any")]
     words = values_of(concerned, "sent", "ent", "normed_ent")
     masked = pd.Series(
-        [masker.masked(*wording) for wording in words], concerned.index, dtype=object
+        starmap(masker.masked, words), concerned.index, dtype=object
     ).reindex(rows.index)
     is_masked = needs_mask & masked.notna()
     rows["masked_sentence"] = masked.where(is_masked, None)

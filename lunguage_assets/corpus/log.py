@@ -89,4 +89,4 @@ def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True).reindex(columns=table.names)
     texts = rows.astype(object).fillna("")
     found = texts["found"].str[:_LONGEST_FOUND]
-    return texts.assign(found=found, line=rows["line"].astype("Int64"))
+    return texts.assign(found=found, line=rows["line"])

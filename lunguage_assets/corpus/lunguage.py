@@ -35,8 +35,6 @@ from lunguage_assets.tables.values import values_of
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
-_NAMES_OF_NUMBERS = ("unnamed column 1", "unnamed:_0")
-"""Of the column in which the published file numbers its rows."""
 _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
 _WORD_BY_CODE = {code: word for word, code in (_POLARITIES | _CERTAINTIES).items()}
@@ -99,7 +97,9 @@ def read_findings(
     Raises:
         InputError: a required column is missing, or the file cannot be read.
     """
-    names = [*_READERS, "sent", "report", *REFERENCES, *_NAMES_OF_NUMBERS]
+    # The published file numbers its rows in a column without a name.
+    unnamed = ["unnamed column 1", "unnamed:_0"]
+    names = [*_READERS, "sent", "report", *REFERENCES, *unnamed]
     required = layouts()["findings"].known_by
     records = read_records(path, names, required=required)
     # In a broken record the cells of other columns may stand where the id was.
@@ -107,8 +107,8 @@ def read_findings(
     if records.note:
         log.note(records.note, file=path.name)
     cells = cleaned(records.values, names)
-    position = (cells.index - 1).astype("str").to_series(cells.index)
-    numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
+    position = (cells.index.to_series() - 1).astype("str")
+    numbers = (cells[name] for name in unnamed)
     cells["row"] = first_said(cells["row"], *numbers, position)
     coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
     for name, read in _READERS.items():

@@ -14,7 +14,6 @@ from lunguage_assets.assertion.plurals import with_plurals
 from lunguage_assets.corpus.vocabulary import Vocabulary, longest_first, plain
 
 MASK = "<finding>"
-_GAP = re.compile(r"[\s\-\u2010-\u2014/]+")
 _ANY_GAP = r"[\s\-\u2010-\u2014/]*"
 """Blanks, hyphens and slashes stand for each other, and may be left out
 ("re-expansion", "reexpansion").
@@ -59,7 +58,7 @@ class Masker:
         bodies = []
         for wording in wordings:
             if any(map(str.isalnum, wording)):
-                words = _GAP.split(wording.strip(_EDGES))
+                words = re.split(r"[\s\-\u2010-\u2014/]+", wording.strip(_EDGES))
                 bodies.append(_ANY_GAP.join(map(self._word, words)))
         alternatives = "|".join(bodies) or r"(?!)"
         # An underscore ends a word, too.

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import BaseModel, RootModel
 
 from lunguage_assets.corpus.columns import first_said, folded_name, mapped
 from lunguage_assets.packaged_data import read_as, resource
@@ -23,8 +23,6 @@ PATH = "path of the file"
 """The field for the path of a file of one report, folder first."""
 CONTENT = "content of the file"
 """The field for the bytes of a file of one report."""
-REPORTS = "reports"
-"""The layout of files that a user makes."""
 NO_STUDY = "study-id-missing"
 """Why a record without an id is broken."""
 _SINGLE_FIELDS = ("study", "patient", "taken_at", "procedure", "sequence")
@@ -36,10 +34,8 @@ Fields = tuple[str, ...]
 """Fields of a record by folded name."""
 
 
-class Layout(BaseModel):
+class Layout(BaseModel, frozen=True, extra="forbid"):
     """How a known file is recognised and read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     source: str = ""
@@ -81,7 +77,7 @@ def layouts() -> Mapping[str, Layout]:
 def layout_with(
     text: str, study: str, views: str = "view", *, known_by: tuple[str, ...]
 ) -> Layout:
-    """Make the layout of a file whose fields a user names.
+    """Make the layout of a file whose fields a user names, of `reports` otherwise.
 
     Args:
         text: the field of the texts, as all of them in any spelling.
@@ -96,7 +92,7 @@ def layout_with(
         "text": [folded_name(text)],
         "known_by": list(map(folded_name, known_by)),
     }
-    return layouts()[REPORTS].model_copy(update=fields)
+    return layouts()["reports"].model_copy(update=fields)
 
 
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:

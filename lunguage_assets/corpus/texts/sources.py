@@ -70,9 +70,9 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
         path = source.paths[0]
         # Threads of Arrow may abort a process that was forked.
         try:
-            reports = pd.read_parquet(path, use_threads=False)
-            return reports.astype(object)[[*COLUMNS]]
-        except (pa.ArrowException, OSError, KeyError) as error:
+            reports = pd.read_parquet(path, columns=[*COLUMNS], use_threads=False)
+            return reports.astype(object)
+        except (pa.ArrowException, OSError) as error:
             raise damaged(
                 path.name,
                 "damaged data",
@@ -133,7 +133,7 @@ def _read_files(path: Path, layout: Layout) -> Records:
         records.append({PATH: f"{folder.name}/{file}", **fields})
     values = pd.DataFrame(records, names, layout.fields, dtype=object).fillna("")
     nothing = "" if layout.reads == "xml" else b""
-    cause = {"reason": "unreadable-file", "found": "", "content": nothing}
+    cause = {"reason": "unreadable-file", "content": nothing}
     return Records(values, pd.DataFrame(cause, unreadable))
 
 
@@ -146,9 +146,9 @@ def _fields_of_xml(content: bytes) -> dict[str, Any]:
         citation = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
         return {}
-    ids = [tag.get("id", "") for tag in citation.iter("uId")]
-    title = citation.findtext(".//ArticleTitle", "")
-    fields = {"uid": "".join(ids), "title": title}
+    fields = {"title": citation.findtext(".//ArticleTitle", "")}
+    for tag in citation.iter("uId"):
+        fields["uid"] = tag.get("id", "")
     for element in citation.iter("AbstractText"):
         label = element.get("Label", "").lower()
         fields[label] = " ".join("".join(element.itertext()).split())
