@@ -185,7 +185,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     """
     text = content_of(path).decode("utf-8-sig", "replace")
     try:
-        if re.search(r"(?i)\.(?:jsonl|ndjson)\b", path.name):
+        if re.search(r"(?i)\.(?:jsonl|ndjson)(?:\.gz|\.zip)?$", path.name):
             lines = filter(str.strip, text.split("\n"))
             content: Any = list(map(_decoded_line, lines))
         else:
