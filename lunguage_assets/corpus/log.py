@@ -19,6 +19,7 @@ from lunguage_assets.tables.schema import Table
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
 _NOTHING = pd.DataFrame()
+_WHOLE_FILE = pd.DataFrame(index=[0])
 
 
 @cache
@@ -57,17 +58,16 @@ class IntakeLog:
         """
         self._rejected.append(rows.assign(**cells))
 
-    def note(self, reason: str, rows: pd.DataFrame | str, **cells: Any) -> None:
+    def note(self, reason: str, rows: pd.DataFrame = _WHOLE_FILE, **cells: Any) -> None:
         """Record repaired or noteworthy values.
 
         Args:
             reason: a code of a note.
             rows: with `file`; with the 1-based `line` in it, `study_id` and
-                `finding_id` where they have them. Of a whole file its name.
-            cells: of these, and the `column` and what was `found` in it.
+                `finding_id` where they have them.
+            cells: of these, and the `column` and what was `found` in it. Of a whole
+                file they are all there is.
         """
-        if isinstance(rows, str):
-            rows = pd.DataFrame({"file": [rows]})
         self._notes.append(rows.assign(reason=reason, **cells))
 
     def rejected_frame(self) -> pd.DataFrame:
@@ -81,8 +81,7 @@ class IntakeLog:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
-        rows = rows.assign(number=rows.index, done=done)
-        return INTAKE_NOTES.frame(rows)
+        return INTAKE_NOTES.frame(rows.assign(number=rows.index, done=done))
 
 
 def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -90,4 +89,4 @@ def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True).reindex(columns=table.names)
     texts = rows.astype(object).fillna("")
     found = texts["found"].str[:_LONGEST_FOUND]
-    return texts.assign(found=found, line=rows["line"].astype("Int64"))
+    return texts.assign(found=found, line=rows["line"])

@@ -64,15 +64,16 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     """
     log = IntakeLog(received.rejected, received.intake_notes)
     texts = received.report_texts
-    reports = texts[["study_id", "report"]]
-    chunks = map_studies(_cut, (reports,), tuple, processes=processes)
+    chunks = map_studies(
+        _cut, (texts[["study_id", "report"]],), tuple, processes=processes
+    )
     cut, sentences = map(joined, zip(*chunks, strict=True))
     texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
     for study, file, line, notes in values_of(
         texts, "study_id", "file", "line", "notes"
     ):
         for note in notes:
-            log.note(note, file, line=line, study_id=study)
+            log.note(note, file=file, line=line, study_id=study)
     # Delivered views, as of the metadata of images, are known; those of the text are
     # only inferred from its words.
     is_inferred = (texts["view_information"] == "") & (texts["named_views"] != "")
