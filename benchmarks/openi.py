@@ -541,7 +541,7 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
         f"s{number:08d}": text for number, text in enumerate(collection["report"])
     }
     findings = {
-        study: GivenReport(study, text, (), "pa, lateral")
+        study: GivenReport(study, text, "", "pa, lateral")
         for study, text in studies.items()
     }
     conclusion = bundled_method().conclude(bundled_method().read(findings))

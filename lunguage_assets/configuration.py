@@ -186,7 +186,5 @@ def _shared_ledger(location: str) -> Ledger:
     return Ledger.open(location)
 
 
-@lru_cache(maxsize=4)
-def _shared_budget(of_run_usd: float | None, of_day_usd: float | None) -> Budget:
-    """Make the one budget that all judges of the process share."""
-    return Budget(of_run_usd, of_day_usd)
+_shared_budget = lru_cache(maxsize=4)(Budget)
+"""Makes the one budget that all judges of the process share."""

@@ -21,8 +21,10 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from lunguage_assets.caches import fewer_collections
@@ -59,25 +61,28 @@ def map_studies(
         The results of the chunks, sorted by study; at least one.
     """
     # Sorted: the chunks do not depend on the order of the rows.
-    studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
+    studies = sorted(pd.concat([frame["study_id"] for frame in frames]).unique())
     frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
-    results = map_chunks(
-        function,
-        zip(*frames_by_chunk, strict=True),
-        make_tools,
-        *tool_arguments,
-        studies=len(studies),
-        processes=processes,
+    return list(
+        map_chunks(
+            function,
+            zip(*frames_by_chunk, strict=True),
+            make_tools,
+            *tool_arguments,
+            studies=len(studies),
+            processes=processes,
+        )
     )
-    return list(results)
 
 
 def _chunks_of(frame: pd.DataFrame, studies: Sequence[str]) -> list[pd.DataFrame]:
     """Split a frame by the chunk that its study is in; a chunk may have no row."""
-    positions = pd.Index(studies).get_indexer(pd.Index(frame["study_id"]))
-    rows_by_chunk: dict[Any, Any] = frame.groupby(positions // CHUNK).indices
-    chunks = math.ceil(len(studies) / CHUNK) or 1
-    return [frame.iloc[rows_by_chunk.get(chunk, [])] for chunk in range(chunks)]
+    chunks = pd.Index(studies).get_indexer(pd.Index(frame["study_id"])) // CHUNK
+    # Sorted, so that each chunk is a slice, which copies nothing.
+    frame = frame.iloc[np.argsort(chunks, kind="stable")]
+    count = math.ceil(len(studies) / CHUNK) or 1
+    ends = np.searchsorted(np.sort(chunks), range(count + 1))
+    return [frame.iloc[begin:end] for begin, end in pairwise(ends)]
 
 
 def map_chunks(

@@ -41,13 +41,13 @@ _REFUSALS = {
 class GivenReport:
     """One report, decoded as delivered texts are.
 
-    `name` is what the caller calls it, `notes` are codes of what was done to its text,
+    `name` is what the caller calls it, `note` is the code of what was done to its text,
     `views` are in the written form (empty: those that the text names).
     """
 
     name: str
     text: str = field(repr=False)
-    notes: tuple[str, ...]
+    note: str
     views: str
 
 
@@ -109,7 +109,7 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
             _ONE_REPORT,
             "Give each report by itself, as plain text.",
         )
-    return GivenReport(name, text.report, text.notes, written_views)
+    return GivenReport(name, text.report, text.note, written_views)
 
 
 def reports_of_frame(
@@ -187,13 +187,13 @@ def reports_of_delivery(
     raw = raw_reports(_source(path, text, study_id, views))
     # Where nothing names a report, its number does.
     if (raw["study"] == "").all():
-        is_unnamed = raw["broken"].str.startswith(NO_STUDY)
-        raw = raw.assign(study=raw["line"], broken=raw["broken"].mask(is_unnamed, ""))
+        is_unnamed = raw["reason"].str.startswith(NO_STUDY)
+        raw = raw.assign(study=raw["line"], reason=raw["reason"].mask(is_unnamed, ""))
     rows: list[tuple[Any, ...]] = []
     broken: list[str] = []
     row: Any
     for row in raw.itertuples():
-        if row.broken:
+        if row.reason:
             broken.append(str(row.line) if row.file == path.name else row.file)
             continue
         codes = row.views if views else views_of(row.views, row.procedure).codes

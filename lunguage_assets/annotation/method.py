@@ -107,8 +107,8 @@ class Method:
         texts = []
         for study, report in reports.items():
             texts.append(_report_text(study, report))
-            for note in report.notes:
-                log.note(note, "", study_id=study)
+            if report.note:
+                log.note(report.note, study_id=study)
         terms = TERMS.frame()
         reading = read_reports(
             Received(

@@ -16,14 +16,11 @@ from lunguage_assets.cli.options import (
     configured,
     require_registered,
 )
-from lunguage_assets.errors import InputError
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Batch, Registration
 
-_RECORDS_NAMED = 20
-"""Records that a message about those of a delivery names, the first ones."""
 _DELIVERY_OPTIONS = (
     click.option(
         "--data",
@@ -125,27 +122,6 @@ def register(configuration: Configuration, **delivery: Any) -> None:
     add_partitions(configuration, batches)
     for batch in batches:
         click.echo(f"batch {batch.key} is registered in {configuration.home.root}")
-    require_parsed(registrations)
-
-
-def require_parsed(registrations: Sequence[Registration]) -> None:
-    """Say what of a delivery was lost, after the rest was taken in.
-
-    Raises:
-        InputError: records of its tables could not be parsed.
-    """
-    # Each registration names those of the whole delivery.
-    unparsed = registrations[0].unparsed if registrations else ()
-    if unparsed:
-        raise InputError(
-            "--data",
-            f"{len(unparsed)} records that cannot be parsed "
-            f"({'; '.join(unparsed[:_RECORDS_NAMED])})",
-            "text with commas, quotes or line ends in one pair of quotes, quotes "
-            "inside doubled",
-            "All others are used. Correct these and deliver them again, under another "
-            "key.",
-        )
 
 
 def add_partitions(configuration: Configuration, batches: Sequence[Batch]) -> None:

@@ -22,7 +22,6 @@ from lunguage_assets.cli.options import (
 )
 from lunguage_assets.cli.register import (
     register_delivery,
-    require_parsed,
     takes_delivery,
 )
 from lunguage_assets.errors import ConfigurationError
@@ -80,14 +79,13 @@ def run(
     if configuration.release_to is not None:
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
-    registrations = register_delivery(configuration, **delivery)
+    register_delivery(configuration, **delivery)
     folder = configuration.releases / ranker
     with opened_runner(configuration) as runner:
         stages = runner.plan(ranker, rebuild=rebuild_ranking)
         if not stages:
             click.echo("Everything is current: nothing to do.")
             print_release(folder, home)
-            require_parsed(registrations)
             return
         _require_judges(configuration, stages)
         # From now on `panel` of this home means the same judges, whoever runs it.
@@ -95,7 +93,6 @@ def run(
             home.remember_preset(configuration.judges.preset)
         run_stages(runner, stages)
     print_release(folder, home)
-    require_parsed(registrations)
 
 
 @contextmanager

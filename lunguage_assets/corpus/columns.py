@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-ROW_NUMBER = "row"
-_LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
+_NAN_IN_LIST = re.compile(r"(?:^|,)\s*nan\s*(?=,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _ONE_WORD = re.compile(r"[^\W\d]{1,40}")
@@ -47,8 +46,7 @@ def mapped(column: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         column: of a delivered table, in which values repeat.
         function: pure.
     """
-    answers = list(map(cache(function), column.tolist()))
-    return pd.Series(answers, column.index, dtype=object)
+    return pd.Series(map(cache(function), column.tolist()), column.index, dtype=object)
 
 
 def folded_name(name: str) -> str:
@@ -64,11 +62,7 @@ def clean(value: str) -> str:
 
 def clean_list(value: str) -> str:
     """Clean a comma-separated cell; items that are nan are left out."""
-    value = clean(value)
-    # Nearly no cell has one; the others keep their blanks as they are.
-    if not _LIST_WITH_NAN.search(value):
-        return value
-    return ", ".join(filter(None, map(clean, value.split(","))))
+    return clean(_NAN_IN_LIST.sub("", value).removeprefix(","))
 
 
 def first_alternative(value: str) -> str:

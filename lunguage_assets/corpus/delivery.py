@@ -7,7 +7,6 @@ batches, whether they are whole. Not here: finding them (`discovery.py`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -17,10 +16,10 @@ import pandas as pd
 from lunguage_assets.corpus.columns import first_said, mapped
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import UNREADABLE, read_records
+from lunguage_assets.corpus.records import read_records
 from lunguage_assets.corpus.side_files import read_metadata
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
-from lunguage_assets.corpus.texts.sources import TextSource, raw_reports, reports_digest
+from lunguage_assets.corpus.texts.sources import TextSource, raw_reports
 
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
@@ -55,8 +54,8 @@ class Delivery:
         """The files that exist, without what is read into raw reports."""
         files = [self.vocabulary]
         if self.kind == "findings":
-            files = [*self.source.paths, self.vocabulary, self.metadata]
-        return [path for path in files if path is not None]
+            files += [*self.source.paths, self.metadata]
+        return list(filter(None, files))
 
     def raw_reports(self) -> pd.DataFrame:
         """Read the raw reports (`texts.raw.COLUMNS`) in their order.
@@ -73,8 +72,8 @@ class Delivery:
         studies = mapped(reports["study"], study_of)
         metadata = read_metadata(self.metadata, studies, IntakeLog())
         metadata["patient"] = first_said(reports["patient"], metadata["patient"])
-        metadata["taken_at"] = first_said(metadata["taken_at"], reports["taken_at"])
-        reports[metadata.columns] = metadata
+        for name in metadata:
+            reports[name] = first_said(metadata[name], reports[name])
         return reports
 
 
@@ -85,36 +84,19 @@ def content_hash(delivery: Delivery) -> str:
     """
     digest = hashlib.sha256()
     if delivery.kind == "text":
-        digest.update(reports_digest(delivery.raw_reports()).encode())
+        reports = delivery.raw_reports()
+        # The same text, packed or not, is the same delivery.
+        reports = reports.assign(file=reports["file"].str.removesuffix(".gz"))
+        for values in reports.itertuples(index=False, name=None):
+            # How Python writes them keeps one value apart from the next.
+            digest.update(repr(values).encode())
     for path in delivery.tables:
-        content = path.read_bytes()
         # The same findings under another name are the same batch.
-        name = path.name
-        if path in delivery.source.paths:
-            name = f"Lunguage{path.suffix}"
-        # Without the sizes the same bytes, divided otherwise, could be the same files.
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(hashlib.sha256(content).digest())
+        name = "" if path in delivery.source.paths else path.name
+        # As hashes all files are of one length: none is taken for a part of another.
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{name}\0{content}".encode())
     return digest.hexdigest()
-
-
-def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
-    """Name the records of tables that cannot be parsed: `reports.csv, row 7`.
-
-    Args:
-        parts: of one delivery (`in_parts`).
-    """
-    rows: list[str] = []
-    # All parts have the same tables beside their raw reports.
-    for path in parts[0].tables:
-        broken = read_records(path, (), may_be_empty=True).broken
-        rows += [f"{path.name}, row {number}" for number in broken.index]
-    for part in parts:
-        if part.loaded_reports is not None:
-            reports = part.loaded_reports
-            unparsed = reports[reports["broken"] == UNREADABLE]
-            rows += map("{}, row {}".format, unparsed["file"], unparsed["line"])
-    return rows
 
 
 def in_parts(delivery: Delivery, most: float) -> list[Delivery]:
@@ -130,13 +112,16 @@ def in_parts(delivery: Delivery, most: float) -> list[Delivery]:
     Raises:
         InputError: they cannot be read.
     """
+    # A file that cannot be used at all is refused before it is registered.
+    for path in delivery.tables:
+        read_records(path, (), may_be_empty=True)
     if delivery.kind == "findings":
         return [delivery]
     reports = delivery.raw_reports()
     # Without a patient the study stands for one.
     patients = first_said(mapped(reports["patient"], patient_of), reports["study"])
     # In the order of the first reports, which part is full depends on it alone.
-    sizes = patients.groupby(patients, sort=False).size()
+    sizes = patients.value_counts(sort=False)
     part_by_patient = (sizes.cumsum() - sizes) // most
     return [
         replace(delivery, loaded_reports=of_part.reset_index(drop=True))

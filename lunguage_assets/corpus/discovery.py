@@ -8,7 +8,6 @@ file is read (`texts/sources.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -23,7 +22,7 @@ from lunguage_assets.corpus.texts.sources import JSON_FORM, TextSource
 from lunguage_assets.errors import InputError
 
 _FILES_SHOWN = 8
-_BYTES_LOOKED_AT = 1 << 20
+_BYTES_LOOKED_AT = 1_000_000
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 
 
@@ -104,29 +103,20 @@ def _plain_name(path: Path) -> str:
 
 
 def _sources(path: Path) -> list[TextSource]:
-    """Find the findings and the raw reports of a folder, or of a file."""
-    files = _files_in(path)
-    sources = _sources_of_records(files)
-    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
-    # A text file beside a table of reports or a package may be a licence.
-    if not (sources or trees):
-        trees = [path]
-    for tree in trees:
-        for layout in layouts().values():
-            if layout.files and next(contents_in(tree, layout.files), None):
-                sources.append(TextSource(layout, (tree,)))
-    return sources
+    """Find the findings and the raw reports of a folder, or of a file.
 
-
-def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
-    """Find the tables and JSON files; those of one layout belong together.
-
-    Of a part (a split) that comes in several files the first layout's is read.
+    Files of one layout belong together. Of a part (a split) that comes in several files
+    the first layout's is read.
     """
+    files = _files_in(path)
     layout_by_file = {
         file: layout_of_file(file, set(map(folded_name, fields_of(file))))
         for file in files
     }
+    trees = [file for file in files if file.name.lower().endswith(PACKAGES)]
+    # A text file beside a table of reports or a package may be a licence.
+    if not (trees or any(layout_by_file.values())):
+        trees = [path]
     sources = []
     layout_by_part: dict[str, Layout] = {}
     for layout in layouts().values():
@@ -136,6 +126,9 @@ def _sources_of_records(files: Sequence[Path]) -> list[TextSource]:
             is_of_layout = layout_by_file[file] is layout
             if is_of_layout and layout_by_part.setdefault(part, layout) is layout:
                 paths.append(file)
+        for tree in trees:
+            if layout.files and next(contents_in(tree, layout.files), None):
+                paths.append(tree)
         if paths:
             beside = _file_named(layout.beside_name, paths[0].parent)
             sources.append(TextSource(layout, tuple(paths), beside))

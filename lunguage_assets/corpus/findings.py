@@ -7,6 +7,8 @@ is read (`lunguage.py`).
 
 from __future__ import annotations
 
+from itertools import starmap
+
 import pandas as pd
 
 from lunguage_assets.corpus.columns import first_said, mapped
@@ -28,16 +30,17 @@ def findings_table(
     Args:
         rows: that can be used.
         studies: with `subject_id`, `sequence` and `view_information` by `study_id`.
-        vocabulary: gives canonical names and locations.
+        vocabulary: gives canonical names and locations, and missing categories.
         log: takes notes, with the file that the rows name.
     """
     rows = rows.sort_values(["study_id", "row"], ignore_index=True)
     of_studies = studies.set_index("study_id").loc[rows["study_id"], _OF_STUDIES]
     rows[_OF_STUDIES] = of_studies.to_numpy()
     # Who coded the row knew what its words mean: that name goes before them.
-    rows["name"] = mapped(
-        first_said(rows["normed_ent"], rows["ent"]), vocabulary.finding
-    )
+    wording = first_said(rows["normed_ent"], rows["ent"])
+    rows["name"] = mapped(wording, vocabulary.finding)
+    category = mapped(wording, lambda name: vocabulary.category(name) or "OTH")
+    rows["cat"] = first_said(rows["cat"], category)
     rows["location_parts"] = mapped(rows["location"], vocabulary.location_parts)
     is_past = (rows["section"] == "hist") | (rows["past_hx"] != "")
     rows["currency"] = is_past.map({True: "past dx", False: "current dx"})
@@ -59,7 +62,7 @@ def _mask(rows: pd.DataFrame, masker: Masker, log: IntakeLog) -> None:
     concerned = rows[needs_mask.groupby(sentence).transform("any")]
     words = values_of(concerned, "sent", "ent", "normed_ent")
     masked = pd.Series(
-        [masker.masked(*wording) for wording in words], concerned.index, dtype=object
+        starmap(masker.masked, words), concerned.index, dtype=object
     ).reindex(rows.index)
     is_masked = needs_mask & masked.notna()
     rows["masked_sentence"] = masked.where(is_masked, None)

@@ -30,9 +30,6 @@ from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
-_STRUCTURED = STRUCTURED_FINDINGS.name
-"""Where notes on structured rows say that they are from."""
-
 
 @dataclass(frozen=True)
 class Intake:
@@ -99,7 +96,12 @@ def take_in_structured(
     ids = list(map(row_of_a_study, rows["study_id"].tolist(), number))
     references = {column: referred(rows, column, ids) for column in REFERENCES}
     rows = rows.assign(
-        file=_STRUCTURED, line=rows.index + 1, row=number, finding_id=ids, **references
+        # Where notes on them say that they are from.
+        file=STRUCTURED_FINDINGS.name,
+        line=rows.index + 1,
+        row=number,
+        finding_id=ids,
+        **references,
     )
     delivered = _count(received.rejected, studies) + _count(rows, studies)
     studies = studies.assign(rows_delivered=delivered)
@@ -147,4 +149,4 @@ def _intake(
 
 def _count(rows: pd.DataFrame, studies: pd.DataFrame) -> pd.Series:
     """Count the rows of each study."""
-    return studies["study_id"].map(Counter(rows["study_id"].tolist()))
+    return studies["study_id"].map(Counter(rows["study_id"]))

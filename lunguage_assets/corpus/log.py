@@ -19,6 +19,7 @@ from lunguage_assets.tables.schema import Table
 _LONGEST_FOUND = 80
 """Characters of a value that was found that are kept: it may be a text."""
 _NOTHING = pd.DataFrame()
+_WHOLE_FILE = pd.DataFrame(index=[0])
 
 
 @cache
@@ -58,25 +59,24 @@ class IntakeLog:
         self._rejected.append(rows.assign(**cells))
 
     def note(
-        self, reason: str | pd.Series, rows: pd.DataFrame | str, **cells: Any
+        self,
+        reason: str | pd.Series,
+        rows: pd.DataFrame = _WHOLE_FILE,
+        **cells: Any,
     ) -> None:
         """Record repaired or noteworthy values.
 
         Args:
             reason: a code of a note, or one for each row.
             rows: with `file`; with the 1-based `line` in it, `study_id` and
-                `finding_id` where they have them. Of a whole file its name.
-            cells: of these, and the `column` and what was `found` in it.
+                `finding_id` where they have them.
+            cells: of these, and the `column` and what was `found` in it. Of a whole
+                file they are all there is.
         """
-        if isinstance(rows, str):
-            rows = pd.DataFrame({"file": [rows]})
         self._notes.append(rows.assign(reason=reason, **cells))
 
     def rejected_frame(self) -> pd.DataFrame:
         """Return `tables.REJECTED`, by file and line."""
-        # Nearly always. To join and word no rows takes longer than to cut a report.
-        if not any(map(len, self._rejected)):
-            return REJECTED.frame()
         words = pd.DataFrame(reasons()["rejections"]).T
         rows = _rows(REJECTED, self._rejected).sort_values(["file", "line"])
         rows[words.columns] = words.loc[rows["reason"]].to_numpy()
@@ -84,12 +84,9 @@ class IntakeLog:
 
     def notes_frame(self) -> pd.DataFrame:
         """Return `tables.INTAKE_NOTES`, in the order of their noting."""
-        if not any(map(len, self._notes)):
-            return INTAKE_NOTES.frame()
         rows = _rows(INTAKE_NOTES, self._notes)
         done = rows["reason"].map(reasons()["notes"])
-        rows = rows.assign(number=rows.index, done=done)
-        return INTAKE_NOTES.frame(rows)
+        return INTAKE_NOTES.frame(rows.assign(number=rows.index, done=done))
 
 
 def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -97,4 +94,4 @@ def _rows(table: Table, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True).reindex(columns=table.names)
     texts = rows.astype(object).fillna("")
     found = texts["found"].str[:_LONGEST_FOUND]
-    return texts.assign(found=found, line=rows["line"].astype("Int64"))
+    return texts.assign(found=found, line=rows["line"])

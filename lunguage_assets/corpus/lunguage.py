@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.columns import (
-    ROW_NUMBER,
     clean_list,
     first_alternative,
     first_said,
@@ -36,13 +35,10 @@ from lunguage_assets.tables.values import values_of
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
-_NAMES_OF_NUMBERS = ("unnamed column 1", "unnamed:_0")
-"""Of the column in which the published file numbers its rows."""
 _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
 _WORD_BY_CODE = {code: word for word, code in (_POLARITIES | _CERTAINTIES).items()}
 """A status such as `tp` is the code of a certainty and that of a polarity."""
-_SECTIONS = dict(zip(SECTIONS, SECTIONS, strict=True))
 
 
 class DeliveredFindings(NamedTuple):
@@ -63,13 +59,6 @@ def _finding_name(value: str) -> str | None:
     return name if any(map(str.isalnum, name)) else None
 
 
-def _category(value: str) -> str | None:
-    """Read a category; empty stays empty."""
-    if not value:
-        return ""
-    return category_code(first_alternative(value))
-
-
 def _reader_of(code_by_word: Mapping[str, str]) -> Callable[[str], str | None]:
     """Make what reads a word that has a code, in either case; None for another."""
     return lambda value: code_by_word.get(first_alternative(value).lower())
@@ -78,12 +67,13 @@ def _reader_of(code_by_word: Mapping[str, str]) -> Callable[[str], str | None]:
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "study_id": study_id,
     "subject_id": patient_id,
-    ROW_NUMBER: whole_number,
-    "section": _reader_of(_SECTIONS),
+    "row": whole_number,
+    "section": _reader_of({section: section for section in SECTIONS}),
     "dx_status": _reader_of(_POLARITIES),
     "dx_certainty": _reader_of(_CERTAINTIES),
     "ent": _finding_name,
-    "cat": _category,
+    # Empty stays empty.
+    "cat": lambda cell: cell and category_code(first_alternative(cell)),
     # A place in a time line that is not said is 0.
     "sequence": lambda cell: whole_number(cell or "0"),
     "sent_idx": whole_number,
@@ -101,23 +91,25 @@ def read_findings(
 
     Args:
         path: a CSV or Parquet file with the columns of Lunguage.csv.
-        vocabulary: gives categories that are missing.
+        vocabulary: gives canonical names.
         log: takes rejected rows, and notes on them and on columns.
 
     Raises:
         InputError: a required column is missing, or the file cannot be read.
     """
-    names = [*_READERS, "sent", "report", *REFERENCES, *_NAMES_OF_NUMBERS]
+    # The published file numbers its rows in a column without a name.
+    unnamed = ["unnamed column 1", "unnamed:_0"]
+    names = [*_READERS, "sent", "report", *REFERENCES, *unnamed]
     required = layouts()["findings"].known_by
     records = read_records(path, names, required=required)
     # In a broken record the cells of other columns may stand where the id was.
     log.reject(records.broken, file=path.name, line=records.broken.index)
-    if records.encoding == "cp1252":
-        log.note("encoding-guessed", path.name)
+    if records.note:
+        log.note(records.note, file=path.name)
     cells = cleaned(records.values, names)
-    position = (cells.index - 1).astype("str").to_series(cells.index)
-    numbers = [cells[name] for name in _NAMES_OF_NUMBERS]
-    cells[ROW_NUMBER] = first_said(cells[ROW_NUMBER], *numbers, position)
+    position = (cells.index.to_series() - 1).astype("str")
+    numbers = (cells[name] for name in unnamed)
+    cells["row"] = first_said(cells["row"], *numbers, position)
     coded = cells.assign(source_id=cells["study_id"], line=cells.index, file=path.name)
     for name, read in _READERS.items():
         coded[name] = mapped(cells[name], read)
@@ -129,12 +121,9 @@ def read_findings(
         content=[json.dumps(content, ensure_ascii=False) for content in contents],
     )
     rows = coded.drop(refused.index)
-    findings = first_said(rows["normed_ent"], rows["ent"])
-    category = mapped(findings, lambda name: vocabulary.category(name) or "OTH")
     rows = rows.assign(
-        finding_id=rows["study_id"] + ":" + rows[ROW_NUMBER].astype(str),
+        finding_id=rows["study_id"] + ":" + rows["row"].astype(str),
         status=rows["dx_certainty"] + rows["dx_status"],
-        cat=first_said(rows["cat"], category),
         cues="",
     )
     rows = resolved_references(rows, vocabulary)
@@ -147,14 +136,14 @@ def _refused(coded: pd.DataFrame) -> pd.DataFrame:
     subject = coded["subject_id"]
     # The first row whose patient can be read says whose the study is.
     patient = subject.groupby(study).transform("first")
-    number = coded[ROW_NUMBER].where(subject == patient)
+    number = coded["row"].where(subject == patient)
     checks = {
         (reason, column): coded[column].isna()
         for column, reason in reasons()["columns"].items()
     }
     checks["study-of-two-patients", "subject_id"] = subject != patient
     is_again = number.notna() & number.duplicated()
-    checks["duplicate-row-number", ROW_NUMBER] = is_again
+    checks["duplicate-row-number", "row"] = is_again
     is_long = study.groupby(study).transform("size") > MOST_ROWS_OF_A_STUDY
     checks["study-too-long", "study_id"] = is_long
     is_wrong = pd.DataFrame(checks)
@@ -197,8 +186,9 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
     keys = (rows["study_id"] + " " + rows["section"] + ":" + numbers).tolist()
     value_by_key = dict(zip(keys, values, strict=True))
     cells = []
-    referring = values_of(rows, "study_id", column)
-    for own_key, (study, references) in zip(keys, referring, strict=True):
+    for own_key, study, references in values_of(
+        rows.assign(key=keys), "key", "study_id", column
+    ):
         named = dict.fromkeys(f"{study} {reference}" for reference in references)
         named.pop(own_key, None)
         cells.append([value_by_key[key] for key in named if key in value_by_key])

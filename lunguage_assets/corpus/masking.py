@@ -14,12 +14,10 @@ from lunguage_assets.assertion.plurals import with_plurals
 from lunguage_assets.corpus.vocabulary import Vocabulary, longest_first, plain
 
 MASK = "<finding>"
-_GAP = re.compile(r"[\s\-\u2010-\u2014/]+")
 _ANY_GAP = r"[\s\-\u2010-\u2014/]*"
 """Blanks, hyphens and slashes stand for each other, and may be left out
 ("re-expansion", "reexpansion").
 """
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _EDGES = " \t\r\n.,;:-/"
 
 
@@ -60,7 +58,7 @@ class Masker:
         bodies = []
         for wording in wordings:
             if any(map(str.isalnum, wording)):
-                words = _GAP.split(wording.strip(_EDGES))
+                words = re.split(r"[\s\-\u2010-\u2014/]+", wording.strip(_EDGES))
                 bodies.append(_ANY_GAP.join(map(self._word, words)))
         alternatives = "|".join(bodies) or r"(?!)"
         # An underscore ends a word, too.
@@ -70,7 +68,7 @@ class Masker:
     def _word(self, word: str) -> str:
         """Write a pattern of a word in its singular and plurals, the longest first."""
         # Short words, and codes such as "T8", have no plural.
-        if not _LETTERS.fullmatch(word):
+        if not re.fullmatch(r"[^\W\d_]{3,}", word):
             return re.escape(word)
         forms = longest_first(with_plurals(plain(word)))
         alternatives = "|".join(map(re.escape, forms))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,8 +27,8 @@ from lunguage_assets.corpus.texts.raw import text_of
 from lunguage_assets.errors import InputError, damaged
 
 TABLE_FORM = re.compile(r"\.(?:csv(?:\.gz|\.zip)?|parquet)$", re.IGNORECASE)
-_CELL_LIMIT = 16 << 20
-_HEADER_BYTES = 1 << 16
+_CELL_LIMIT = 16_000_000
+_HEADER_BYTES = 64_000
 _CHARACTERS_KEPT = 20_000
 """Characters that are kept of a broken record."""
 _ROW = r'("?)(?=[\w./-]{0,200}\d)[\w./-]{1,200}+\1,(?! )(?:[^,]*,){%d}'
@@ -37,12 +38,18 @@ many commas more as the header has.
 
 UNREADABLE = "unreadable-row"
 """The reason of a record of a CSV that is not well formed."""
-CAUSES = ("reason", "found", "content")
-"""Columns of broken records."""
 _REMEDY = (
     "Add the header line if it is missing, else the column, or name the column that "
     "has it: --text-column, --id-column, or as the help of the command says."
 )
+
+
+class Broken(NamedTuple):
+    """A record that cannot be used: a code of `resources/reasons.yaml`, and why."""
+
+    reason: str
+    found: str
+    content: str
 
 
 class Records(NamedTuple):
@@ -51,22 +58,33 @@ class Records(NamedTuple):
     Args:
         values: a text for each column of those that can be used, by the names of the
             header as they are written.
-        broken: the others: `reason` (a code of `resources/reasons.yaml`), what was
-            `found`, and the raw `content`.
-        encoding: of the delivered file; Windows-1252 (cp1252) is a guess.
+        broken: the others, with the columns of `Broken`.
+        note: the code of a note that Windows-1252 was guessed, or nothing.
     """
 
     values: pd.DataFrame
     broken: pd.DataFrame
-    encoding: str = "utf-8"
+    note: str = ""
 
 
 def numbered(
-    rows: Mapping[int, Sequence[str]], columns: Sequence[str] = CAUSES
-) -> pd.DataFrame:
-    """Make a frame of rows by their numbers."""
-    return pd.DataFrame.from_dict(
-        dict(rows), orient="index", columns=list(columns), dtype=object
+    records: Iterable[Sequence[str]], columns: Sequence[str], note: str = ""
+) -> Records:
+    """Number records from 1, and keep the broken ones apart.
+
+    Args:
+        records: values for the columns, or a `Broken`.
+        columns: as the header names them.
+        note: as in `Records`.
+    """
+    values: dict[int, Sequence[str]] = {}
+    broken: dict[int, Sequence[str]] = {}
+    for number, record in enumerate(records, 1):
+        of_its_kind = broken if isinstance(record, Broken) else values
+        of_its_kind[number] = record
+    frame = partial(pd.DataFrame.from_dict, orient="index", dtype=object)
+    return Records(
+        frame(values, columns=columns), frame(broken, columns=Broken._fields), note
     )
 
 
@@ -161,7 +179,7 @@ def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> R
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, column_names)
     csv.field_size_limit(_CELL_LIMIT)
-    text, encoding = text_of(content_of(path, most))
+    text, note = text_of(content_of(path, most))
     # Some systems fill a text up with NUL, which says nothing. Lines keep their ends.
     lines = list(io.StringIO(text.replace("\0", ""), newline=""))
     reader = csv.reader(lines, strict=True)
@@ -171,19 +189,12 @@ def _read(path: Path, column_names: Collection[str] | None, most: int = -1) -> R
         header = [name.strip() for name in next(filter(None, reader), [])]
     if len(header) < 2:
         raise _unusable(path.name, "an empty file, a single column or an open quote")
-    rows: dict[int, list[str]] = {}
-    broken: dict[int, tuple[str, str, str]] = {}
     records = _cut_records(lines[reader.line_num :], len(header))
-    for number, (raw, values) in enumerate(records, 1):
-        if len(values) == len(header):
-            rows[number] = values
-        else:
-            broken[number] = (UNREADABLE, f"{len(values)} readable values", raw)
-    return Records(numbered(rows, header), numbered(broken), encoding)
+    return numbered(records, header, note)
 
 
-def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
-    """Give the raw beginning of each record, and its values; none: it cannot be parsed.
+def _cut_records(lines: Sequence[str], width: int) -> Iterator[Sequence[str]]:
+    """Give the values of each record, or that it cannot be parsed.
 
     A quote that a stray one closes some rows later swallows these rows. A text may hold
     one line that reads as a row; of several, and of one that closes the quote, each is
@@ -198,18 +209,20 @@ def _cut_records(lines: Sequence[str], width: int) -> Iterator[tuple[str, list[s
     while start < len(lines):
         numbers = range(start, len(lines))
         reader = csv.reader(map(lines.__getitem__, numbers), strict=True)
-        values: list[str] | None = None
+        values: list[str] = []
         with suppress(csv.Error):
             values = next(reader)
         end = start + reader.line_num
         rows = [number for number in range(start + 1, end) if is_row(lines[number])]
-        if rows and (values is None or len(rows) > 1 or rows[0] == end - 1):
+        if rows and (not values or len(rows) > 1 or rows[0] == end - 1):
             end = rows[0]
-            values = None
+            values = []
+        content = "".join(lines[start:end])[:_CHARACTERS_KEPT].rstrip()
+        if len(values) == width:
+            yield values
         # An empty line is no record.
-        if values != []:
-            raw = "".join(lines[start:end])[:_CHARACTERS_KEPT]
-            yield raw.rstrip(), values or []
+        elif content:
+            yield Broken(UNREADABLE, f"{len(values)} readable values", content)
         start = end
 
 
@@ -236,4 +249,4 @@ def _read_parquet(path: Path, column_names: Collection[str] | None) -> Records:
             error,
             "a Parquet file with one text or number a row in each column",
         ) from None
-    return Records(values, numbered({}))
+    return Records(values, pd.DataFrame(columns=Broken._fields, dtype=object))

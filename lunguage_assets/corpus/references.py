@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from itertools import starmap
 from typing import Any
 
 import pandas as pd
@@ -61,9 +62,7 @@ def resolved_references(rows: pd.DataFrame, vocabulary: Vocabulary) -> pd.DataFr
         references.append(BARE + bare_name)
         return [name for name in dict.fromkeys(references) if name != BARE]
 
-    resolved: dict[str, Any] = {}
     for column in REFERENCES:
-        resolved[column] = [
-            references(getattr(row, column), row) for row in rows.itertuples()
-        ]
-    return rows.assign(**resolved)
+        cells = zip(rows[column], rows.itertuples(), strict=True)
+        rows[column] = list(starmap(references, cells))
+    return rows

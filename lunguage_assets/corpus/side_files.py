@@ -31,7 +31,6 @@ _METADATA = (
     "studytime",
     "subject_id",
 )
-_OF_STUDIES = ["view_information", "view_source", "taken_at", "patient"]
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
@@ -40,20 +39,18 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     Terms are in lower case, sorted, each line once.
     """
     if path is None:
-        log.note("vocabulary-missing", "Lunguage_vocab.csv")
+        log.note("vocabulary-missing", file="Lunguage_vocab.csv")
         return TERMS.frame()
     required = ["category", "target_term", "normed_term"]
     order = [*required, "subcategory"]
     rows = cells_of(path, order, required)
+    rows[required] = rows[required].map(plain)
     rows["category"] = mapped(
-        rows["category"], lambda name: category_code(name) or name.lower()
+        rows["category"], lambda name: category_code(name) or name
     )
-    names = required[1:]
-    rows[names] = rows[names].map(plain)
     is_whole = (rows[required] != "").all(axis="columns")
     _note_unused(~is_whole, path, log)
-    terms = rows.loc[is_whole, order].drop_duplicates().sort_values(order)
-    return TERMS.frame(terms)
+    return TERMS.frame(rows[is_whole].drop_duplicates().sort_values(order))
 
 
 def read_metadata(
@@ -71,8 +68,9 @@ def read_metadata(
         where they are unknown.
     """
     if path is None:
-        log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
-        return pd.DataFrame("", study_ids.index, _OF_STUDIES, dtype=object)
+        log.note("metadata-missing", file="mimic-cxr-2.0.0-metadata.csv")
+        columns = ["view_information", "view_source", "taken_at", "patient"]
+        return pd.DataFrame("", study_ids.index, columns, dtype=object)
     images = cells_of(path, _METADATA, ["study_id"])
     images["study_id"] = mapped(images["study_id"], study_id)
     _note_unused(images["study_id"].isna(), path, log)
@@ -110,7 +108,7 @@ def read_metadata(
 def _note_unused(is_unused: pd.Series, path: Path, log: IntakeLog) -> None:
     """Note how many rows of a file say nothing that can be used."""
     if is_unused.any():
-        log.note("rows-ignored", path.name, found=f"{is_unused.sum()} rows")
+        log.note("rows-ignored", file=path.name, found=f"{is_unused.sum()} rows")
 
 
 def cells_of(

@@ -27,9 +27,7 @@ _WORDS = {
     "supine": r"\bsupine\b",
     "recumbent": r"\brecumbent\b",
 }
-_FRONTAL = re.compile(r"\bfrontal\b")
 _TWO = re.compile(r"\b(?:two|2)[\s-]*(?:\(2\)[\s-]*)?v(?:iews?)?\b")
-_PORTABLE = re.compile(r"\b(?:portable|bedside)\b")
 _NO_PROJECTION = re.compile(
     r"\b(?:ap|aorto\W?pulmonary)\s+(?:window|diameter|dimension)s?\b"
     r"|\b(?:left|right)\s+lateral\s+(?!dec|view|film)"
@@ -59,9 +57,9 @@ def study_views(words: str) -> set[str]:
     if views & {"ap", "pa"}:
         return views
     # A bedside film is AP: the detector lies behind the patient.
-    if _PORTABLE.search(text):
+    if re.search(r"\b(?:portable|bedside)\b", text):
         views.add("ap")
-    elif _FRONTAL.search(text) and "lateral" in views and "supine" not in views:
+    elif "frontal" in text and "lateral" in views and "supine" not in views:
         views.add("pa")
     return views
 

@@ -27,7 +27,7 @@ _TO_ASCII = str.maketrans(
 """For one sort of dash and apostrophe, and no soft hyphen."""
 
 
-_OF_TERMS = ("category", "target_term", "normed_term")
+_CODES = {code.rstrip("."): code for code in CATEGORIES}
 
 
 @cache
@@ -51,10 +51,7 @@ def plain(text: str) -> str:
 
 def category_code(category: str) -> str | None:
     """Read a category ("patient info" is PATIENT INFO.); None for anything else."""
-    code = " ".join(category.upper().split())
-    if code == "PATIENT INFO":
-        code = "PATIENT INFO."
-    return code if code in CATEGORIES else None
+    return _CODES.get(" ".join(category.upper().split()).rstrip("."))
 
 
 def _form_by_spelling(group: Mapping[str, list[str]]) -> dict[str, str]:
@@ -110,7 +107,8 @@ class Vocabulary:
         is_other = terms["normed_term"] != terms["target_term"]
         order = ["is_other", "normed_term"]
         ranked = terms.assign(is_other=is_other).sort_values(order, ascending=False)
-        for category, spelling, form in values_of(ranked, *_OF_TERMS):
+        rows = values_of(ranked, "category", "target_term", "normed_term")
+        for category, spelling, form in rows:
             if category in CATEGORIES:
                 self._findings[spelling] = form
                 self._categories[spelling].add(category)

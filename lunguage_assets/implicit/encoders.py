@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import MethodError
 from lunguage_assets.hub import SentenceEmbedder
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.randomness import Floats
@@ -22,8 +21,6 @@ from lunguage_assets.settings import ImplicitSettings
 
 COSINE_DECIMALS = 6
 """Cosines are rounded before any comparison: no platform's last bit decides a merge."""
-
-_UNIT_TOLERANCE = 1e-3
 
 
 class VectorEmbedder(Protocol):
@@ -63,9 +60,6 @@ def cosines_of_groups(
 
     Returns:
         For each group of n phrases the rounded cosines of every two, shape (n, n).
-
-    Raises:
-        MethodError: the encoder's answer is not one finite unit vector per phrase.
     """
     # Without a phrase no model is loaded.
     if not groups:
@@ -75,23 +69,11 @@ def cosines_of_groups(
     else:
         # Phrases of one length go through a model together.
         phrases = sorted(set().union(*groups), key=lambda phrase: (len(phrase), phrase))
-        vectors = dict(zip(phrases, _unit_vectors(embedder, phrases), strict=True))
+        vectors = dict(zip(phrases, embedder.encode(phrases), strict=True))
         cosines_by_group = []
         for group in groups:
-            of_group = np.array([vectors[phrase] for phrase in group])
+            of_group = np.array([vectors[phrase] for phrase in group], float)
             cosines_by_group.append(np.inner(of_group, of_group))
     return [
         np.round(cosines, COSINE_DECIMALS).clip(max=1.0) for cosines in cosines_by_group
     ]
-
-
-def _unit_vectors(embedder: VectorEmbedder, phrases: Sequence[str]) -> Floats:
-    vectors = np.asarray(embedder.encode(phrases), dtype=np.float64)
-    if vectors.ndim == 2 and len(vectors) == len(phrases):
-        lengths = np.linalg.norm(vectors, axis=1)
-        if np.allclose(lengths, 1.0, rtol=0.0, atol=_UNIT_TOLERANCE):
-            return vectors
-    raise MethodError(
-        f"encoder {embedder.identity}: found an array of shape {vectors.shape}, "
-        f"expected {len(phrases)} finite vectors of length 1."
-    )

@@ -173,9 +173,11 @@ def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
     )
 
 
-def grouped_by(key: Callable[[Row], Any], rows: Iterable[Row]) -> dict[Any, list[Row]]:
+def grouped_by(
+    key: Callable[[Row], Any], rows: Iterable[Row]
+) -> defaultdict[Any, list[Row]]:
     """Group rows by what a function finds of each."""
-    groups: dict[Any, list[Row]] = defaultdict(list)
+    groups = defaultdict[Any, list[Row]](list)
     for row in rows:
         groups[key(row)].append(row)
     return groups

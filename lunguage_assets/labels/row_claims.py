@@ -12,13 +12,9 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from lunguage_assets.implicit.policy import POLICIES
-from lunguage_assets.implicit.rows import Content, content_of
+from lunguage_assets.implicit.rows import Content, content_of, tokens
 from lunguage_assets.implicit.statements.contradictions import qualifying
-from lunguage_assets.implicit.statements.label_file import (
-    LabelList,
-    Meaning,
-    is_borderline,
-)
+from lunguage_assets.implicit.statements.label_file import LabelList, Meaning
 from lunguage_assets.implicit.statements.locations import (
     anatomy,
     says_resolved,
@@ -31,6 +27,7 @@ LABEL_COLUMNS = (*LabelRow._fields, "evidence")
 """Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
 
 _NO_CAUSES: frozenset[str] = frozenset()
+_BORDERLINE = frozenset({"upper", "top", "borderline"})
 
 _Subject = tuple[str, str, tuple[str, ...]]
 """Study, canonical name and anatomical parts of a row."""
@@ -129,7 +126,8 @@ class RowClaims:
                 if qualifier.certain and reads_kind:
                     claim.leave_open(qualifier)
         # "Heart size is at the upper limit of normal" denies no mild cardiomegaly.
-        if meaning.entry.reads in ("size", "whole") and is_borderline(row.measurement):
+        is_borderline = not _BORDERLINE.isdisjoint(tokens(row.measurement))
+        if meaning.entry.reads in ("size", "whole") and is_borderline:
             claim.denies_only_more = True
         # A family has members: "no hamartoma" is no denial of a nodule.
         is_family = not self._label_list.is_diagnosis(meaning.label)

@@ -64,8 +64,9 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     """
     log = IntakeLog(received.rejected, received.intake_notes)
     texts = received.report_texts
-    reports = texts[["study_id", "report"]]
-    chunks = map_studies(_cut, (reports,), tuple, processes=processes)
+    chunks = map_studies(
+        _cut, (texts[["study_id", "report"]],), tuple, processes=processes
+    )
     cut, sentences = map(joined, zip(*chunks, strict=True))
     texts = texts.merge(cut, on="study_id", how="left", validate="1:1")
     noted = texts[["study_id", "file", "line", "notes"]].explode("notes").dropna()

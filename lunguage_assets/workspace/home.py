@@ -18,7 +18,7 @@ import tomllib
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,6 @@ from lunguage_assets.corpus.delivery import (
     DeliveryKind,
     content_hash,
     in_parts,
-    unparsed_records,
 )
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.texts.sources import write_packed
@@ -47,7 +46,7 @@ from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-LAYOUT = 2
+LAYOUT = 3
 """Of what a home stores; counted up when a home of before can't be read any more."""
 _CORPUS = "corpus.json"
 _MANIFEST = "batch.json"
@@ -74,16 +73,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class Registration:
-    """What a registration does, or would do: files, corpus, and batch, new or known.
-
-    `unparsed` names the records of the whole delivery that cannot be parsed.
-    """
+    """What a registration does, or would do: files, corpus, and batch, new or known."""
 
     delivery: Delivery
     corpus: Corpus
     batch: Batch
     is_new: bool
-    unparsed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -366,11 +361,7 @@ class Home:
         delivery = find_delivery(path, columns)
         corpus = self._corpus_of(delivery)
         parts = in_parts(delivery, batch_reports or math.inf)
-        registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
-        unparsed = unparsed_records(parts)
-        return [
-            replace(registration, unparsed=unparsed) for registration in registrations
-        ]
+        return self._matched(parts, batch_keys(key, len(parts)), corpus)
 
     def _corpus_of(self, delivery: Delivery) -> Corpus:
         """Name the corpus of a delivery, and refuse one that the home does not hold.

@@ -207,13 +207,7 @@ def _take(
     keys = [registration.batch.key for registration in registrations]
     landed[path.name] = Landed(delivery.signature, keys)
     if any(registration.is_new for registration in registrations):
-        message = f"batch {', '.join(keys)}"
-        unparsed = registrations[0].unparsed
-        if unparsed:
-            message += (
-                f"; {len(unparsed)} records cannot be parsed, first {unparsed[0]}"
-            )
-        return Outcome(path.name, "registered", message)
+        return Outcome(path.name, "registered", f"batch {', '.join(keys)}")
     return Outcome(path.name, "skipped", f"same content as batch {keys[0]}")
 
 

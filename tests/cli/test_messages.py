@@ -36,21 +36,6 @@ def test_a_wrong_preset_is_said_with_those_that_there_are(
     assert not (tmp_path / "home").exists()
 
 
-def test_a_record_that_cannot_be_parsed_is_said_and_the_others_are_used(
-    tmp_path: Path,
-) -> None:
-    table = tmp_path / "reports.csv"
-    dated = '"FINDINGS: Possible edema.\n20240101\nNo effusion."'
-    table.write_text(f'study_id,report\n1,{dated}\n2,"zebrafish\n3,{dated}\n')
-    done = lunguage(tmp_path / "home", "register", "--data", table)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()[-1:]
-    assert "found 1 records that cannot be parsed (reports.csv, row 2)" in line
-    assert "All others are used" in line
-    assert "zebrafish" not in done.stderr
-    assert "is registered" in done.stdout
-
-
 def test_all_that_refuses_judges_is_said_before_the_first_stage(
     tmp_path: Path, five: Path
 ) -> None:

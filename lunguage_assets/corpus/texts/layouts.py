@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import BaseModel, RootModel
 
 from lunguage_assets.corpus.columns import first_said, folded_name, mapped
 from lunguage_assets.packaged_data import read_as, resource
@@ -23,8 +23,6 @@ PATH = "path of the file"
 """The field for the path of a file of one report, folder first."""
 CONTENT = "content of the file"
 """The field for the bytes of a file of one report."""
-REPORTS = "reports"
-"""The layout of files that a user makes."""
 NO_STUDY = "study-id-missing"
 """Why a record without an id is broken."""
 _SINGLE_FIELDS = ("study", "patient", "taken_at", "procedure", "sequence")
@@ -36,10 +34,8 @@ Fields = tuple[str, ...]
 """Fields of a record by folded name."""
 
 
-class Layout(BaseModel):
+class Layout(BaseModel, frozen=True, extra="forbid"):
     """How a known file is recognised and read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     source: str = ""
@@ -81,7 +77,7 @@ def layouts() -> Mapping[str, Layout]:
 def layout_with(
     text: str, study: str, views: str = "view", *, known_by: tuple[str, ...]
 ) -> Layout:
-    """Make the layout of a file whose fields a user names.
+    """Make the layout of a file whose fields a user names, of `reports` otherwise.
 
     Args:
         text: the field of the texts, as all of them in any spelling.
@@ -96,7 +92,7 @@ def layout_with(
         "text": [folded_name(text)],
         "known_by": list(map(folded_name, known_by)),
     }
-    return layouts()[REPORTS].model_copy(update=fields)
+    return layouts()["reports"].model_copy(update=fields)
 
 
 def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
@@ -114,10 +110,8 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         The columns of `raw.COLUMNS` that do not say where a report stands, and its
         text as `content`.
     """
-    if layout.nothing:
-        fields = fields.mask(fields == layout.nothing, "")
-    columns = [*_SINGLE_FIELDS, "content"]
-    reports = pd.DataFrame("", fields.index, columns, dtype=object)
+    fields = fields.replace(layout.nothing, "")
+    reports = pd.DataFrame("", fields.index, _SINGLE_FIELDS, dtype=object)
     for name in _SINGLE_FIELDS:
         for field in getattr(layout, name):
             values = mapped(fields[field], _single)
@@ -126,26 +120,25 @@ def reports_of(fields: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         ids = reports["study"].str.extract(layout.ids).fillna("")
         reports["study"] = ids["study"]
         reports["patient"] = first_said(ids["patient"], reports["patient"])
+    content = pd.Series("", fields.index, dtype=object)
     for heading, path in layout.sections.items():
         texts = fields[path].str.strip()
         # Each line of a list is a sentence of its own, also without its full stop.
         if "." in path:
             texts = texts.str.replace(r"(?m)(?<=[^.!?])$", ".", regex=True)
         paragraph = f"\n\n{heading.upper()}: " + texts
-        reports["content"] += paragraph.where(texts != "", "")
-    reports["content"] = reports["content"].str.lstrip()
-    for field in layout.text:
-        reports["content"] = first_said(reports["content"], fields[field])
+        content += paragraph.where(texts != "", "")
+    content = content.str.lstrip()
+    reports["content"] = first_said(content, *(fields[field] for field in layout.text))
     no_id = f"{NO_STUDY}: {layout.study[0]}"
-    reports["broken"] = ""
-    reports.loc[reports["study"] == "", "broken"] = no_id
+    reports["reason"] = (reports["study"] == "").map({True: no_id, False: ""})
     words = map("\n".join, fields[[*layout.views]].to_numpy())
-    reports["views"] = pd.Series(words, fields.index, dtype=object)
+    views = pd.Series(words, fields.index, dtype=object)
     if layout.record_is_image:
         report = ["study", "content"]
-        reports["views"] = reports.groupby(report)["views"].transform("\n".join)
+        views = views.groupby([reports[name] for name in report]).transform("\n".join)
         reports = reports.drop_duplicates(report)
-    return reports.assign(views=mapped(reports["views"], _joined_views))
+    return reports.assign(views=mapped(views, _joined_views))
 
 
 def _single(lines: str) -> str:
@@ -161,9 +154,7 @@ def storable(text: str) -> str:
 
 
 def _joined_views(lines: str) -> str:
-    """Sort words for views; "frontal" says nothing beside AP or PA."""
+    """Sort words for views, each once."""
     words = re.split(r"\n|, ", storable(lines).lower().replace("_", " "))
     views = {" ".join(word.split()) for word in words} - _NO_VIEW
-    if views & {"ap", "pa"}:
-        views.discard("frontal")
     return ", ".join(sorted(views))

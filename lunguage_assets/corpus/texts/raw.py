@@ -27,14 +27,14 @@ Of a larger one only a little more is read.
 
 COLUMNS = (
     "file", "line", "study", "patient", "taken_at", "views", "procedure", "content",
-    "broken", "sequence", "view_information", "view_source",
+    "reason", "sequence", "view_information", "view_source",
 )  # fmt: skip
 """Columns of a frame of raw reports, all texts as delivered, empty where unknown.
 
 file: the delivered file; for a folder or a package the path inside it.
 line: 1-based record in the file; 1 for a file of one report.
 content: bytes of the text; those of a table are UTF-8 unless the table is not.
-broken: reason code when the record itself could not be read (resources/reasons.yaml),
+reason: its code when the record itself could not be read (resources/reasons.yaml),
 with ": " and the column or key that is wrong, if one is.
 sequence: rank in the patient's time line, from 1.
 view_information, view_source: as image metadata have them (`side_files.py`).
@@ -42,7 +42,6 @@ view_information, view_source: as image metadata have them (`side_files.py`).
 
 
 _LOWEST_MADE_ID = 10**16
-_NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 
 def study_of(delivered_id: str) -> str:
@@ -71,7 +70,7 @@ def _made_id(subject: str, delivered_id: str) -> str:
         return ""
     text = f"{subject}\0{delivered_id.strip()}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
-    number = int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
+    number = int.from_bytes(digest[:8], "big") % (9 * _LOWEST_MADE_ID)
     return f"{subject[0]}{_LOWEST_MADE_ID + number}"
 
 
@@ -101,39 +100,35 @@ _MARK = re.compile(
     re.I,
 )
 _REFERENCE = re.compile(r"&(?:[a-z]{2,8}|#\d{1,6}|#x[0-9a-f]{1,5});", re.I)
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 class DecodedReport(NamedTuple):
-    """A text without blanks around it, and the codes of notes on what was done to it.
+    """A text without blanks around it, and the code of a note on it, or nothing.
 
     `refusal` is the code of a rejection and the column; empty: it is a report.
     """
 
     report: str
-    notes: tuple[str, ...] = ()
+    note: str = ""
     refusal: str = ""
 
 
 def text_of(content: bytes) -> tuple[str, str]:
-    """Decode bytes; the second value is their encoding, of which cp1252 is a guess."""
+    """Decode bytes; the second value is the code of a note on a guess, or nothing."""
     # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
     # always does, so it comes last.
     has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    content = content.removeprefix(codecs.BOM_UTF8)
-    encoding = "utf-16" if has_mark else "utf-8"
     try:
-        return content.decode(encoding), encoding
+        return content.decode("utf-16" if has_mark else "utf-8-sig"), ""
     except UnicodeDecodeError:
-        return content.decode("cp1252", "replace"), "cp1252"
+        return content.decode("cp1252", "replace"), "encoding-guessed"
 
 
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
     if len(content) > LARGEST:
         return DecodedReport("", refusal="report-too-large: report")
-    text, encoding = text_of(content)
-    notes = ("encoding-guessed",) if encoding == "cp1252" else ()
+    text, note = text_of(content)
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     readable, controls = _CONTROL.subn("", text)
     # Some systems fill a text up with NUL, which says nothing about the rest of it.
@@ -141,9 +136,8 @@ def decoded(content: bytes) -> DecodedReport:
     if is_binary or content.startswith(_OTHER_FORMATS):
         return DecodedReport("", refusal=NOT_TEXT)
     words = _without_markup(readable).strip()
-    if not any(map(str.isalnum, words)):
-        return DecodedReport(words, notes, "report-empty: report")
-    return DecodedReport(words, notes)
+    refusal = "" if any(map(str.isalnum, words)) else "report-empty: report"
+    return DecodedReport(words, note, refusal)
 
 
 def _without_markup(text: str) -> str:
@@ -155,4 +149,4 @@ def _without_markup(text: str) -> str:
     words = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), words)
     if words == text:
         return text
-    return _BLANK_LINES.sub("\n\n", words).replace("\xa0", " ")
+    return re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", words).replace("\xa0", " ")

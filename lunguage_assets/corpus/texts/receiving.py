@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
@@ -34,8 +33,6 @@ OTHER_LANGUAGE = "report-other-language"
 """Why a report that the offline rules do not read is rejected."""
 _MOST_KEPT = 20_000
 """Bytes of a rejected text that `rejected` keeps; the delivery has the rest."""
-_CAUSE = "(?P<reason>[^:]*)(?:: (?P<column>.*))?"
-"""How a refusal reads."""
 _IGNORED = {
     "views": ("view_information", "view-ignored"),
     "taken_at": ("taken_at", "study-date-ignored"),
@@ -44,8 +41,7 @@ _IGNORED = {
 """What is made of a column, and the note where nobody understands what it says."""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(NamedTuple):
     """Raw reports of a batch.
 
     They are `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES` and `TERMS`.
@@ -78,20 +74,21 @@ def receive(delivery: Delivery) -> Received:
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     reports = delivery.raw_reports()
-    texts = list(map(decoded, reports["content"]))
+    texts = map(decoded, reports["content"])
     decodings = pd.DataFrame(texts, columns=DecodedReport._fields, dtype=object)
     reports = reports.join(decodings).assign(
         study_id=mapped(reports["study"], study_of),
-        refusal=first_said(reports["broken"], decodings["refusal"]),
+        refusal=first_said(reports["reason"], decodings["refusal"]),
     )
     # Of two reports of a study the first stays. A record that is refused for itself
     # takes no study's place.
-    good = reports[reports["refusal"] == ""]
-    repeated = good.index[good.duplicated("study_id")]
-    reports.loc[repeated, "refusal"] = "report-repeated: report"
+    is_repeated = reports.duplicated(["study_id", "refusal"]) & (
+        reports["refusal"] == ""
+    )
+    reports.loc[is_repeated, "refusal"] = "report-repeated: report"
     is_good = reports["refusal"] == ""
     refused = reports[~is_good]
-    causes = refused["refusal"].str.extract(_CAUSE)
+    causes = refused["refusal"].str.extract("(?P<reason>[^:]*)(?:: (?P<column>.*))?")
     contents = map(_content, refused["study"], refused["content"])
     log.reject(
         refused[["file", "line", "study_id"]].join(causes), content=list(contents)
@@ -108,11 +105,12 @@ def receive(delivery: Delivery) -> Received:
 def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
     """Make rows of `report_texts`, and note what was corrected or not understood."""
     unknown = reports[reports["patient"] == ""]
-    if len(unknown):
-        count = f"{len(unknown)} reports"
-        log.note("patient-unknown", unknown["file"].iloc[0], found=count)
+    # Once for all of them.
+    log.note(
+        "patient-unknown", unknown[["file"]].head(1), found=f"{len(unknown)} reports"
+    )
     views = pd.DataFrame(
-        list(map(views_of, reports["views"], reports["procedure"])),
+        map(views_of, reports["views"], reports["procedure"]),
         reports.index,
         ReportViews._fields,
     )
@@ -126,8 +124,8 @@ def _rows(reports: pd.DataFrame, log: IntakeLog) -> pd.DataFrame:
         view_information=first_said(reports["view_information"], views["codes"]),
         view_source=first_said(reports["view_source"], views["source"]),
     )
-    is_guessed = reports["notes"].str.len() > 0
-    log.note("encoding-guessed", reports[is_guessed], column="report")
+    noted = reports[reports["note"] != ""]
+    log.note("encoding-guessed", noted, column="report")
     for column, (target, reason) in _IGNORED.items():
         is_ignored = (reports[column] != "") & ~rows[target].astype(bool)
         ignored = reports[is_ignored]
@@ -149,11 +147,10 @@ def without_other_languages(received: Received, note: str) -> Received:
     foreign_studies = notes.loc[notes["reason"] == note, "study_id"]
     is_foreign = texts["study_id"].isin(foreign_studies)
     log = IntakeLog(received.rejected)
-    foreign = texts[is_foreign].assign(reason=OTHER_LANGUAGE, column="report")
+    foreign = texts[is_foreign]
     contents = map(_content, foreign["source_id"], foreign["report"].map(str.encode))
-    log.reject(foreign, content=list(contents))
-    return replace(
-        received,
+    log.reject(foreign, reason=OTHER_LANGUAGE, column="report", content=list(contents))
+    return received._replace(
         report_texts=texts[~is_foreign].reset_index(drop=True),
         rejected=log.rejected_frame(),
     )
@@ -189,5 +186,4 @@ def _content(study: str, report: bytes) -> str:
     """Write a rejected report as `rejected` keeps it, with its id as delivered."""
     # Bytes that are no report are shown as far as they can be stored.
     text = report[:_MOST_KEPT].decode("utf-8", "backslashreplace")
-    kept = {"study_id": study, "report": text.replace("\0", "\\x00")}
-    return json.dumps(kept, ensure_ascii=False)
+    return json.dumps({"study_id": study, "report": text}, ensure_ascii=False)

@@ -8,11 +8,11 @@ layout in one Parquet file. Not here: which files of a delivery are reports
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,13 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.corpus.columns import clean, folded_name
-from lunguage_assets.corpus.records import Records, cleaned, numbered, read_records
+from lunguage_assets.corpus.records import (
+    Broken,
+    Records,
+    cleaned,
+    numbered,
+    read_records,
+)
 from lunguage_assets.corpus.side_files import cells_of
 from lunguage_assets.corpus.texts.archives import content_of, contents_in
 from lunguage_assets.corpus.texts.layouts import (
@@ -38,8 +44,6 @@ from lunguage_assets.errors import InputError, damaged
 KEY = "key of the entry"
 """The field for an entry's key in a JSON object."""
 JSON_FORM = re.compile(r"\.(?:jsonl?|ndjson)(?:\.gz|\.zip)?$", re.IGNORECASE)
-_LINES_FORM = re.compile(r"\.(?:jsonl|ndjson)(?:\.gz|\.zip)?$", re.IGNORECASE)
-"""Of a file that has an entry a line."""
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
@@ -66,9 +70,9 @@ def raw_reports(source: TextSource) -> pd.DataFrame:
         path = source.paths[0]
         # Threads of Arrow may abort a process that was forked.
         try:
-            reports = pd.read_parquet(path, use_threads=False)
-            return reports.astype(object)[[*COLUMNS]]
-        except (pa.ArrowException, OSError, KeyError) as error:
+            reports = pd.read_parquet(path, columns=[*COLUMNS], use_threads=False)
+            return reports.astype(object)
+        except (pa.ArrowException, OSError) as error:
             raise damaged(
                 path.name,
                 "damaged data",
@@ -96,12 +100,12 @@ def _read(path: Path, layout: Layout, beside: Path | None) -> pd.DataFrame:
         lines = cells_of(beside, layout.beside).groupby(study).agg("\n".join)
         lines = lines.reindex(fields[layout.study[0]], fill_value="")
         fields[names] = lines.to_numpy()
-    broken = records.broken.rename(columns={"reason": "broken"})
-    reports = pd.concat([reports_of(fields, layout), broken])
+    reports = pd.concat([reports_of(fields, layout), records.broken])
     if layout.reads != "texts":
-        # Half a character of JSON becomes `?`.
-        content = reports["content"].str.encode(records.encoding, "replace")
-        reports["content"] = content
+        # Of a table of mixed encodings each report is decoded by itself. Half a
+        # character of JSON becomes `?`.
+        encoding = "cp1252" if records.note else "utf-8"
+        reports["content"] = reports["content"].str.encode(encoding, "replace")
     if layout.reads == "records":
         return reports.assign(file=storable(path.name), line=reports.index)
     return reports.assign(file=reports.index, line=1)
@@ -129,7 +133,7 @@ def _read_files(path: Path, layout: Layout) -> Records:
         records.append({PATH: f"{folder.name}/{file}", **fields})
     values = pd.DataFrame(records, names, layout.fields, dtype=object).fillna("")
     nothing = "" if layout.reads == "xml" else b""
-    cause = {"reason": "unreadable-file", "found": "", "content": nothing}
+    cause = {"reason": "unreadable-file", "content": nothing}
     return Records(values, pd.DataFrame(cause, unreadable))
 
 
@@ -142,9 +146,9 @@ def _fields_of_xml(content: bytes) -> dict[str, Any]:
         citation = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
         return {}
-    ids = [tag.get("id", "") for tag in citation.iter("uId")]
-    title = citation.findtext(".//ArticleTitle", "")
-    fields = {"uid": "".join(ids), "title": title}
+    fields = {"title": citation.findtext(".//ArticleTitle", "")}
+    for tag in citation.iter("uId"):
+        fields["uid"] = tag.get("id", "")
     for element in citation.iter("AbstractText"):
         label = element.get("Label", "").lower()
         fields[label] = " ".join("".join(element.itertext()).split())
@@ -163,16 +167,15 @@ def read_entries(path: Path, names: Sequence[str]) -> Records:
         InputError: the file breaks off, is nested too deeply, cannot be unpacked, or is
             too large.
     """
-    rows = {}
-    broken = {}
-    for line, (key, entry) in enumerate(_entries(path), 1):
-        if isinstance(entry, dict):
-            fields = {folded_name(name): value for name, value in entry.items()}
-            fields[KEY] = key
-            rows[line] = [_text_at(fields, name.split(".")) for name in names]
-        else:
-            broken[line] = ("unreadable-entry", "", str(entry))
-    return Records(numbered(rows, names), numbered(broken))
+
+    def record(key: str, entry: Any) -> Sequence[str]:
+        if not isinstance(entry, dict):
+            return Broken("unreadable-entry", "", str(entry))
+        fields = {folded_name(name): value for name, value in entry.items()}
+        fields[KEY] = key
+        return [_text_at(fields, name.split(".")) for name in names]
+
+    return numbered(starmap(record, _entries(path)), names)
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
@@ -182,7 +185,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     """
     text = content_of(path).decode("utf-8-sig", "replace")
     try:
-        if _LINES_FORM.search(path.name):
+        if re.search(r"(?i)\.(?:jsonl|ndjson)(?:\.gz|\.zip)?$", path.name):
             lines = filter(str.strip, text.split("\n"))
             content: Any = list(map(_decoded_line, lines))
         else:
@@ -227,14 +230,3 @@ def _text_at(value: Any, path: Sequence[str]) -> str:
 def write_packed(reports: pd.DataFrame, path: Path) -> None:
     """Store reports in one file; reading it gives the same reports."""
     reports.to_parquet(path, compression="zstd", index=False)
-
-
-def reports_digest(reports: pd.DataFrame) -> str:
-    """Hash reports (sha256): the same however they are packed."""
-    digest = hashlib.sha256()
-    # The same text, packed or not, is the same delivery.
-    files = reports["file"].str.removesuffix(".gz")
-    for values in reports.assign(file=files).itertuples(index=False, name=None):
-        # How Python writes them keeps one value apart from the next.
-        digest.update(repr(values).encode())
-    return digest.hexdigest()

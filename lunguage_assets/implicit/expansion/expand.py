@@ -78,11 +78,15 @@ class _StudyExpander:
         self._study = study
         self._labels = labels
         self._dictionary = labels.dictionary
-        self._stated_signs = StatedSigns(study, labels)
+
+    # Many studies expand nothing: what they state need not be read.
+
+    @cached_property
+    def _stated_signs(self) -> StatedSigns:
+        return StatedSigns(self._study, self._labels)
 
     @cached_property
     def _statements(self) -> Statements:
-        # Most studies expand nothing: what they state need not be read.
         rows = [row for row in self._study if row.disposition != "excluded"]
         return Statements(self._labels, rows)
 

@@ -85,9 +85,6 @@ def deduplicate(
     Returns:
         DEDUPLICATED_FINDINGS: one row per finding, by study and report order; merged
         rows and history rows are marked.
-
-    Raises:
-        MethodError: the encoder answers wrongly.
     """
     compared = findings.assign(encoder=embedder.identity)
     rows = believed_rows(compared, probabilities, settings)

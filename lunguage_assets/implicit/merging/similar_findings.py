@@ -8,7 +8,6 @@ the two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -42,24 +41,22 @@ def similar_groups(
 
     Yields:
         Rows that are alike, each with its similarity to the nearest of the others.
-
-    Raises:
-        MethodError: the encoder answers wrongly.
     """
     phrases_by_block = [list(map(phrase_of, block)) for block in blocks]
     cosines_by_block = cosines_of_groups(embedder, phrases_by_block)
+    limit = 1.0 - threshold
     for block, cosines in zip(blocks, cosines_by_block, strict=True):
-        wordings = [wording_of(row, blacklist) for row in block]
         distances = 1.0 - cosines
-        for first, second in combinations(range(len(block)), 2):
-            if wordings[first].separated(wordings[second]):
-                distances[first, second] = distances[second, first] = _FURTHEST
         # No row is its own neighbour.
         np.fill_diagonal(distances, _FURTHEST)
-        if distances.min() > 1.0 - threshold:
+        for first, second in np.argwhere(distances <= limit).tolist():
+            wording = wording_of(block[first], blacklist)
+            if wording.separated(wording_of(block[second], blacklist)):
+                distances[first, second] = distances[second, first] = _FURTHEST
+        if distances.min() > limit:
             continue
         tree = linkage(squareform(distances, checks=False), method="complete")
-        numbers = fcluster(tree, 1.0 - threshold, criterion="distance")
+        numbers = fcluster(tree, limit, criterion="distance")
         for number in np.unique(numbers):
             members = np.flatnonzero(numbers == number).tolist()
             if len(members) > 1:

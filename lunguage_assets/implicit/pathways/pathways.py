@@ -158,14 +158,15 @@ class PathwayDictionary:
         statistics = []
         for name, diagnosis in self.diagnoses.items():
             chains = list(self._chains(name))
-            of_diagnosis = DiagnosisStatistics(
-                diagnosis=name,
-                variants=len(diagnosis.spellings),
-                pathways=len(diagnosis.pathways),
-                depth=max(map(len, chains)),
-                width=len({chain[-1] for chain in chains}),
+            statistics.append(
+                DiagnosisStatistics(
+                    diagnosis=name,
+                    variants=len(diagnosis.spellings),
+                    pathways=len(diagnosis.pathways),
+                    depth=max(map(len, chains)),
+                    width=len({chain[-1] for chain in chains}),
+                )
             )
-            statistics.append(of_diagnosis)
         return statistics
 
 

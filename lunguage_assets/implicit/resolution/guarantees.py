@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.resolution.conflicts import suppressed_conflicts
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
     BARE,
@@ -28,7 +28,7 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.statements.contradictions import (
     Statements,
     is_present,
-    key_of,
+    rows_by_key,
 )
 from lunguage_assets.implicit.statements.label_file import (
     LabelList,
@@ -179,7 +179,7 @@ def violations(
 def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:
     return [
         Violation(guarantee, study[0].study_id, tuple(broken))
-        for study in by_study(read_rows(rows))
+        for study in grouped_by(attrgetter("study_id"), read_rows(rows)).values()
         for guarantee, broken in _broken_by(study, labels)
     ]
 
@@ -199,25 +199,35 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
     # Two rows may disagree, and resolution leaves both: a sub-finding and the row that
     # states it with another status, and stated rows of one name. Which names mean one
     # diagnosis, a dictionary of the home may say otherwise than the packaged one.
-    delivered = read_rows(tables["deduplicated_findings"])
-    stating = {row.finding_id: row for row in delivered}
-    children = read_rows(tables["expansions"])
+    stated_already = tables["expansions"].query("outcome == @ALREADY_STATED")
+    beside_statement = stated_already.merge(
+        tables["deduplicated_findings"],
+        left_on="linked_to",
+        right_on="finding_id",
+        suffixes=("", "_stated"),
+    )
+    differing = beside_statement.query(
+        "status != status_stated and disposition != 'excluded' and mode != 'paper'"
+    )
     pairs = [
-        (conflict["study_id"], conflict["finding_ids"])
-        for conflict in suppressed_conflicts(children, stating)
+        (study, tuple(sorted((child, stating))))
+        for study, child, stating in values_of(
+            differing, "study_id", "finding_id", "linked_to"
+        )
     ]
-    rows = tables["lunguage_plus_plus"]
-    stated = rows.query("source == 'original' and mode != 'paper'")
+    stated = tables["lunguage_plus_plus"].query("source == 'original'")
+    is_named_again = stated.duplicated(["study_id", "currency", "name"], keep=False)
     labels = load_label_list()
-    for rows_of_study in by_study(read_rows(stated)):
+    for rows_of_study in by_study(read_rows(stated[is_named_again])):
         for denial, presence in Statements(labels, rows_of_study).contradictions():
-            if denial.subject == denial.row.name:
-                ids = sorted((denial.row.finding_id, presence.row.finding_id))
-                pairs.append((presence.row.study_id, ids))
+            row = denial.row
+            if denial.subject == row.name and row.policy.departs:
+                ids = row.finding_id, presence.row.finding_id
+                pairs.append((row.study_id, tuple(sorted(ids))))
     listed_pairs = set(map(tuple, listed_ids))
     for study, pair in pairs:
-        if tuple(pair) not in listed_pairs:
-            yield Violation(CONFLICTS_LISTED, study, tuple(pair))
+        if pair not in listed_pairs:
+            yield Violation(CONFLICTS_LISTED, study, pair)
 
     recounted = account(tables, set(tables["set_aside"]["study_id"]))
     compared = recounted.merge(tables["accounting"], how="left", indicator="found")
@@ -229,7 +239,7 @@ def _broken_by(
     study: Sequence[Row], labels: LabelList
 ) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the guarantees that a study breaks, each with the ids of the rows."""
-    for group in grouped_by(key_of, study).values():
+    for group in rows_by_key(study).values():
         ids_of_key = sorted(row.finding_id for row in group)
         if len(group) > 1:
             yield ONE_ROW_PER_KEY, ids_of_key

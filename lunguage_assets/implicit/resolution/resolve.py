@@ -83,8 +83,8 @@ def resolve(
         ]
         resolver = StudyResolver(living, labels.dictionary)
         study_rows = resolver.run()
-        suppressed = [row for row in study if row.outcome != GENERATED]
-        suppressed.sort(key=_by_id)
+        not_generated = (row for row in study if row.outcome != GENERATED)
+        suppressed = sorted(not_generated, key=_by_id)
         conflicts += conflicts_of_keys(resolver.groups)
         conflicts += suppressed_conflicts(suppressed, by_id)
         conflicts += stated_contradictions(study_rows, labels)

@@ -26,7 +26,7 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.statements.contradictions import (
     Key,
     contested_kinds,
-    key_of,
+    rows_by_key,
 )
 
 _STAGE = "resolve"
@@ -52,11 +52,11 @@ class StudyResolver:
         """Resolve, and number the rows: stated ones first, children after parents."""
         # "Loculated" and "no loculated" effusion first: what stays of the two meets
         # the other effusions afterwards.
-        groups = grouped_by(key_of, self._living.values())
+        groups = rows_by_key(self._living.values())
         contested = contested_kinds(groups)
         if contested:
             self._resolve(contested)
-            groups = grouped_by(key_of, self._living.values())
+            groups = rows_by_key(self._living.values())
         self._resolve(groups)
         self.groups = groups | contested
         for row in self._living.values():
@@ -101,7 +101,7 @@ class StudyResolver:
         """Merge a row into the survivor, which keeps its wording and p."""
         # The loser's sub-findings go with it: they are no evidence of the survivor,
         # which has its own, and no row may be surer than its parent.
-        children = {child.finding_id for child in self._children_of(loser)}
+        children = {child.finding_id for child in self._children[loser.finding_id]}
         loser.evidence = tuple(t for t in loser.evidence if t not in children)
         absorb(survivor, loser)
         self._merged_into[loser.finding_id] = survivor.finding_id
@@ -126,11 +126,8 @@ class StudyResolver:
         """Note what became of a row, and remove the sub-findings below it."""
         self.log.append(event)
         del self._living[row.finding_id]
-        for child in self._children_of(row):
+        for child in self._children[row.finding_id]:
             self._remove(child, rule_below, "none")
-
-    def _children_of(self, row: Row) -> Sequence[Row]:
-        return self._children.get(row.finding_id, ())
 
     # What refers to rows that are gone
 

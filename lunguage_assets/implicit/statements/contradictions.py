@@ -22,7 +22,7 @@ from scipy.special import betaincinv
 
 from lunguage_assets.assertion.named import denials_of
 from lunguage_assets.caches import remembered
-from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
+from lunguage_assets.implicit.rows import Row, grouped_by, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import (
     Qualifier,
@@ -232,13 +232,22 @@ class Key(NamedTuple):
     kind: str
 
 
-def key_of(row: Row) -> Key:
-    """Build the key of a row inside its study."""
+def rows_by_key(rows: Iterable[Row]) -> dict[Key, list[Row]]:
+    """Group the rows of a study by their key."""
+    groups: dict[Key, list[Row]] = {}
+    for key, alike in grouped_by(_unrestricted_key, rows).items():
+        # A row that stands alone meets no other: its kind need not be read.
+        kinds = grouped_by(kind_denied, alike) if len(alike) > 1 else {"": alike}
+        groups.update((key._replace(kind=kind), kinds[kind]) for kind in kinds)
+    return groups
+
+
+def _unrestricted_key(row: Row) -> Key:
     location = row.location_parts
     # "Right lung base" and "base of the right lung" are one location.
     if row.policy.departs:
         location = anatomy().location(location).parts
-    return Key(row.currency, row.name, location, kind_denied(row))
+    return Key(row.currency, row.name, location, "")
 
 
 def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]:
@@ -249,6 +258,8 @@ def contested_kinds(groups: Mapping[Key, Sequence[Row]]) -> dict[Key, list[Row]]
     """
     contested: dict[Key, list[Row]] = {}
     for key, denials in groups.items():
+        if not key.kind:
+            continue
         restrictions = filter(None, map(qualifying_word_of, denials))
         words = {restriction.word for restriction in restrictions}
         of_any_kind = groups.get(key._replace(kind=""), ())

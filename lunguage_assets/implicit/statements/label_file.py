@@ -31,7 +31,6 @@ from lunguage_assets.tables import TERMS
 
 _WORDS_BEFORE = 6
 """How many words before a finding may take a meaning from it."""
-_BORDERLINE = frozenset({"upper", "top", "borderline"})
 
 ReadAs = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
@@ -167,9 +166,10 @@ class LabelList:
 
     def read(self, row: Row) -> RowReading:
         """Read what a row says."""
-        return self._reading(Content._make(content_of(row)))
+        return self._reading(*content_of(row))
 
-    def _read(self, row: Content) -> RowReading:
+    def _read(self, *content: Any) -> RowReading:
+        row = Content(*content)
         diagnosis = diagnosis_of(row, self.dictionary)
         is_positive = row.status[1] == "p"
         meanings = tuple(
@@ -285,14 +285,6 @@ def _is_admitted(cells: Sequence[str], listed: Wordings, excluded: Wordings) -> 
     """Whether cells name a listed wording, where some are, and no excluded one."""
     is_listed = not listed or names_any(cells, listed)
     return is_listed and not names_any(cells, excluded)
-
-
-def is_borderline(measured: str) -> bool:
-    """Whether a size is at the upper limit of normal.
-
-    That contradicts nobody who calls it mildly enlarged.
-    """
-    return not _BORDERLINE.isdisjoint(tokens(measured))
 
 
 def load_label_list(dictionary: PathwayDictionary | None = None) -> LabelList:

@@ -98,7 +98,7 @@ def differences(layout: Layout, folder: Path) -> list[str]:
 
 
 REPORT_FIELDS = (
-    "study", "patient", "taken_at", "sequence", "views", "procedure", "broken"
+    "study", "patient", "taken_at", "sequence", "views", "procedure", "reason"
 )  # fmt: skip
 
 
