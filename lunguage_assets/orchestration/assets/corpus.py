@@ -23,14 +23,12 @@ from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.orchestration.checks import intake_accepted
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
-from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined_tables, map_studies
 from lunguage_assets.quality.quarantine import valid_studies
@@ -70,12 +68,11 @@ def text_assets(
     def read_texts(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Read the raw reports of a batch, and cut them into sentences."""
         delivery = configuration.home.delivery(context.partition_key)
         received = receive(delivery)
-        tables = read_reports(received, configuration.processes)._asdict()
-        yield from stored(configuration, "report_texts", tables)
+        return StepResult(read_reports(received, configuration.processes)._asdict())
 
     @table_asset(
         configuration,
@@ -94,7 +91,7 @@ def text_assets(
         configuration: ConfigurationResource,
         report_texts: pd.DataFrame,
         report_sentences: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Read findings in the raw reports of a batch with one structurer.
 
         Args:
@@ -106,12 +103,11 @@ def text_assets(
         keys = context.partition_key.keys_by_dimension
         delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending(context)
         structurer = open_structurer(
             keys["structurer"],
             configuration.judges,
             terms,
-            lambda: configuration.judge_context(spending.note),
+            configuration.judge_context,
             configuration.home.assertion_file,
         )
         reports = (report_texts, report_sentences)
@@ -145,13 +141,8 @@ def text_assets(
         metadata: dict[str, str | int] = {"structurer": structurer.identity}
         if isinstance(structurer, SecondReader):
             metadata |= structurer.metadata
-        yield from stored(
-            configuration,
-            "structured_findings",
-            {**tables, "sentence_accounts": accounts},
-            metadata,
-            invalid=invalid,
-            spending=spending,
+        return StepResult(
+            {**tables, "sentence_accounts": accounts}, metadata, invalid=invalid
         )
 
     return [read_texts, structure_reports]
@@ -191,7 +182,7 @@ def corpus_assets(
     def take_in_findings(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Validate the findings of a batch: delivered, or read in its raw reports."""
         batch = context.partition_key
         home = configuration.home
@@ -216,10 +207,10 @@ def corpus_assets(
             taken_in = take_in_structured(received, rows, settings)
         else:
             taken_in = take_in(delivery, settings)
-        tables = vars(taken_in)
-        accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
-        yield from stored(
-            configuration, "findings", tables, checks=[accepted], inputs=inputs
+        tables, invalid = valid_studies(
+            "findings", inputs, vars(taken_in), configuration
         )
+        accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
+        return StepResult(tables, checks=[accepted], invalid=invalid)
 
     return [take_in_findings]

@@ -12,7 +12,7 @@ from lunguage_assets.explicit.distilled.judge import distilled_encoder
 from lunguage_assets.explicit.distilled.learning import distil, panel_scores
 from lunguage_assets.orchestration.assets.explicit import GROUP
 from lunguage_assets.orchestration.checks import as_good_as_the_panel
-from lunguage_assets.orchestration.outputs import Results, stored, table_asset
+from lunguage_assets.orchestration.outputs import StepResult, table_asset
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.tables import TABLES
@@ -43,7 +43,7 @@ def distilled_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Let a small model learn from the stored answers of a ranker's judges.
 
         Args:
@@ -66,11 +66,8 @@ def distilled_assets(
         )
         encoder = distilled_encoder(configuration.settings.distilled.encoder)
         scorer = distil(panel, encoder, home.distilled / ranker)
-        yield from stored(
-            configuration,
-            "distilled_scorer",
-            scorer,
-            checks=[as_good_as_the_panel(scorer)],
+        return StepResult(
+            {"distilled_scorer": scorer}, checks=[as_good_as_the_panel(scorer)]
         )
 
     return [distil_panel]

@@ -31,8 +31,7 @@ from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
@@ -42,9 +41,7 @@ from lunguage_assets.orchestration.resources import (
     anchors_of,
     ranking_on_scale,
 )
-from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
-from lunguage_assets.quality.quarantine import without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.workspace.store import NotStored, stored_table
 
@@ -104,7 +101,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         findings: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Find the hedging phrases of a batch's tentative findings with one judge.
 
         Args:
@@ -116,8 +113,7 @@ def explicit_assets(
         keys = context.partition_key.keys_by_dimension
         # A correction of a row that is not there, or no more, would go unnoticed.
         require_known_rows(home, findings)
-        spending = Spending(context)
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         judge = open_judge(keys["judge"], configuration.judges, around)
         corrections = load_corrections(home.corrections_file)
         phrases = extract_hedge_phrases(findings, judge, corrections)
@@ -127,14 +123,7 @@ def explicit_assets(
             "judge": judge.identity,
             "review_queue": dg.MetadataValue.path(str(queue)),
         }
-        yield from stored(
-            configuration,
-            "hedge_phrases",
-            phrases,
-            metadata,
-            inputs={"findings": findings},
-            spending=spending,
-        )
+        return StepResult({"hedge_phrases": phrases}, metadata)
 
     @table_asset(
         configuration,
@@ -149,7 +138,7 @@ def explicit_assets(
     def collect_phrases(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Collect one judge's hedging phrases over all batches."""
         home = configuration.home
         judge = context.partition_key
@@ -170,7 +159,7 @@ def explicit_assets(
             configuration.settings.explicit,
             anchors_in_use(configuration.home.anchor_ratings).anchors,
         )
-        yield from stored(configuration, "hedge_vocabulary", vocabulary)
+        return StepResult({"hedge_vocabulary": vocabulary})
 
     @table_asset(
         configuration,
@@ -186,7 +175,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Have one judge play all comparisons of the vocabulary.
 
         Args:
@@ -198,14 +187,10 @@ def explicit_assets(
         retained = set(hedge_vocabulary.query("retained")["phrase"])
         anchors = anchors_in_use(configuration.home.anchor_ratings).anchors
         require_anchors(retained, anchors)
-        spending = Spending(context)
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         judge = open_judge(context.partition_key, configuration.judges, around)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
-        metadata = {"judge": judge.identity}
-        yield from stored(
-            configuration, "comparison_matches", matches, metadata, spending=spending
-        )
+        return StepResult({"comparison_matches": matches}, {"judge": judge.identity})
 
     @table_asset(
         configuration,
@@ -224,7 +209,7 @@ def explicit_assets(
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
         comparison_matches: ByPartition,
-    ) -> Results:
+    ) -> StepResult:
         """Rank the phrases from the matches of a judge or panel.
 
         Where no probability can be read off their ranking, it is shown, and the
@@ -250,7 +235,7 @@ def explicit_assets(
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        yield from stored(configuration, "reference_ranking", ranking, metadata)
+        return StepResult({"reference_ranking": ranking}, metadata)
 
     @table_asset(
         configuration,
@@ -274,7 +259,7 @@ def explicit_assets(
         hedge_phrases: pd.DataFrame,
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Fit every tentative finding into the ranking; map its score to p.
 
         Args:
@@ -290,27 +275,20 @@ def explicit_assets(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
         anchors = anchors_of(configuration, reference_ranking)
-        inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
-        valid = without_invalid(inputs)
-        spending = Spending(context)
         judges = configuration.judges
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         panel = [open_judge(key, judges, around) for key in judges.members(ranker)]
         fits = fit_pairs(
-            valid["findings"],
-            valid["hedge_phrases"],
+            findings,
+            hedge_phrases,
             hedge_vocabulary,
             reference_ranking,
             panel,
             anchors,
             configuration.settings.explicit,
         )
-        yield from stored(
-            configuration,
-            "fitted_probabilities",
-            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            inputs=inputs,
-            spending=spending,
+        return StepResult(
+            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log}
         )
 
     return [
