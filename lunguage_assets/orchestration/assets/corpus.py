@@ -44,15 +44,21 @@ from lunguage_assets.workspace.store import stored_table
 _TEXT_TABLES = ("report_texts", "rejected_reports", "reading_notes")
 
 
-def text_assets(
+def corpus_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
-    """Return the assets of raw reports, upstream first.
+    """Return the assets of raw reports and of validated findings, upstream first.
 
     Args:
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
+    findings_version = versioned(
+        "4",
+        configuration.settings.corpus.default_view,
+        configuration.judges.structurer,
+        hash_of_files(resource("terms.yaml")),
+    )
 
     @table_asset(
         configuration,
@@ -145,25 +151,6 @@ def text_assets(
             {**tables, "sentence_accounts": accounts}, metadata, invalid=invalid
         )
 
-    return [read_texts, structure_reports]
-
-
-def corpus_assets(
-    configuration: Configuration, by: Partitions
-) -> list[dg.AssetsDefinition]:
-    """Return the asset of validated findings, with its side tables.
-
-    Args:
-        configuration: of the home, whose settings are in the code versions.
-        by: the partitions.
-    """
-    findings_version = versioned(
-        "4",
-        configuration.settings.corpus.default_view,
-        configuration.judges.structurer,
-        hash_of_files(resource("terms.yaml")),
-    )
-
     @table_asset(
         configuration,
         "corpus",
@@ -213,4 +200,4 @@ def corpus_assets(
         accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
         return StepResult(tables, checks=[accepted], invalid=invalid)
 
-    return [take_in_findings]
+    return [read_texts, structure_reports, take_in_findings]

@@ -1,9 +1,12 @@
 """Group `explicit`: hedging phrases, their ranking, and fitted probabilities.
 
 Phrases are ranked by pairwise judgement, and every tentative finding gets its
-probability from its place in the ranking (docs/method/explicit.md).
+probability from its place in the ranking (docs/method/explicit.md). A small model may
+learn what the judges of a ranker said; it is tested against them, and may then be a
+judge of the judges file, with a partition of its own (docs/distilled.md).
 
-How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
+How phrases are extracted, ranked, fitted and learnt is not here, but in the package
+`explicit`.
 """
 
 from collections.abc import Sequence
@@ -14,6 +17,8 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.distilled.judge import distilled_encoder
+from lunguage_assets.explicit.distilled.learning import distil, panel_scores
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
@@ -28,6 +33,7 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
+from lunguage_assets.orchestration.checks import as_good_as_the_panel
 from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
@@ -43,7 +49,8 @@ from lunguage_assets.orchestration.resources import (
 )
 from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.spreadsheets import sheet_frame
-from lunguage_assets.workspace.store import NotStored, stored_table
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import NotStored, complete_batches, stored_table
 
 GROUP = "explicit"
 
@@ -291,12 +298,54 @@ def explicit_assets(
             {"fitted_probabilities": fits.probabilities, "fit_log": fits.log}
         )
 
+    @table_asset(
+        configuration,
+        GROUP,
+        "3",
+        by.ranker,
+        "distilled_scorer",
+        # Over all batches: read below, a batch at a time.
+        deps=["fitted_probabilities"],
+        checks=[as_good_as_the_panel],
+    )
+    def distil_panel(
+        context: dg.AssetExecutionContext,
+        configuration: ConfigurationResource,
+        reference_ranking: pd.DataFrame,
+    ) -> StepResult:
+        """Let a small model learn from the stored answers of a ranker's judges.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            reference_ranking: the ranker's.
+        """
+        ranker = context.partition_key
+        home = configuration.home
+        batches = complete_batches(home, ranker)
+
+        def over_batches(table: str, *keys: str) -> pd.DataFrame:
+            frames = [stored_table(home, table, *keys, key) for key in batches]
+            return pd.concat([TABLES[table].frame(), *frames])
+
+        panel = panel_scores(
+            over_batches("findings"),
+            over_batches("fitted_probabilities", ranker),
+            reference_ranking,
+        )
+        encoder = distilled_encoder(configuration.settings.distilled.encoder)
+        scorer = distil(panel, encoder, home.distilled / ranker)
+        return StepResult(
+            {"distilled_scorer": scorer}, checks=[as_good_as_the_panel(scorer)]
+        )
+
     return [
         extract_phrases,
         collect_phrases,
         compare_phrases,
         rank_phrases,
         fit_findings,
+        distil_panel,
     ]
 
 
