@@ -117,6 +117,7 @@ def corpus_assets(
             configuration.home.assertion_file,
         )
         reports = (report_texts, report_sentences)
+        metadata: dict[str, str | int] = {"structurer": structurer.identity}
         if keys["structurer"] == RULES:
             # The rules ask nobody and keep a core busy: each core reads some reports.
             structured = joined_tables(
@@ -131,6 +132,7 @@ def corpus_assets(
             )
             if isinstance(structurer, SecondReader):
                 structured = structurer.read_again(structured, *reports)
+                metadata |= structurer.metadata
         else:
             # All reports at once: its limits say how many are in flight.
             structured = structured_reports(*reports, structurer)
@@ -144,9 +146,6 @@ def corpus_assets(
         is_invalid = accounts["study_id"].isin(studies_of(invalid))
         columns = ["account", "reason", "rows"]
         accounts.loc[is_invalid, columns] = "unreadable", "set aside", 0
-        metadata: dict[str, str | int] = {"structurer": structurer.identity}
-        if isinstance(structurer, SecondReader):
-            metadata |= structurer.metadata
         return StepResult(
             {**tables, "sentence_accounts": accounts}, metadata, invalid=invalid
         )

@@ -207,15 +207,13 @@ def implicit_assets(
         tables, invalid = valid_studies(
             "lunguage_plus_plus", inputs, tables, configuration, delivered
         )
-        # These very tables have just been looked at, and nothing in them breaks a rule.
-        broken: list[InvalidStudy] | None = []
         valid: Tables = inputs
         if invalid:
-            # A study that is set aside is in no table, and in the accounts; what is
-            # left is looked at once more.
+            # A study that is set aside is in no table, and in the accounts.
             valid = without_studies(inputs, studies_of(invalid))
             tables = _accounted(valid, tables, invalid)
-            broken = None
+        # Without one these very tables have just been looked at.
+        broken: list[InvalidStudy] | None = None if invalid else []
         check = conflict_free(configuration, {**valid, **tables}, broken)
         implied = (tables["lunguage_plus_plus"]["source"] == "expansion").sum()
         metadata = {"implied": int(implied), "conflicts": len(tables["conflicts"])}
