@@ -119,6 +119,7 @@ def table_asset(
     def declare(step: Step) -> dg.AssetsDefinition:
         @wraps(step)
         def redacted_step(*context: Any, **parameters: Any) -> Iterator[Any]:
+            # Beside these there may be the configuration, and tables of several judges.
             inputs = {
                 name: value
                 for name, value in parameters.items()
@@ -234,15 +235,15 @@ def _stored(
     checks_by_table = {step: checks}
     for table in sorted(tables, key=lambda name: name == step):
         encoded = encode(TABLES[table], tables[table], invalid)
+        counted = {"dagster/row_count": encoded.rows}
         checks_of_table = checks_by_table.get(table, [])
         if table in SUITES:
             checks_of_table.append(expectations(configuration, table, tables[table]))
         key = dg.AssetKey(table)
-        rows = {"dagster/row_count": encoded.rows}
         yield dg.MaterializeResult(
             asset_key=key,
             value=encoded,
-            metadata=rows | metadata_by_table.get(table, {}),
+            metadata=counted | metadata_by_table.get(table, {}),
             # Where several tables have checks, Dagster wants to be told of which.
             check_results=[check._replace(asset_key=key) for check in checks_of_table],
             data_version=dg.DataVersion(encoded.version),
