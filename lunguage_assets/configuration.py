@@ -9,7 +9,6 @@ wrapping in `orchestration.resources`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -27,7 +26,6 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.progress import Progress, announce
 from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import DataClass, Settings, load_settings
 from lunguage_assets.workspace.home import Home
@@ -163,9 +161,7 @@ class Configuration(BaseSettings):
 
         return Ledger.find(self.ledger_location)
 
-    def judge_context(
-        self, progress: Callable[[Progress], None] = announce
-    ) -> JudgeContext:
+    def judge_context(self) -> JudgeContext:
         """Gather what a language model needs of this home."""
         from lunguage_assets.judges.opening import JudgeContext
 
@@ -173,7 +169,6 @@ class Configuration(BaseSettings):
             data_class=self.data_class,
             open_ledger=lambda: _shared_ledger(self.ledger_location),
             budget=_shared_budget(self.budget, self.daily_budget),
-            progress=progress,
             is_position_drawn=self.settings.explicit.position == "coin",
         )
 

@@ -1,6 +1,6 @@
 """`lunguage estimate`: what a run would ask of language models and cost.
 
-The numbers are counted by `orchestration.estimate`; here they are printed.
+The numbers are counted by `estimating.estimate`; here they are printed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def estimate(
 
     Without --data, of everything that is registered, as `lunguage run` makes it.
     """
+    from lunguage_assets.estimating.estimate import estimate_run
     from lunguage_assets.files import replace_text
-    from lunguage_assets.orchestration.estimate import estimate_run
 
     # The files are counted where they lie: an estimate makes no home.
     delivery = delivery_of(configuration, **options)

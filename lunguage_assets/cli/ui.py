@@ -1,6 +1,6 @@
 """`lunguage ui`: the Dagster UI on a home, behind a token.
 
-Who may open it, and how it is served, is `orchestration.ui` (docs/ui.md).
+Who may open it, and how it is served, is in the room `ui` (docs/ui.md).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
 
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.instance import environment_of_children
-    from lunguage_assets.orchestration.ui.access import TOKEN_VARIABLE
-    from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
+    from lunguage_assets.ui.access import TOKEN_VARIABLE
+    from lunguage_assets.ui.processes import only_ui, require_free, serve
 
     home = configuration.home
     # Before anything is started: else the address would be somebody else's server.

@@ -1,7 +1,7 @@
 """The arithmetic of an estimate: questions times tokens times prices, with a range.
 
 What the ledger has measured of a judge goes before an assumption. How many questions a
-run would ask, `orchestration/estimate.py` counts.
+run would ask, `estimating/estimate.py` counts.
 """
 
 from __future__ import annotations

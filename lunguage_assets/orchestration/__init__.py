@@ -1,4 +1,4 @@
-"""Everything that knows Dagster: assets, checks, jobs, sensors, runs and the UI.
+"""Everything that knows Dagster: assets, checks, jobs, sensors and runs.
 
 The method and its tables do not belong here: they are free of Dagster. An entry is
 `build.build_defs`.

@@ -12,8 +12,7 @@ import dagster as dg
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
-from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
-from lunguage_assets.orchestration.assets.distilled import distilled_assets
+from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
@@ -52,10 +51,8 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     definitions = dg.Definitions(
         assets=[
             *source_assets(partitions),
-            *text_assets(configuration, partitions),
             *corpus_assets(configuration, partitions),
             *explicit_assets(configuration, partitions),
-            *distilled_assets(configuration, partitions),
             *implicit_assets(configuration, partitions),
             *analysis_assets(configuration, partitions),
             *release_assets(

@@ -82,19 +82,20 @@ def expectations(
     except LunguageError as error:
         remedy = "Fix the file, and launch this again."
         return check_result("expectations", [str(error)], {}, remedy)
-    problems = []
-    rows = []
-    for outcome in outcomes:
-        if not outcome.is_met:
-            expected = outcome.why.rstrip(".")
-            problems.append(f"{expected}: {outcome.observed}. {outcome.remedy}")
-            row = {
-                "expected": outcome.why,
-                "observed": outcome.observed,
-                "keys": examples(outcome.keys),
-                "what to do": outcome.remedy,
-            }
-            rows.append(row)
+    rows = [
+        {
+            "expected": outcome.why,
+            "observed": outcome.observed,
+            "keys": examples(outcome.keys),
+            "what to do": outcome.remedy,
+        }
+        for outcome in outcomes
+        if not outcome.is_met
+    ]
+    problems = [
+        f"{row['expected'].rstrip('.')}: {row['observed']}. {row['what to do']}"
+        for row in rows
+    ]
     metadata = {
         "expectations": len(outcomes),
         "file": dg.MetadataValue.path(str(file)),

@@ -100,7 +100,7 @@ class Current:
             version = version_of_inputs(self._instance, home, ranker)
             if version != self._resolver.get_current_data_version(*partition).value:
                 reasons.append("a batch or an analysis changed")
-        return list(dict.fromkeys(reasons))
+        return reasons
 
     def is_current(self, asset: str, *keys: str) -> bool:
         """Whether a partition is stored, and nothing that it was made of changed."""

@@ -12,7 +12,6 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +62,15 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     with exclusive_lock(home.root / ".dagster.lock"):
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
-        create_run = partial(_create_run, instance)
-        instance.create_run_for_job = create_run  # type: ignore[method-assign]
+
+        def create_run(job_def: dg.JobDefinition, **options: Any) -> dg.DagsterRun:
+            """Create a run that belongs to the code location, as launched in the UI."""
+            origin = origin_of_run(LOCATION, job_def.name)
+            return dg.DagsterInstance.create_run_for_job(
+                instance, job_def, remote_job_origin=origin, **options
+            )
+
+        instance.create_run_for_job = create_run  # type: ignore[assignment, method-assign]
         # Where no command holds the lock, runs of commands are lost.
         with suppress(LockHeld), exclusive_lock_at_once(home.root / _COMMAND_LOCK):
             _close_runs(instance, of_commands=True)
@@ -89,16 +95,6 @@ def environment_of_children(home: Home) -> dict[str, str]:
         DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
         ENVIRONMENT_VARIABLE: str(home.root),
     }
-
-
-def _create_run(
-    instance: dg.DagsterInstance, job_def: dg.JobDefinition, **options: Any
-) -> dg.DagsterRun:
-    """Create a run that belongs to the code location, as one launched in the UI."""
-    origin = origin_of_run(LOCATION, job_def.name)
-    return dg.DagsterInstance.create_run_for_job(
-        instance, job_def, remote_job_origin=origin, **options
-    )
 
 
 @contextmanager

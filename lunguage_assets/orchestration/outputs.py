@@ -1,9 +1,9 @@
-"""What a step declares of its tables, and what it returns of them.
+"""What a step declares of its tables, and what becomes of those that it returns.
 
 `table_asset` is Dagster's `@dg.multi_asset` with a table for each output; its pages are
-"Multi-assets", "Asset checks" and "Data versions" (https://docs.dagster.io). A table is
-validated where a step returns it, before Dagster takes it: what breaks a rule is not
-stored.
+"Multi-assets", "Asset checks" and "Data versions" (https://docs.dagster.io). A step is
+a function from frames to frames. Its tables are validated before Dagster takes them:
+what breaks a rule is not stored.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.judges.progress import listening
 from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
+    ERROR,
     answers_usable,
     conflict_free,
     expectations,
@@ -27,18 +30,36 @@ from lunguage_assets.orchestration.jobs import COSTS, JUDGES_POOL
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import expectation
-from lunguage_assets.quality.quarantine import valid_studies
+from lunguage_assets.quality.quarantine import valid_studies, without_invalid
 from lunguage_assets.quality.rules import InvalidStudy, Tables, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import encode, fingerprint
 
-Results: TypeAlias = Iterator[Any]
 Check: TypeAlias = Callable[..., dg.AssetCheckResult]
-Step: TypeAlias = Callable[..., Results]
 
 SUITES = frozenset(file.stem for file in expectation().iterdir())
 """Tables of which people expect something: expectations/<table>.yaml."""
+
+
+class StepResult(NamedTuple):
+    """What a step made.
+
+    Attributes:
+        tables: by name; the step's own, and those beside it.
+        metadata: of the step's own table, shown in the UI.
+        checks: of the step's own table.
+        invalid: studies that are not among the rows. None: those that break a rule are
+            still to be left out.
+    """
+
+    tables: Tables
+    metadata: Mapping[str, Any] = {}
+    checks: Sequence[dg.AssetCheckResult] = ()
+    invalid: Sequence[InvalidStudy] | None = None
+
+
+Step: TypeAlias = Callable[..., StepResult]
 
 
 def versioned(code: str, *read: object) -> str:
@@ -64,13 +85,17 @@ def table_asset(
 ) -> Callable[[Step], dg.AssetsDefinition]:
     """Declare a step that makes tables, as `@dg.multi_asset` does.
 
+    The step gets the tables that its parameters name, without the studies that an
+    earlier step set aside.
+
     Args:
         configuration: of the home.
         group: of the assets.
         code_version: of the step (`versioned`).
         partitions: of the assets.
         tables: their names, which are those of the assets; the step's own first.
-        checks: of the step's own table; `expectations` are added to each with a suite.
+        checks: of the step's own table, whose results it returns. `expectations` are
+            added to each table with a suite, `answers_usable` where models are asked.
         asks_judges: whether making them may cost money.
         automated: whether the sensor requests them when a batch has landed.
         options: of `@dg.multi_asset`: `ins`, `deps`.
@@ -93,9 +118,19 @@ def table_asset(
 
     def declare(step: Step) -> dg.AssetsDefinition:
         @wraps(step)
-        def redacted_step(*inputs: Any, **named_inputs: Any) -> Results:
+        def redacted_step(*context: Any, **parameters: Any) -> Iterator[Any]:
+            # Beside these there may be the configuration, and tables of several judges.
+            inputs = {
+                name: value
+                for name, value in parameters.items()
+                if isinstance(value, pd.DataFrame)
+            }
+            spending = Spending(is_paid=pool is not None)
             with redact_errors():
-                yield from step(*inputs, **named_inputs)
+                with listening(spending.note):
+                    result = step(*context, **{**parameters, **without_invalid(inputs)})
+                resource = parameters["configuration"]
+                yield from _stored(resource, tables[0], inputs, result, spending)
 
         return dg.multi_asset(
             name=step.__name__,
@@ -160,62 +195,56 @@ def check_spec(
     )
 
 
-def stored(
+def _stored(
     configuration: Configuration,
     step: str,
-    tables: Tables | pd.DataFrame,
-    metadata: Mapping[str, Any] | None = None,
-    checks: Sequence[dg.AssetCheckResult] = (),
-    *,
-    inputs: Tables | None = None,
-    invalid: Sequence[InvalidStudy] = (),
-    spending: Spending | None = None,
-) -> Results:
+    inputs: Tables,
+    result: StepResult,
+    spending: Spending,
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """Validate tables and return them; the same rows have the same data version.
 
     Args:
         configuration: of the home.
-        step: the table that it is named after. It is stored last, so that where it is
-            current its side tables are.
-        tables: by name; or the step's alone.
-        metadata: of the step's table, shown in the UI.
-        checks: of the step's table; `expectations` is added where a table has a suite.
-        inputs: tables that the step read, where the studies that break a rule are still
-            to be left out.
-        invalid: studies that are not among the rows.
-        spending: of a step that asks judges.
+        step: its own table, which is stored last: where it is current, the others are.
+        inputs: tables that the step read.
+        result: what it made.
+        spending: what was asked meanwhile.
 
     Raises:
-        InvalidTable: rows break a rule; nothing is stored.
+        InvalidTable: rows break a rule, or a check that blocks did not pass; nothing is
+            stored.
     """
-    if isinstance(tables, pd.DataFrame):
-        tables = {step: tables}
-    if inputs is not None:
+    tables = result.tables
+    invalid = result.invalid
+    if invalid is None:
         tables, invalid = valid_studies(step, inputs, tables, configuration)
-    of_step = dict(metadata or {})
-    results = list(checks)
+    metadata = {**result.metadata, **spending.metadata()}
     if invalid:
-        of_step["studies_set_aside"] = len(studies_of(invalid))
-    if spending is not None:
-        of_step |= spending.metadata()
-        if spending.is_paid:
-            results.append(answers_usable(configuration, spending.asked))
-    # The step's own last.
+        metadata["studies_set_aside"] = len(studies_of(invalid))
+    checks = [*result.checks]
+    if spending.is_paid:
+        checks.append(answers_usable(configuration, spending.asked))
+    for check in checks:
+        # Dagster stores what an asset returns before it looks whether a blocking check
+        # failed. So that check comes first, and what fails it is never returned.
+        if check.severity is ERROR and not check.passed:
+            yield check._replace(asset_key=dg.AssetKey(step))
+            raise InvalidTable(f"{step}: {check.description}")
+    metadata_by_table = {step: metadata}
+    checks_by_table = {step: checks}
     for table in sorted(tables, key=lambda name: name == step):
         encoded = encode(TABLES[table], tables[table], invalid)
-        about: dict[str, Any] = {"dagster/row_count": encoded.rows}
-        of_table: list[dg.AssetCheckResult] = []
-        if table == step:
-            about |= of_step
-            of_table += results
+        counted = {"dagster/row_count": encoded.rows}
+        checks_of_table = checks_by_table.get(table, [])
         if table in SUITES:
-            of_table.append(expectations(configuration, table, tables[table]))
+            checks_of_table.append(expectations(configuration, table, tables[table]))
         key = dg.AssetKey(table)
         yield dg.MaterializeResult(
             asset_key=key,
             value=encoded,
-            metadata=about,
+            metadata=counted | metadata_by_table.get(table, {}),
             # Where several tables have checks, Dagster wants to be told of which.
-            check_results=[result._replace(asset_key=key) for result in of_table],
+            check_results=[check._replace(asset_key=key) for check in checks_of_table],
             data_version=dg.DataVersion(encoded.version),
         )

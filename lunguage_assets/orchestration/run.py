@@ -19,7 +19,6 @@ import psutil
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.instance import (
@@ -31,7 +30,6 @@ from lunguage_assets.orchestration.jobs import JOBS, REBUILT
 from lunguage_assets.orchestration.partitions import BATCH, partition_key
 from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
-from lunguage_assets.workspace.home import Batch
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -102,24 +100,6 @@ class RunSummary:
                 self.read_again[name] += count
 
 
-def _changes_phrases(
-    add: Callable[..., bool], judges: JudgesConfiguration, batch: Batch
-) -> bool:
-    """Add the stages of a batch up to its phrases; tell whether these are made.
-
-    Args:
-        add: adds a stage that is stale or follows one, and tells whether it is.
-        judges: who read and extract.
-        batch: whose stages they are.
-    """
-    is_read = False
-    if batch.kind == "text":
-        is_read = add("read_reports", batch.key)
-        is_read = add("structure", judges.structurer, batch.key, follows=is_read)
-    is_changed = add("ingest", batch.key, follows=is_read)
-    return add("extract_hedges", judges.extractor, batch.key, follows=is_changed)
-
-
 class Runner:
     """Plans and executes the runs for a home.
 
@@ -181,16 +161,23 @@ class Runner:
                 stages.append(Stage(job, keys, reasons))
             return bool(reasons or follows)
 
-        changed_batches = {
-            batch.key for batch in batches if _changes_phrases(add, judges, batch)
-        }
+        changed_batches = set()
+        for batch in batches:
+            follows = False
+            if batch.kind == "text":
+                follows = add("read_reports", batch.key)
+                follows = add(
+                    "structure", judges.structurer, batch.key, follows=follows
+                )
+            follows = add("ingest", batch.key, follows=follows)
+            if add("extract_hedges", judges.extractor, batch.key, follows=follows):
+                changed_batches.add(batch.key)
         # New phrases do not renew the scale, which would ask every judge again.
         is_collected = add("build_vocabulary", judges.extractor)
-        plays = [
-            add("compare", judge, follows=is_collected)
-            for judge in judges.members(ranker)
-        ]
-        is_ranked = add("rank", ranker, follows=is_collected or any(plays))
+        is_compared = is_collected
+        for judge in judges.members(ranker):
+            is_compared |= add("compare", judge, follows=is_collected)
+        is_ranked = add("rank", ranker, follows=is_compared)
         for batch in batches:
             follows = is_ranked or batch.key in changed_batches
             job = "refit"

@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from lunguage_assets.judges.progress import Meter, Progress, announce
+from lunguage_assets.judges.progress import Meter, Progress, Report
 
 LOG_EVERY_S = 30.0
 """Judges that are being asked report so often in the run's log."""
@@ -34,28 +34,26 @@ SHOWN_COUNTS = (
 class Spending:
     """What the language models of a partition were asked and what it cost.
 
-    Rule-based judges leave nothing to show. Counts go to the run's log now and then,
-    and to whoever listens in this process. What an earlier run had paid before it was
-    killed counts as found in the ledger; `lunguage ledger stats` has it.
+    It listens to what judges announce while a step asks them. Rule-based ones leave
+    nothing to show. What an earlier run had paid before it was killed counts as found
+    in the ledger; `lunguage ledger stats` has it.
 
     Args:
-        context: of the step that asks.
-
-    Attributes:
-        is_paid: whether a language model is among the judges: then the step has a pool.
+        is_paid: whether a language model is among the judges.
     """
 
-    def __init__(self, context: dg.AssetExecutionContext) -> None:
-        # Judges report from their own threads.
-        self._log = context.log
+    def __init__(self, *, is_paid: bool) -> None:
+        self.is_paid = is_paid
+        # Judges report from their own threads, which know of no step.
+        self._log = dg.AssetExecutionContext.get().log
         self._meter = Meter()
         self._logged_at = 0.0
-        self.is_paid = context.op_def.pool is not None
 
-    def note(self, progress: Progress) -> None:
+    def note(self, report: Report) -> None:
         """Record a judge's progress; log all at first and then every half minute."""
-        self._meter.note(progress)
-        announce(progress)
+        if not isinstance(report, Progress):
+            return
+        self._meter.note(report)
         if time.monotonic() - self._logged_at >= LOG_EVERY_S:
             self._logged_at = time.monotonic()
             self._log_totals()

@@ -21,12 +21,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.instance import LOCATION
-from lunguage_assets.orchestration.ui.access import (
+from lunguage_assets.ui.access import (
     TOKEN_VARIABLE,
     guarded,
     path_prefix,
 )
-from lunguage_assets.orchestration.ui.processes import only_ui, workspace_file
+from lunguage_assets.ui.processes import only_ui, workspace_file
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "t0ken-of-a-test"

@@ -1,5 +1,6 @@
-"""Dagster's assets, a module per group, and what they share (`steps`).
+"""Dagster's assets, a module for each part of the method.
 
-An asset reads its inputs, calls the method, and attaches metadata and checks. The
-method itself is not here: it knows nothing of Dagster.
+An asset gets its inputs as parameters, calls the method, and returns frames with
+metadata and checks (`outputs.py`). The method itself is not here: it knows nothing of
+Dagster.
 """

@@ -18,8 +18,7 @@ from lunguage_assets.orchestration.assets.explicit import (
 )
 from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
@@ -57,7 +56,7 @@ def analysis_assets(
         configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
         comparison_matches: ByPartition,
-    ) -> Results:
+    ) -> StepResult:
         """Compare judges, rank with half of the comparisons, fit ranked phrases back.
 
         Judges are compared with each other, with themselves, with the pooled ranking,
@@ -90,6 +89,6 @@ def analysis_assets(
             "fit_validation": validation.fit_validation(*arguments),
             "ranking_robustness": validation.ranking_robustness(*arguments),
         }
-        yield from stored(configuration, "judge_agreement", tables)
+        return StepResult(tables)
 
     return [measure_trust]

@@ -23,14 +23,12 @@ from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.orchestration.checks import intake_accepted
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
-from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined_tables, map_studies
 from lunguage_assets.quality.quarantine import valid_studies
@@ -46,15 +44,21 @@ from lunguage_assets.workspace.store import stored_table
 _TEXT_TABLES = ("report_texts", "rejected_reports", "reading_notes")
 
 
-def text_assets(
+def corpus_assets(
     configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
-    """Return the assets of raw reports, upstream first.
+    """Return the assets of raw reports and of validated findings, upstream first.
 
     Args:
         configuration: of the home, whose settings are in the code versions.
         by: the partitions.
     """
+    findings_version = versioned(
+        "4",
+        configuration.settings.corpus.default_view,
+        configuration.judges.structurer,
+        hash_of_files(resource("terms.yaml")),
+    )
 
     @table_asset(
         configuration,
@@ -70,12 +74,11 @@ def text_assets(
     def read_texts(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Read the raw reports of a batch, and cut them into sentences."""
         delivery = configuration.home.delivery(context.partition_key)
         received = receive(delivery)
-        tables = read_reports(received, configuration.processes)._asdict()
-        yield from stored(configuration, "report_texts", tables)
+        return StepResult(read_reports(received, configuration.processes)._asdict())
 
     @table_asset(
         configuration,
@@ -94,7 +97,7 @@ def text_assets(
         configuration: ConfigurationResource,
         report_texts: pd.DataFrame,
         report_sentences: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Read findings in the raw reports of a batch with one structurer.
 
         Args:
@@ -106,15 +109,15 @@ def text_assets(
         keys = context.partition_key.keys_by_dimension
         delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending(context)
         structurer = open_structurer(
             keys["structurer"],
             configuration.judges,
             terms,
-            lambda: configuration.judge_context(spending.note),
+            configuration.judge_context,
             configuration.home.assertion_file,
         )
         reports = (report_texts, report_sentences)
+        metadata: dict[str, str | int] = {"structurer": structurer.identity}
         if keys["structurer"] == RULES:
             # The rules ask nobody and keep a core busy: each core reads some reports.
             structured = joined_tables(
@@ -129,6 +132,7 @@ def text_assets(
             )
             if isinstance(structurer, SecondReader):
                 structured = structurer.read_again(structured, *reports)
+                metadata |= structurer.metadata
         else:
             # All reports at once: its limits say how many are in flight.
             structured = structured_reports(*reports, structurer)
@@ -142,36 +146,9 @@ def text_assets(
         is_invalid = accounts["study_id"].isin(studies_of(invalid))
         columns = ["account", "reason", "rows"]
         accounts.loc[is_invalid, columns] = "unreadable", "set aside", 0
-        metadata: dict[str, str | int] = {"structurer": structurer.identity}
-        if isinstance(structurer, SecondReader):
-            metadata |= structurer.metadata
-        yield from stored(
-            configuration,
-            "structured_findings",
-            {**tables, "sentence_accounts": accounts},
-            metadata,
-            invalid=invalid,
-            spending=spending,
+        return StepResult(
+            {**tables, "sentence_accounts": accounts}, metadata, invalid=invalid
         )
-
-    return [read_texts, structure_reports]
-
-
-def corpus_assets(
-    configuration: Configuration, by: Partitions
-) -> list[dg.AssetsDefinition]:
-    """Return the asset of validated findings, with its side tables.
-
-    Args:
-        configuration: of the home, whose settings are in the code versions.
-        by: the partitions.
-    """
-    findings_version = versioned(
-        "4",
-        configuration.settings.corpus.default_view,
-        configuration.judges.structurer,
-        hash_of_files(resource("terms.yaml")),
-    )
 
     @table_asset(
         configuration,
@@ -191,7 +168,7 @@ def corpus_assets(
     def take_in_findings(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Validate the findings of a batch: delivered, or read in its raw reports."""
         batch = context.partition_key
         home = configuration.home
@@ -216,10 +193,10 @@ def corpus_assets(
             taken_in = take_in_structured(received, rows, settings)
         else:
             taken_in = take_in(delivery, settings)
-        tables = vars(taken_in)
-        accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
-        yield from stored(
-            configuration, "findings", tables, checks=[accepted], inputs=inputs
+        tables, invalid = valid_studies(
+            "findings", inputs, vars(taken_in), configuration
         )
+        accepted = intake_accepted(configuration, tables["rejected"], tables["reports"])
+        return StepResult(tables, checks=[accepted], invalid=invalid)
 
-    return [take_in_findings]
+    return [read_texts, structure_reports, take_in_findings]

@@ -1,9 +1,12 @@
 """Group `explicit`: hedging phrases, their ranking, and fitted probabilities.
 
 Phrases are ranked by pairwise judgement, and every tentative finding gets its
-probability from its place in the ranking (docs/method/explicit.md).
+probability from its place in the ranking (docs/method/explicit.md). A small model may
+learn what the judges of a ranker said; it is tested against them, and may then be a
+judge of the judges file, with a partition of its own (docs/distilled.md).
 
-How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
+How phrases are extracted, ranked, fitted and learnt is not here, but in the package
+`explicit`.
 """
 
 from collections.abc import Sequence
@@ -14,6 +17,8 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.distilled.judge import distilled_encoder
+from lunguage_assets.explicit.distilled.learning import distil, panel_scores
 from lunguage_assets.explicit.fitted_findings import fit_pairs
 from lunguage_assets.explicit.hedges import (
     hedge_phrases as extract_hedge_phrases,
@@ -28,11 +33,11 @@ from lunguage_assets.explicit.vocabulary import (
 )
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
+from lunguage_assets.orchestration.checks import as_good_as_the_panel
 from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
@@ -42,11 +47,10 @@ from lunguage_assets.orchestration.resources import (
     anchors_of,
     ranking_on_scale,
 )
-from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.corrected_rows import require_known_rows
-from lunguage_assets.quality.quarantine import without_invalid
 from lunguage_assets.spreadsheets import sheet_frame
-from lunguage_assets.workspace.store import NotStored, stored_table
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import NotStored, complete_batches, stored_table
 
 GROUP = "explicit"
 
@@ -104,7 +108,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         findings: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Find the hedging phrases of a batch's tentative findings with one judge.
 
         Args:
@@ -116,8 +120,7 @@ def explicit_assets(
         keys = context.partition_key.keys_by_dimension
         # A correction of a row that is not there, or no more, would go unnoticed.
         require_known_rows(home, findings)
-        spending = Spending(context)
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         judge = open_judge(keys["judge"], configuration.judges, around)
         corrections = load_corrections(home.corrections_file)
         phrases = extract_hedge_phrases(findings, judge, corrections)
@@ -127,14 +130,7 @@ def explicit_assets(
             "judge": judge.identity,
             "review_queue": dg.MetadataValue.path(str(queue)),
         }
-        yield from stored(
-            configuration,
-            "hedge_phrases",
-            phrases,
-            metadata,
-            inputs={"findings": findings},
-            spending=spending,
-        )
+        return StepResult({"hedge_phrases": phrases}, metadata)
 
     @table_asset(
         configuration,
@@ -149,7 +145,7 @@ def explicit_assets(
     def collect_phrases(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
-    ) -> Results:
+    ) -> StepResult:
         """Collect one judge's hedging phrases over all batches."""
         home = configuration.home
         judge = context.partition_key
@@ -170,7 +166,7 @@ def explicit_assets(
             configuration.settings.explicit,
             anchors_in_use(configuration.home.anchor_ratings).anchors,
         )
-        yield from stored(configuration, "hedge_vocabulary", vocabulary)
+        return StepResult({"hedge_vocabulary": vocabulary})
 
     @table_asset(
         configuration,
@@ -186,7 +182,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Have one judge play all comparisons of the vocabulary.
 
         Args:
@@ -198,14 +194,10 @@ def explicit_assets(
         retained = set(hedge_vocabulary.query("retained")["phrase"])
         anchors = anchors_in_use(configuration.home.anchor_ratings).anchors
         require_anchors(retained, anchors)
-        spending = Spending(context)
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         judge = open_judge(context.partition_key, configuration.judges, around)
         matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
-        metadata = {"judge": judge.identity}
-        yield from stored(
-            configuration, "comparison_matches", matches, metadata, spending=spending
-        )
+        return StepResult({"comparison_matches": matches}, {"judge": judge.identity})
 
     @table_asset(
         configuration,
@@ -224,7 +216,7 @@ def explicit_assets(
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
         comparison_matches: ByPartition,
-    ) -> Results:
+    ) -> StepResult:
         """Rank the phrases from the matches of a judge or panel.
 
         Where no probability can be read off their ranking, it is shown, and the
@@ -250,7 +242,7 @@ def explicit_assets(
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        yield from stored(configuration, "reference_ranking", ranking, metadata)
+        return StepResult({"reference_ranking": ranking}, metadata)
 
     @table_asset(
         configuration,
@@ -274,7 +266,7 @@ def explicit_assets(
         hedge_phrases: pd.DataFrame,
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Fit every tentative finding into the ranking; map its score to p.
 
         Args:
@@ -290,27 +282,61 @@ def explicit_assets(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
         anchors = anchors_of(configuration, reference_ranking)
-        inputs = {"findings": findings, "hedge_phrases": hedge_phrases}
-        valid = without_invalid(inputs)
-        spending = Spending(context)
         judges = configuration.judges
-        around = configuration.judge_context(spending.note)
+        around = configuration.judge_context()
         panel = [open_judge(key, judges, around) for key in judges.members(ranker)]
         fits = fit_pairs(
-            valid["findings"],
-            valid["hedge_phrases"],
+            findings,
+            hedge_phrases,
             hedge_vocabulary,
             reference_ranking,
             panel,
             anchors,
             configuration.settings.explicit,
         )
-        yield from stored(
-            configuration,
-            "fitted_probabilities",
-            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log},
-            inputs=inputs,
-            spending=spending,
+        return StepResult(
+            {"fitted_probabilities": fits.probabilities, "fit_log": fits.log}
+        )
+
+    @table_asset(
+        configuration,
+        GROUP,
+        "3",
+        by.ranker,
+        "distilled_scorer",
+        # Over all batches: read below, a batch at a time.
+        deps=["fitted_probabilities"],
+        checks=[as_good_as_the_panel],
+    )
+    def distil_panel(
+        context: dg.AssetExecutionContext,
+        configuration: ConfigurationResource,
+        reference_ranking: pd.DataFrame,
+    ) -> StepResult:
+        """Let a small model learn from the stored answers of a ranker's judges.
+
+        Args:
+            context: of the run.
+            configuration: of the home.
+            reference_ranking: the ranker's.
+        """
+        ranker = context.partition_key
+        home = configuration.home
+        batches = complete_batches(home, ranker)
+
+        def over_batches(table: str, *keys: str) -> pd.DataFrame:
+            frames = [stored_table(home, table, *keys, key) for key in batches]
+            return pd.concat([TABLES[table].frame(), *frames])
+
+        panel = panel_scores(
+            over_batches("findings"),
+            over_batches("fitted_probabilities", ranker),
+            reference_ranking,
+        )
+        encoder = distilled_encoder(configuration.settings.distilled.encoder)
+        scorer = distil(panel, encoder, home.distilled / ranker)
+        return StepResult(
+            {"distilled_scorer": scorer}, checks=[as_good_as_the_panel(scorer)]
         )
 
     return [
@@ -319,6 +345,7 @@ def explicit_assets(
         compare_phrases,
         rank_phrases,
         fit_findings,
+        distil_panel,
     ]
 
 

@@ -13,7 +13,6 @@ from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.edited_files import hash_of_files
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.encoders import make_embedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
@@ -22,8 +21,7 @@ from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
 from lunguage_assets.orchestration.checks import conflict_free
 from lunguage_assets.orchestration.outputs import (
-    Results,
-    stored,
+    StepResult,
     table_asset,
     versioned,
 )
@@ -31,11 +29,7 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, joined_tables, map_studies
-from lunguage_assets.quality.quarantine import (
-    invalid_upstream,
-    valid_studies,
-    without_invalid,
-)
+from lunguage_assets.quality.quarantine import invalid_upstream, valid_studies
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     Tables,
@@ -96,7 +90,7 @@ def implicit_assets(
         findings: pd.DataFrame,
         terms: pd.DataFrame,
         fitted_probabilities: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Merge duplicate findings of a study.
 
         Args:
@@ -110,9 +104,7 @@ def implicit_assets(
         # Processes load their own below; one that is not there ends the step before any
         # work.
         embedder, *lists = merging_tools(*tool_arguments)
-        inputs = {"findings": findings, "fitted_probabilities": fitted_probabilities}
-        valid = without_invalid(inputs)
-        fitted_findings = (valid["findings"], valid["fitted_probabilities"])
+        fitted_findings = (findings, fitted_probabilities)
         if options.encoder != "lexical":
             # A model is loaded once, and has cores of its own.
             merged = deduplicate(*fitted_findings, embedder, *lists)
@@ -126,9 +118,7 @@ def implicit_assets(
             )
             merged = joined(chunks)
         metadata = {"encoder": embedder.identity}
-        yield from stored(
-            configuration, "deduplicated_findings", merged, metadata, inputs=inputs
-        )
+        return StepResult({"deduplicated_findings": merged}, metadata)
 
     @table_asset(
         configuration,
@@ -144,7 +134,7 @@ def implicit_assets(
         configuration: ConfigurationResource,
         terms: pd.DataFrame,
         deduplicated_findings: pd.DataFrame,
-    ) -> Results:
+    ) -> StepResult:
         """Match findings to pathways and generate the sub-findings that they imply.
 
         Args:
@@ -161,11 +151,8 @@ def implicit_assets(
             processes=configuration.processes,
         )
         expanded = joined_tables(chunks)
-        yield from stored(
-            configuration,
-            "expansions",
-            {"expansions": expanded.expansions, "pathway_matches": expanded.matches},
-            inputs={"deduplicated_findings": deduplicated_findings},
+        return StepResult(
+            {"expansions": expanded.expansions, "pathway_matches": expanded.matches}
         )
 
     @table_asset(
@@ -185,29 +172,27 @@ def implicit_assets(
     )
     def resolve_contradictions(
         configuration: ConfigurationResource, **inputs: pd.DataFrame
-    ) -> Results:
+    ) -> StepResult:
         """Resolve every contradiction; a study that breaks a guarantee is set aside.
 
         Args:
             configuration: of the home.
             inputs: the tables of `RESOLVED_FROM`.
         """
-        ranking = inputs.pop("reference_ranking")
         # A batch without tentative findings has no fits.
         ranked = inputs["fitted_probabilities"]
         if ranked.empty:
-            ranked = ranking
-        valid = without_invalid(inputs)
+            ranked = inputs["reference_ranking"]
         chunks = map_studies(
             resolve,
             (
-                valid["deduplicated_findings"],
-                valid["pathway_matches"],
-                valid["expansions"],
+                inputs["deduplicated_findings"],
+                inputs["pathway_matches"],
+                inputs["expansions"],
             ),
             study_tools,
             configuration.home.pathways_file,
-            valid["terms"],
+            inputs["terms"],
             str(ranked["ranking_version"].iloc[0]),
             processes=configuration.processes,
         )
@@ -217,30 +202,22 @@ def implicit_assets(
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
         }
-        tables = _accounted(valid, resolved, invalid_upstream(inputs))
         delivered = inputs["reports"]["study_id"]
+        tables = _accounted(inputs, resolved, invalid_upstream(inputs))
         tables, invalid = valid_studies(
             "lunguage_plus_plus", inputs, tables, configuration, delivered
         )
-        # These very tables have just been looked at, and nothing in them breaks a rule.
-        broken: list[InvalidStudy] | None = []
+        valid: Tables = inputs
         if invalid:
-            # A study that is set aside here is in no table, and in the accounts; what
-            # is left is looked at once more.
-            valid = without_studies(valid, studies_of(invalid))
+            # A study that is set aside is in no table, and in the accounts.
+            valid = without_studies(inputs, studies_of(invalid))
             tables = _accounted(valid, tables, invalid)
-            broken = None
+        # Without one these very tables have just been looked at.
+        broken: list[InvalidStudy] | None = None if invalid else []
         check = conflict_free(configuration, {**valid, **tables}, broken)
-        # Dagster stores what an asset returns before it looks whether a blocking check
-        # failed. So the check is yielded first, and what fails it is never returned.
-        yield check._replace(asset_key=dg.AssetKey("lunguage_plus_plus"))
-        if not check.passed:
-            raise InvalidTable(f"lunguage_plus_plus: {check.description}")
         implied = (tables["lunguage_plus_plus"]["source"] == "expansion").sum()
         metadata = {"implied": int(implied), "conflicts": len(tables["conflicts"])}
-        yield from stored(
-            configuration, "lunguage_plus_plus", tables, metadata, invalid=invalid
-        )
+        return StepResult(tables, metadata, checks=[check], invalid=invalid)
 
     return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 

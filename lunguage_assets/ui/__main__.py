@@ -1,6 +1,6 @@
 """Dagster's webserver behind the access rules.
 
-`python -m lunguage_assets.orchestration.ui` takes the options of `dagster-webserver`.
+`python -m lunguage_assets.ui` takes the options of `dagster-webserver`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.ui.access import guarded, path_prefix
 from lunguage_assets.permissions import set_private_umask
+from lunguage_assets.ui.access import guarded, path_prefix
 
 
 def serve_webserver(arguments: list[str]) -> None:
