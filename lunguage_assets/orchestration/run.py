@@ -7,7 +7,6 @@ by a sensor are Dagster's own.
 from __future__ import annotations
 
 import ctypes
-import gc
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import dagster as dg
-import psutil
+import pyarrow as pa
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -34,9 +33,6 @@ from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run configuration: a command shows its own progress, and no log of Dagster."""
-
-MEMORY_TO_TRIM_BYTES = 1 << 30
-"""What this process may hold before it looks what it can give back."""
 
 
 class RunFailed(LunguageError):
@@ -246,13 +242,11 @@ class Runner:
 
 
 def _give_back_memory() -> None:
-    """Clear away what finished stages left in cycles, and return what is free.
+    """Return what finished stages have freed.
 
-    Else the C library (glibc) keeps the memory of several batches.
+    Else Arrow and the C library (glibc) keep the memory of several batches.
     """
-    if psutil.Process().memory_info().rss <= MEMORY_TO_TRIM_BYTES:
-        return
-    gc.collect()
+    pa.default_memory_pool().release_unused()
     # Other C libraries have no `malloc_trim`.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
