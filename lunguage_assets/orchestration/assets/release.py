@@ -42,7 +42,7 @@ from lunguage_assets.workspace.versions import Written, report_of
 
 GROUP = "release"
 
-MEMORY = "500MB"
+MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
 
 NAMED = 5
