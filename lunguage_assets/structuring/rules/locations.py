@@ -79,8 +79,10 @@ def _locate_findings(
     is_near_only = False
     is_beside = phrase.lead_in[-1].form in WORDS["beside"]
     findings = clause.alternatives or clause.findings[-1:]
-    # "Atelectasis and an effusion are seen on the left": all that have no location.
-    if not clause.alternatives and phrase.lead_kinds & {"copula", "seen"}:
+    # "Atelectasis and an effusion are seen on the left", "have increased on the left":
+    # all that have no location.
+    is_of_all = bool(phrase.lead_kinds & {"copula", "seen"}) or _is_same_said(clause)
+    if not clause.alternatives and is_of_all:
         others = [it for it in clause.findings[:-1] if not it.all_locations]
         findings = [*others, *findings]
     for finding in findings:
@@ -99,6 +101,12 @@ def _locate_findings(
             groups.append(locations)
         finding.modifiers = finding.modifiers + words
     clause.role = "beside" if is_near_only else "place"
+
+
+def _is_same_said(clause: Clause) -> bool:
+    """Whether the last words were said of all findings before them."""
+    last_words = [finding.modifiers[-1:] for finding in clause.findings]
+    return bool(last_words[0]) and all(words == last_words[0] for words in last_words)
 
 
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
