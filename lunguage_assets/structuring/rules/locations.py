@@ -115,11 +115,10 @@ def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
     "The right mid and upper lung" are the right mid lung and the right upper lung.
     """
     groups = finding.location_groups
-    before: list[TaggedToken] = []
-    if groups:
-        before = groups[-1]
-        groups[-1] = with_noun_behind(before, locations)
-    groups.append(with_side_before(locations, before))
+    before = groups[-1] if groups else []
+    # "The 4th, 5th and 6th ribs" are three.
+    completed = [with_noun_behind(group, locations) for group in groups]
+    finding.location_groups = [*completed, with_side_before(locations, before)]
 
 
 # --- locations that share a word
@@ -148,9 +147,14 @@ def with_noun_behind(
         locations: of the first location.
         behind: words of the second, which is joined to the first.
     """
+    if not _lies_in_a_side(locations[-1]):
+        return locations
+    # "The mid and lower thoracic spine", "the upper and mid left lung"
+    shared = behind[1:] if _lies_in_a_side(behind[0]) else []
     noun = behind[-1].noun
-    is_adjective = _lies_in_a_side(locations[-1])
-    return [*locations, noun] if noun is not None and is_adjective else locations
+    if noun is not None:
+        shared = [*shared[:-1], noun]
+    return [*locations, *shared]
 
 
 def is_side(location: TaggedToken) -> bool:
