@@ -1,7 +1,7 @@
 """Words that were taken out between a sign and a diagnosis: they may have been a hedge.
 
-"Opacity ___ atelectasis" may have said "likely": the diagnosis is left open, as beside
-every word that is in no list (assertion.md, "What was not understood").
+"Opacity ___ atelectasis" may have said "likely": the diagnosis is hedged, and no judge
+knows by what. No word list and no second reader can tell either.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.tokens import GAP
 from lunguage_assets.assertion.units import DEVICE, UNKNOWN, TaggedToken
-from lunguage_assets.assertion.vocabulary import Kind
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
+_REDACTION = LexiconEntry(
+    "hedged", cue=Cue.model_construct(id="hedged.redaction", category="hedged")
+)
 _BEGIN = TaggedToken(UNKNOWN, "", 0, 0)
 """Stands before the first word."""
 _ENDS: frozenset[Kind] = frozenset({"break", "with", "negated", "alternative"})
@@ -37,14 +41,15 @@ def mark_redactions(tokens: Sequence[TaggedToken]) -> None:
             gap = before if is_meaning and token.kind not in _BEHIND_NOUN else None
         if token.kind == "finding":
             is_diagnosis = token.code == "CF" or token.name in WORDS["causes_of_signs"]
-            if gap is not None and is_diagnosis:
-                token.unanswered = (*token.unanswered, gap)
+            if gap is not None and is_diagnosis and not token.meanings:
+                gap.become(_REDACTION)
+                token.mark("hedged", gap)
             has_sign = _is_sign(token, is_diagnosis=is_diagnosis)
         elif token.kind == "and":
             # "Opacity ___ edema and pneumonia" leaves open both, "opacity and ___
             # edema" none.
             has_sign = False
-            gap = gap if gap in before.unanswered else None
+            gap = gap if gap in before.meanings.values() else None
         elif token.kind == "comma":
             gap = None
         elif token.kind in _ENDS and token.form not in ("that", "which"):
