@@ -116,9 +116,13 @@ def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
     """
     groups = finding.location_groups
     before = groups[-1] if groups else []
-    # "The 4th, 5th and 6th ribs" are three.
-    completed = [with_noun_behind(group, locations) for group in groups]
-    finding.location_groups = [*completed, with_side_before(locations, before)]
+    # "The 4th, 5th and 6th ribs" are three. What has its noun has had it added before.
+    for number in reversed(range(len(groups))):
+        completed = with_noun_behind(groups[number], locations)
+        if completed is groups[number]:
+            break
+        groups[number] = completed
+    groups.append(with_side_before(locations, before))
 
 
 # --- locations that share a word
@@ -154,6 +158,9 @@ def with_noun_behind(
     noun = behind[-1].noun
     if noun is not None:
         shared = [*shared[:-1], noun]
+    # "The mid and lower base" has no noun that both share.
+    if not shared or _lies_in_a_side(shared[-1]):
+        return locations
     return [*locations, *shared]
 
 
