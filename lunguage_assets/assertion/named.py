@@ -108,9 +108,15 @@ def denials_of(sentence: str, finding: str) -> list[NamedDenial]:
     denials: list[NamedDenial] = []
     for mention in denied or mentions:
         before = units[: units.index(mention)]
-        begins = [unit.begin for unit in before if unit.kind in _BEFORE_DESCRIPTION]
+        begins = [
+            # "Clear of" is said of the lungs; "no clear effusion" describes it.
+            unit.end if unit.cue.id == "negated.free_of" else unit.begin
+            for unit in before
+            if unit.kind in _BEFORE_DESCRIPTION
+        ]
         description = masked[max(begins, default=0) : mention.begin]
-        described = f"{description} {finding}".lower().split()
+        # "Non-calcified" names the kind that "calcified" does.
+        described = f"{description} {finding}".lower().replace("-", " ").split()
         words = tuple(word.strip(".,;:()") for word in reversed(described))
         # What has gone, has gone whole; "large effusion: none" has no list either.
         is_behind_denial = any(

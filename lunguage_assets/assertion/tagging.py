@@ -14,7 +14,6 @@ from lunguage_assets.assertion.word_files import WORDS
 
 _PLACE = LexiconEntry("place")
 _AT = LexiconEntry("preposition")
-_NORMAL = LexiconEntry("normal", code="morphology")
 _AIRWAY = LexiconEntry("finding", "endotracheal tube", "OTH")
 
 
@@ -63,9 +62,6 @@ def _read(entry: LexiconEntry, words: list[Token]) -> Units:
     if entry.code == "placement" and last.form in WORDS["distance_from"]:
         # "5 cm above the carina" is where a device ends.
         return [unit, TaggedToken(_AT, "at", last.end, last.end)]
-    if entry.kind == "negated" and first.form == "free":
-        # "The lungs are free of infiltrate" also says that the lungs are clear.
-        return [TaggedToken(_NORMAL, first.form, first.begin, first.end), unit]
     if entry.kind == "ended" and first.form in WORDS["extubated"]:
         # An endotracheal tube was there, and is no more.
         return [TaggedToken(_AIRWAY, first.form, first.begin, first.end), unit]

@@ -21,7 +21,7 @@ from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.values import values_of
 
-VERSION = "34"
+VERSION = "35"
 """Of the rules; raise it with every change that changes an answer.
 
 It is a part of the structurer's identity.

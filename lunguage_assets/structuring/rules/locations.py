@@ -79,8 +79,10 @@ def _locate_findings(
     is_near_only = False
     is_beside = phrase.lead_in[-1].form in WORDS["beside"]
     findings = clause.alternatives or clause.findings[-1:]
-    # "Atelectasis and an effusion are seen on the left": all that have no location.
-    if not clause.alternatives and phrase.lead_kinds & {"copula", "seen"}:
+    # "Atelectasis and an effusion are seen on the left", "have increased on the left":
+    # all that have no location.
+    is_of_all = bool(phrase.lead_kinds & {"copula", "seen"}) or _is_same_said(clause)
+    if not clause.alternatives and is_of_all:
         others = [it for it in clause.findings[:-1] if not it.all_locations]
         findings = [*others, *findings]
     for finding in findings:
@@ -101,16 +103,25 @@ def _locate_findings(
     clause.role = "beside" if is_near_only else "place"
 
 
+def _is_same_said(clause: Clause) -> bool:
+    """Whether the last words were said of all findings before them."""
+    last_words = [finding.modifiers[-1:] for finding in clause.findings]
+    return bool(last_words[0]) and all(words == last_words[0] for words in last_words)
+
+
 def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
     """Make another row of a finding; of two joined locations each completes the other.
 
     "The right mid and upper lung" are the right mid lung and the right upper lung.
     """
     groups = finding.location_groups
-    before: list[TaggedToken] = []
-    if groups:
-        before = groups[-1]
-        groups[-1] = with_noun_behind(before, locations)
+    before = groups[-1] if groups else []
+    # "The 4th, 5th and 6th ribs" are three. What has its noun has had it added before.
+    for number in reversed(range(len(groups))):
+        completed = with_noun_behind(groups[number], locations)
+        if completed is groups[number]:
+            break
+        groups[number] = completed
     groups.append(with_side_before(locations, before))
 
 
@@ -140,9 +151,17 @@ def with_noun_behind(
         locations: of the first location.
         behind: words of the second, which is joined to the first.
     """
+    if not _lies_in_a_side(locations[-1]):
+        return locations
+    # "The mid and lower thoracic spine", "the upper and mid left lung"
+    shared = behind[1:] if _lies_in_a_side(behind[0]) else []
     noun = behind[-1].noun
-    is_adjective = _lies_in_a_side(locations[-1])
-    return [*locations, noun] if noun is not None and is_adjective else locations
+    if noun is not None:
+        shared = [*shared[:-1], noun]
+    # "The mid and lower base" has no noun that both share.
+    if not shared or _lies_in_a_side(shared[-1]):
+        return locations
+    return [*locations, *shared]
 
 
 def is_side(location: TaggedToken) -> bool:

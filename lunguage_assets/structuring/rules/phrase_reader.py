@@ -64,13 +64,28 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
     "Basal opacity, pneumonia cannot be excluded".
     """
     sign: MentionDraft | None = None
+    before: MentionDraft | None = None
     for draft in drafts:
         head = draft.head
         is_cause = "hedged" in head.meanings and head.name in WORDS["causes_of_signs"]
         if sign is not None and is_cause and not draft.all_locations:
-            draft.signs = [sign]
+            # "Consolidation or atelectasis": neither explains the other.
+            if before is not sign or not _are_alternatives(sign.head, head):
+                draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:
-            sign = draft
+            # "Opacity representing consolidation, edema or pneumonia": the opacity is
+            # explained still.
+            sign = sign if draft.signs else draft
         elif head.code != "PATIENT INFO.":
             # Something else is spoken of; a complaint of the patient changes nothing.
             sign = None
+        before = draft
+
+
+def _are_alternatives(sign: TaggedToken, cause: TaggedToken) -> bool:
+    """Whether an "or" between two findings leaves open both."""
+    return any(
+        edge.category == "alternative" and edge.begin < cause.begin
+        for edge in sign.edges
+        if edge in cause.edges
+    )

@@ -42,6 +42,7 @@ from lunguage_assets.structuring.rules.mentions import (
     rows_of,
 )
 from lunguage_assets.structuring.rules.phrase_reader import read_phrases
+from lunguage_assets.structuring.rules.redactions import mark_redactions
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
 
 LONGEST_SENTENCE = 4000
@@ -116,6 +117,7 @@ class RuleStructurer:
         mark_assertions(tokens, text, self._lexicon)
         if section != "hist":
             mark_unanswered(tokens, text)
+            mark_redactions(tokens)
         drafts = read_phrases(tokens)
         stated: list[MentionDraft] = []
         pointer: MentionDraft | None = None
