@@ -107,10 +107,11 @@ def tokens_of(text: str) -> list[Token]:
     for match in WORD_OR_SIGN.finditer(text):
         kind = match.lastgroup
         word = match.group()
-        forms: tuple[str, ...] = (f"<{kind}>",)
         if kind is None:
-            forms = (_form_of(word.lower()),)
-        elif kind == "shorthand":
+            tokens.append(Token(_form_of(word.lower()), *match.span()))
+            continue
+        forms: tuple[str, ...] = (f"<{kind}>",)
+        if kind == "shorthand":
             key = "".join(word.split())
             forms = forms_of(_SHORTHAND.get(key) or _SHORTHAND[key.lower()])
         tokens += [Token(form, *match.span()) for form in forms]

@@ -222,13 +222,14 @@ class LabelList:
         Returns:
             Each with whether the row is read as it stands, or the other way round.
         """
-        nearest_words = tokens(words_before)[-_WORDS_BEFORE:]
         admitted: list[Reading] = []
         replaced: set[str] = set()
         for meaning, as_it_stands in self._readings(row, diagnosis):
             entry = meaning.entry
             # A bare "infection" is a pneumonia, "a sequela of infection" is none.
-            is_other = not entry.not_after.isdisjoint(nearest_words)
+            is_other = entry.not_after and not entry.not_after.isdisjoint(
+                tokens(words_before)[-_WORDS_BEFORE:]
+            )
             # An opacity that the report calls a nipple shadow is none of the lung.
             outside = map(self._vocabulary.finding, entry.not_explained_by)
             is_explained = bool(causes) and causes <= set(outside)

@@ -68,11 +68,8 @@ class Location(NamedTuple):
     sides: frozenset[str]
     regions: frozenset[str]
     details: frozenset[str]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """All parts, sorted: what two keys are compared by."""
-        return tuple(sorted(self.sides | self.regions | self.details))
+    parts: tuple[str, ...]
+    """All of them, sorted: what two keys are compared by."""
 
 
 class Anatomy:
@@ -114,11 +111,14 @@ class Anatomy:
             sides.update(*(self._sides_by_word.get(word, ()) for word in words))
         names_of_regions = wordings & self._region_by_wording.keys()
         regions = {self._region_by_wording[wording] for wording in names_of_regions}
+        # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
+        regions -= self._regions_around(regions)
+        details = wordings - names_of_regions - self._no_details
         return Location(
             sides=frozenset(sides),
-            # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
-            regions=frozenset(regions - self._regions_around(regions)),
-            details=frozenset(wordings - names_of_regions - self._no_details),
+            regions=frozenset(regions),
+            details=frozenset(details),
+            parts=tuple(sorted(sides | regions | details)),
         )
 
     def _regions_around(self, regions: Iterable[str]) -> set[str]:

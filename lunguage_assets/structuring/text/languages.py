@@ -83,6 +83,10 @@ def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     ("Cardiomegaly.") is of the language of the report, which is English unless more
     words speak for another one.
     """
+    text = " ".join(sentences).lower()
+    # Most reports have no word of another language, and none need be counted.
+    if text.isascii() and _words().foreign.isdisjoint(_WORD.findall(text)):
+        return [False] * len(sentences)
     surpluses = [_foreign_surplus(sentence) for sentence in sentences]
     of_report = sum(surplus or 0 for surplus in surpluses)
     return [(of_report if surplus is None else surplus) > 0 for surplus in surpluses]
