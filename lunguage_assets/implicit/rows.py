@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -22,6 +22,8 @@ from lunguage_assets.implicit.policy import POLICIES, Policy
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
 from lunguage_assets.tables.values import column_values
+
+Item = TypeVar("Item")
 
 CLAIM_DECIMALS = 12
 
@@ -174,10 +176,10 @@ def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def grouped_by(
-    key: Callable[[Row], Any], rows: Iterable[Row]
-) -> defaultdict[Any, list[Row]]:
-    """Group rows by what a function finds of each."""
-    groups = defaultdict[Any, list[Row]](list)
+    key: Callable[[Item], Any], rows: Iterable[Item]
+) -> defaultdict[Any, list[Item]]:
+    """Group rows, or what is read in them, by what a function finds of each."""
+    groups = defaultdict[Any, list[Item]](list)
     for row in rows:
         groups[key(row)].append(row)
     return groups

@@ -9,7 +9,6 @@ file. One that is generated and is a diagnosis itself is expanded in turn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -78,17 +77,9 @@ class _StudyExpander:
         self._study = study
         self._labels = labels
         self._dictionary = labels.dictionary
-
-    # Many studies expand nothing: what they state need not be read.
-
-    @cached_property
-    def _stated_signs(self) -> StatedSigns:
-        return StatedSigns(self._study, self._labels)
-
-    @cached_property
-    def _statements(self) -> Statements:
-        rows = [row for row in self._study if row.disposition != "excluded"]
-        return Statements(self._labels, rows)
+        self._stated_signs = StatedSigns(study, labels)
+        rows = [row for row in study if row.disposition != "excluded"]
+        self._statements = Statements(labels, rows)
 
     def expand(self, row: Row) -> None:
         """Note the match of a row, and its sub-findings, each followed by its own."""

@@ -8,6 +8,7 @@ location, or as evidence of the diagnosis that implies it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
@@ -24,7 +25,11 @@ class StatedSigns:
         self._labels = labels
         self._dictionary = labels.dictionary
         self._by_id = {row.finding_id: row for row in study}
-        self._signs_by_id = {row.finding_id: self._signs(row) for row in study}
+
+    @cached_property
+    def _signs_by_id(self) -> dict[str, set[Subject]]:
+        # Many studies expand nothing: what they state need not be read.
+        return {key: self._signs(row) for key, row in self._by_id.items()}
 
     def _signs(self, row: Row) -> set[Subject]:
         """Name what a row shares with each that may state it: its name, or a label."""

@@ -12,11 +12,11 @@ about a contradiction is not here (`resolution/`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations, product
+from functools import cached_property
+from itertools import chain, permutations, product
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scipy.special import betaincinv
 
@@ -167,14 +167,19 @@ def is_present(row: Row) -> bool:
 
 
 class Statements:
-    """The assertions of stated rows of one study, by subject."""
+    """The assertions of stated rows of one study, by subject.
+
+    Many studies have nothing that could contradict: rows are read when it is asked.
+    """
 
     def __init__(self, labels: LabelList, rows: Iterable[Row]) -> None:
         self._labels = labels
-        self._assertions: dict[tuple[str, Subject], list[Assertion]] = defaultdict(list)
-        for row in rows:
-            for assertion in self.of(row):
-                self._assertions[row.currency, assertion.subject].append(assertion)
+        self._rows = rows
+
+    @cached_property
+    def _assertions(self) -> dict[Any, list[Assertion]]:
+        assertions = chain.from_iterable(map(self.of, self._rows))
+        return grouped_by(attrgetter("row.currency", "subject"), assertions)
 
     def of(self, row: Row) -> list[Assertion]:
         """List what a row says: of its own name, and of the diagnoses that it means."""
