@@ -40,21 +40,10 @@ def _weigh(
         opponents: labels that speak against it.
     """
     of_label = evidence.get((study, label), LabelEvidence())
+    said = [evidence.get((study, opponent)) for opponent in opponents]
+    found, is_disputed = _found_by(list(filter(None, said)))
     # What speaks against it: its denials, and what its opponents state.
-    claims_against = dict(of_label.against)
-    is_disputed = False
-    for opponent in opponents:
-        of_opponent = evidence.get((study, opponent))
-        if of_opponent is None:
-            continue
-        claim = of_opponent.stated()
-        if claim is not None and claim.p > 0.0:
-            claims_against[claim.finding_id] = claim
-        # The report says both that something is found and that it is not. What pathways
-        # imply adds nothing: only what is stated counts.
-        elif of_opponent.decide().is_contradictory:
-            is_disputed = True
-    against = list(claims_against.values())
+    against = list({**of_label.against, **found}.values())
     statement = of_label.decide().claim
     is_found = any(claim.is_present for claim in against)
     # "Pneumonia is unlikely" alone says nothing of "no finding"; it only bounds its p.
@@ -66,6 +55,21 @@ def _weigh(
         of_label.replace_claims(is_disputed=True)
     if against or is_disputed:
         evidence[study, label] = of_label
+
+
+def _found_by(opponents: Sequence[LabelEvidence]) -> tuple[dict[str, Claim], bool]:
+    """Collect what is found, by the row that states it, and whether one is disputed."""
+    found: dict[str, Claim] = {}
+    is_disputed = False
+    for opponent in opponents:
+        claim = opponent.stated()
+        if claim is not None and claim.p > 0.0:
+            found[claim.finding_id] = claim
+        # The report says both that something is found and that it is not. What pathways
+        # imply adds nothing: only what is stated counts.
+        elif opponent.decide().is_contradictory:
+            is_disputed = True
+    return found, is_disputed
 
 
 def _weighed(statement: Claim | None, against: Sequence[Claim]) -> Claim:

@@ -36,15 +36,12 @@ def mark_redactions(tokens: Sequence[TaggedToken]) -> None:
     gap: TaggedToken | None = None
     for before, token in pairwise([_BEGIN, *tokens]):
         if before.form == GAP:
-            # "This ___ represents pneumonia": of the sentence before.
-            is_meaning = has_sign or token.kind == "link"
-            gap = before if is_meaning and token.kind not in _BEHIND_NOUN else None
+            gap = before if _begins_meaning(token, has_sign=has_sign) else None
         if token.kind == "finding":
-            is_diagnosis = token.code == "CF" or token.name in WORDS["causes_of_signs"]
-            if gap is not None and is_diagnosis and not token.meanings:
+            if gap is not None and _is_diagnosis(token) and not token.meanings:
                 gap.become(_REDACTION)
                 token.mark("hedged", gap)
-            has_sign = _is_sign(token, is_diagnosis=is_diagnosis)
+            has_sign = _is_sign(token)
         elif token.kind == "and":
             # "Opacity ___ edema and pneumonia" leaves open both, "opacity and ___
             # edema" none.
@@ -57,8 +54,19 @@ def mark_redactions(tokens: Sequence[TaggedToken]) -> None:
             gap = None
 
 
-def _is_sign(finding: TaggedToken, *, is_diagnosis: bool) -> bool:
+def _begins_meaning(token: TaggedToken, *, has_sign: bool) -> bool:
+    """Whether what follows words that were taken out may say what a sign means."""
+    # "This ___ represents pneumonia": of the sentence before.
+    is_meaning = has_sign or token.kind == "link"
+    return is_meaning and token.kind not in _BEHIND_NOUN
+
+
+def _is_diagnosis(finding: TaggedToken) -> bool:
+    return finding.code == "CF" or finding.name in WORDS["causes_of_signs"]
+
+
+def _is_sign(finding: TaggedToken) -> bool:
     """Whether a finding is there, and may be explained by what follows it."""
     if finding.is_denied or finding.code == DEVICE:
         return False
-    return not is_diagnosis or finding.name in WORDS["explained_signs"]
+    return not _is_diagnosis(finding) or finding.name in WORDS["explained_signs"]
