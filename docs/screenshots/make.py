@@ -284,4 +284,4 @@ def main(home: Path = Path("/tmp/lunguage-tour")) -> None:
 
 
 if __name__ == "__main__":
-    main(*(Path(argument) for argument in sys.argv[1:2]))
+    main(*(Path(argument).resolve() for argument in sys.argv[1:2]))
