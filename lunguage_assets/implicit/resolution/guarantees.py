@@ -216,6 +216,7 @@ def violations_between(tables: Mapping[str, pd.DataFrame]) -> Iterator[Violation
         )
     ]
     stated = tables["lunguage_plus_plus"].query("source == 'original'")
+    # Only rows of one name are held against each other, and most names stand once.
     is_named_again = stated.duplicated(["study_id", "currency", "name"], keep=False)
     labels = load_label_list()
     for rows_of_study in by_study(read_rows(stated[is_named_again])):
