@@ -151,7 +151,7 @@ def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> No
     from lunguage_assets.orchestration.jobs import ASKING
 
     judges = configuration.judges
-    asked = {stage.keys[0] for stage in stages if stage.job in ASKING}
+    asked = {key for stage in stages if stage.job in ASKING for key in stage.keys}
     if judges.panel_ranker in asked:
         asked.update(judges.panel_members)
     # All answers of a model that the ledger knows may be there, to be replayed.

@@ -84,7 +84,9 @@ def estimate_run(
     if deliveries:
         with dagster_instance(home) as instance:
             stages = Runner(configuration, instance).plan(ranker, rebuild=rebuild)
-        partitions |= {stage.keys[-1] for stage in stages if stage.job in ASKING}
+        partitions |= {
+            key for stage in stages if stage.job in ASKING for key in stage.keys
+        }
     else:
         partitions |= {*configuration.judges.members(ranker)}
     deliveries |= {entry.batch.key: entry.delivery for entry in registrations}

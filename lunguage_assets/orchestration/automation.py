@@ -6,7 +6,7 @@ the reference scale: it asks every judge, and is made by a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,7 +14,6 @@ import dagster as dg
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.instance import is_at_work
-from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
@@ -32,14 +31,14 @@ class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
 
     Args:
         home: its folder.
-        configured: the judge or structurer of the judges file: no other one is asked.
-            None: the asset is of none.
+        configured: keys that a partition must have: the judge or structurer of the
+            judges file, because no other one is asked.
     """
 
-    def __init__(self, home: Path, configured: str | None = None) -> None:
+    def __init__(self, home: Path, configured: Iterable[str]) -> None:
         super().__init__()
         self._home = home
-        self._configured = configured
+        self._configured = frozenset(configured)
 
     def evaluate(
         self, context: dg.AutomationContext[dg.AssetKey]
@@ -50,8 +49,7 @@ class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
             requested = {
                 partition
                 for partition in candidates.expensively_compute_partition_keys()
-                if self._configured is None
-                or keys_of(context.key.path[-1], partition)[0] == self._configured
+                if self._configured.issubset(partition.split("|"))
             }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(requested)
@@ -82,6 +80,9 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         passed_over |= dg.AssetSelection.groups("corpus")
     judges = configuration.judges
     configured = {"judge": judges.extractor, "structurer": judges.structurer}
+    keys = [
+        configured[dimension] for dimension in dimensions if dimension in configured
+    ]
     news = (arrived | condition.any_deps_updated().ignore(passed_over)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
@@ -92,7 +93,7 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         & ~condition.any_deps_missing().ignore(sources)
         & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
-        & MayBeRequested(configuration.home.root, configured.get(dimensions[0]))
+        & MayBeRequested(configuration.home.root, keys)
     )
 
 

@@ -16,7 +16,6 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.jobs import JOBS
-from lunguage_assets.orchestration.partitions import partition_key
 from lunguage_assets.release.context import ANALYSES
 from lunguage_assets.release.newest import TABLES_PER_BATCH
 from lunguage_assets.tables import TABLES
@@ -73,7 +72,7 @@ class Current:
             on_request: also what makes it stale only where somebody asks for it.
         """
         home = self._configuration.home
-        partition = dg.AssetKey(asset), str(partition_key(asset, keys))
+        partition = dg.AssetKey(asset), "|".join(keys)
         # A batch that was removed and delivered again has events, and no file; a file
         # may be damaged, or of another schema; a person may have deleted a release.
         has_files = True

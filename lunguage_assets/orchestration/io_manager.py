@@ -7,30 +7,21 @@ is.
 
 from __future__ import annotations
 
-import uuid
-from typing import Any, TypeAlias, get_origin
+from typing import Any
 
 import dagster as dg
-import duckdb
 import pandas as pd
-from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.catalog import create_views
+from lunguage_assets.workspace.catalog import build_catalog
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
     EncodedTable,
     publish_table,
     read_table,
 )
-from lunguage_assets.workspace.tables_location import is_local
-
-ByPartition: TypeAlias = dict[str, pd.DataFrame]
-"""Type of a parameter that gets frames by partition, also where there is one."""
 
 
 class ParquetStore(dg.UPathIOManager):
@@ -53,23 +44,6 @@ class ParquetStore(dg.UPathIOManager):
         """Return it as Dagster knows it. It takes no config, and refuses any."""
         return dg.IOManagerDefinition(lambda _: self, config_schema={})
 
-    def get_path_for_partition(
-        self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
-    ) -> UPath:
-        """Name the file of a partition; a table's keys are in its own order.
-
-        Args:
-            context: names the table.
-            path: its folder.
-            partition: keys, as Dagster joins them.
-        """
-        table = context.asset_key.path[-1]
-        if table not in TABLES:
-            return path / partition
-        # Dagster has joined the keys by "/", with dimensions in alphabetical order.
-        keys = keys_of(table, partition.replace("/", "|"))
-        return path.joinpath(*keys)
-
     def dump_to_path(
         self, context: dg.OutputContext, obj: EncodedTable | pd.DataFrame, path: UPath
     ) -> None:
@@ -90,48 +64,11 @@ class ParquetStore(dg.UPathIOManager):
         with path.open("rb") as stream:
             return pd.read_parquet(stream)
 
+    @redact_errors()
     def load_input(self, context: dg.InputContext) -> Any:
         """Read what an asset's parameter names: a partition, or several by their keys.
-
-        Of one alone, Dagster's own store hands the frame: here too, except where the
-        type of the parameter is a dict.
 
         Raises:
             dg.Failure: it is not there; the message says what to do.
         """
-        with redact_errors():
-            loaded: Any = super().load_input(context)
-        is_by_partition = get_origin(context.dagster_type.typing_type) is dict
-        if not is_by_partition or isinstance(loaded, dict):
-            return loaded
-        (partition,) = context.asset_partition_keys
-        return {} if loaded is None else {partition: loaded}
-
-
-def build_catalog(home: Home) -> None:
-    """Build the DuckDB file with a view of each table.
-
-    It is built aside and renamed, so that whoever has it open keeps a working file.
-    Views of tables on other storage can be queried by a client that can reach that
-    storage (deploy/README.md).
-
-    Raises:
-        LunguageError: it cannot be written.
-    """
-    home.create()
-    temporary = home.root / f".lunguage.duckdb.{uuid.uuid4().hex}.tmp"
-    try:
-        with DuckDBResource(database=str(temporary)).get_connection() as connection:
-            if not is_local(home.tables):
-                connection.register_filesystem(UPath(home.tables).fs)
-            create_views(connection, home.tables)
-        temporary.replace(home.database)
-    except duckdb.Error as error:
-        # Its message quotes no report: it has read no row.
-        first_line = str(error).splitlines()[0]
-        raise LunguageError(
-            f"{home.database} cannot be written ({first_line}). Free space there, and "
-            "do the same again."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        return super().load_input(context)

@@ -1,20 +1,21 @@
 """Partitions, and how those of one asset map to those of another.
 
 Dagster's page is "Partitioning assets" (https://docs.dagster.io). A batch of reports is
-a dynamic partition; structurers, judges and rankers come from the judges file.
+a dynamic partition; structurers, judges and rankers come from the judges file. Dagster
+joins the keys of a partition by `|`, ordered by the names of their dimensions, as
+`Table.partitioned_by` is.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 import dagster as dg
 
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.tables import TABLES
 
 BATCH = "report_batch"
+
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
@@ -69,30 +70,3 @@ def _and_batch(
     name: str, partitions: dg.StaticPartitionsDefinition
 ) -> dg.MultiPartitionsDefinition:
     return dg.MultiPartitionsDefinition({name: partitions, BATCH: REPORT_BATCH})
-
-
-def partition_key(table: str, keys: Sequence[str]) -> str | dg.MultiPartitionKey:
-    """Return Dagster's key of a partition.
-
-    Args:
-        table: whose partition it is.
-        keys: of it, in the order of `Table.partitioned_by`.
-    """
-    if len(keys) == 1:
-        return keys[0]
-    dimensions = TABLES[table].partitioned_by
-    return dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
-
-
-def keys_of(table: str, partition: str) -> tuple[str, ...]:
-    """Return the keys of a partition in the order of `Table.partitioned_by`.
-
-    Dagster joins them by `|`, with the dimensions in alphabetical order.
-
-    Args:
-        table: whose partition it is.
-        partition: Dagster's key of it.
-    """
-    dimensions = TABLES[table].partitioned_by
-    key_by_dimension = dict(zip(sorted(dimensions), partition.split("|"), strict=True))
-    return tuple(key_by_dimension[dimension] for dimension in dimensions)

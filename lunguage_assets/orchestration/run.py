@@ -24,11 +24,11 @@ from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
     command_at_work,
 )
-from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import JOBS, REBUILT
-from lunguage_assets.orchestration.partitions import BATCH, partition_key
+from lunguage_assets.orchestration.jobs import REBUILT
+from lunguage_assets.orchestration.partitions import BATCH
 from lunguage_assets.orchestration.sources import changed_sources
 from lunguage_assets.structuring.model.second_reader import CHANGED_ROWS, SENTENCES
+from lunguage_assets.workspace.catalog import build_catalog
 from lunguage_assets.workspace.store import remove_abandoned_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -111,18 +111,20 @@ class Runner:
         self._home = configuration.home
         self._instance = instance
         self._definitions = build_defs(configuration)
+        self._graph = self._definitions.resolve_asset_graph()
 
     def current(self) -> Current:
         """Ask what is current now."""
-        graph = self._definitions.resolve_asset_graph()
-        return Current(self._configuration, self._instance, graph)
+        return Current(self._configuration, self._instance, self._graph)
 
     def prepare(self) -> None:
         """Tell Dagster which batches there are, and what changed outside of it."""
         registered = [batch.key for batch in self._home.registered()]
         # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
-        for observation in changed_sources(self._instance, self._configuration):
+        for observation in changed_sources(
+            self._instance, self._graph, self._configuration
+        ):
             self._instance.report_runless_asset_event(observation)
 
     def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
@@ -163,7 +165,7 @@ class Runner:
             if batch.kind == "text":
                 follows = add("read_reports", batch.key)
                 follows = add(
-                    "structure", judges.structurer, batch.key, follows=follows
+                    "structure", batch.key, judges.structurer, follows=follows
                 )
             follows = add("ingest", batch.key, follows=follows)
             if add("extract_hedges", judges.extractor, batch.key, follows=follows):
@@ -224,7 +226,7 @@ class Runner:
             return job.execute_in_process(
                 run_config=QUIET,
                 instance=self._instance,
-                partition_key=partition_key(JOBS[stage.job][0], stage.keys),
+                partition_key="|".join(stage.keys),
                 tags=OF_COMMAND,
                 run_id=run_id,
             )

@@ -20,6 +20,7 @@ from lunguage_assets.edited_files import EDITED_FILES
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.orchestration.current import DATA_VERSION
+from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import ConfigurationResource
@@ -107,21 +108,20 @@ def _versions(
 
 
 def changed_sources(
-    instance: dg.DagsterInstance, configuration: Configuration
+    instance: dg.DagsterInstance, asset_graph: Any, configuration: Configuration
 ) -> Iterator[dg.AssetObservation]:
-    """Yield an observation of every source that Dagster knows in another version."""
+    """Yield an observation of every source that Dagster knows in another version.
+
+    Args:
+        instance: that keeps what was observed.
+        asset_graph: Dagster's, of the home's definitions.
+        configuration: of the home.
+    """
+    resolver = stale_resolver(instance, asset_graph)
     for name, version_by_partition in _versions(configuration).items():
-        # One query for each source: batches may be hundreds.
-        tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
-            dg.AssetKey(name), dg.DagsterEventType.ASSET_OBSERVATION, [DATA_VERSION]
-        )
         for partition, version in version_by_partition.items():
-            known = tags_by_partition.get(partition, {}).get(DATA_VERSION)
-            if partition is None:
-                record = instance.get_latest_data_version_record(dg.AssetKey(name))
-                observation = record.asset_observation if record is not None else None
-                known = observation.data_version if observation is not None else None
-            if known != version:
+            known = resolver.get_current_data_version(dg.AssetKey(name), partition)
+            if known.value != version:
                 tags = {DATA_VERSION: version}
                 yield dg.AssetObservation(name, partition=partition, tags=tags)
 
@@ -139,7 +139,9 @@ def sources_sensor() -> dg.SensorDefinition:
         context: dg.SensorEvaluationContext,
         configuration: ConfigurationResource,
     ) -> dg.SensorResult:
-        changed = list(changed_sources(context.instance, configuration))
-        return dg.SensorResult(asset_events=changed)
+        repository: Any = context.repository_def
+        graph = repository.asset_graph
+        changed = changed_sources(context.instance, graph, configuration)
+        return dg.SensorResult(asset_events=[*changed])
 
     return observe_sources

@@ -258,7 +258,7 @@ STRUCTURED_FINDINGS = Table(
         "What one structurer reads in the reports: one row per mention and place, "
         "in the Lunguage structure."
     ),
-    partitioned_by=("structurer", "report_batch"),
+    partitioned_by=("report_batch", "structurer"),
     per_study=True,
     key=("study_id", "section", "ent_idx"),
     columns=(
@@ -296,7 +296,7 @@ SENTENCE_ACCOUNTS = Table(
     description=(
         "What became of every sentence of findings and impression, by one structurer."
     ),
-    partitioned_by=("structurer", "report_batch"),
+    partitioned_by=("report_batch", "structurer"),
     key=("study_id", "section", "sent_idx"),
     columns=(
         STUDY,
@@ -311,7 +311,7 @@ SENTENCE_ACCOUNTS = Table(
 REFUSED_VALUES = Table(
     name="refused_values",
     description=("What a structurer claimed and was not believed, with the reason."),
-    partitioned_by=("structurer", "report_batch"),
+    partitioned_by=("report_batch", "structurer"),
     key=("number",),
     columns=(
         POSITION,

@@ -113,8 +113,8 @@ class Table:
     columns: tuple[Column, ...]
 
     partitioned_by: tuple[Dimension, ...] = ()
-    """Dimensions in the order of the path `tables/<name>/<first>/<second>.parquet`; a
-    table of releases alone has none."""
+    """Dimensions in the order of the path `tables/<name>/<first>/<second>.parquet`,
+    which is that of their names; a table of releases alone has none."""
 
     per_study: bool = False
     """Whether its rows go with their study: a study that breaks a rule is set aside,

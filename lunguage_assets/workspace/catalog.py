@@ -7,18 +7,50 @@ partitions there are when it is queried. `docs/dagster.md` shows queries.
 from __future__ import annotations
 
 import re
+import uuid
 from pathlib import Path
 
 import duckdb
 from upath import UPath
 
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import EMPTY_FILE, encode, is_stored
-from lunguage_assets.workspace.tables_location import publish
+from lunguage_assets.workspace.tables_location import is_local, publish
 
 
-def create_views(connection: duckdb.DuckDBPyConnection, root: UPath | Path) -> None:
+def build_catalog(home: Home) -> None:
+    """Build the DuckDB file with a view of each table.
+
+    It is built aside and renamed, so that whoever has it open keeps a working file.
+    Views of tables on other storage can be queried by a client that can reach that
+    storage (deploy/README.md).
+
+    Raises:
+        LunguageError: it cannot be written.
+    """
+    home.create()
+    temporary = home.root / f".lunguage.duckdb.{uuid.uuid4().hex}.tmp"
+    try:
+        with duckdb.connect(str(temporary)) as connection:
+            if not is_local(home.tables):
+                connection.register_filesystem(UPath(home.tables).fs)
+            _create_views(connection, home.tables)
+        temporary.replace(home.database)
+    except duckdb.Error as error:
+        # Its message quotes no report: it has read no row.
+        first_line = str(error).splitlines()[0]
+        raise LunguageError(
+            f"{home.database} cannot be written ({first_line}). Free space there, and "
+            "do the same again."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, root: UPath | Path) -> None:
     """Create the view of each table, with the table's description as its comment.
 
     Args:

@@ -46,7 +46,7 @@ from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-LAYOUT = 3
+LAYOUT = 4
 """Of what a home stores; counted up when a home of before can't be read any more."""
 _CORPUS = "corpus.json"
 _MANIFEST = "batch.json"
@@ -444,9 +444,12 @@ class Home:
         with self._register_lock():
             batch = self.batch(key)
             for name, table in TABLES.items():
-                if table.partitioned_by[-1] == "report_batch":
-                    folders = "*/" * (len(table.partitioned_by) - 1)
-                    files = UPath(self.tables, name).glob(f"{folders}{key}.parquet")
+                if "report_batch" in table.partitioned_by:
+                    keys = [
+                        key if dimension == "report_batch" else "*"
+                        for dimension in table.partitioned_by
+                    ]
+                    files = UPath(self.tables, name).glob("/".join(keys) + ".parquet")
                     for file in list(files):
                         file.unlink()
             for queue in sorted(self.root.glob(f"review/*/{key}.csv")):

@@ -174,7 +174,9 @@ def test_a_release_that_was_deleted_is_missing(small: SmallHome) -> None:
 def test_the_sensor_notes_an_edited_file_once(small: SmallHome) -> None:
     def noted() -> list[str]:
         context = dg.build_sensor_context(
-            small.instance, resources={"configuration": small.configuration}
+            small.instance,
+            definitions=small.definitions,
+            resources={"configuration": small.configuration},
         )
         result = sources.sources_sensor()(context)
         assert isinstance(result, dg.SensorResult)

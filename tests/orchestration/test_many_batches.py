@@ -12,7 +12,6 @@ import pytest
 from small_homes import SmallHome
 
 from lunguage_assets.orchestration.current import DATA_VERSION
-from lunguage_assets.orchestration.partitions import partition_key
 from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.store import partition_path
 
@@ -29,7 +28,7 @@ def made(small: SmallHome, batch: Batch, version: str) -> None:
     small.instance.report_runless_asset_event(
         dg.AssetMaterialization(
             RESULT,
-            partition=str(partition_key(RESULT, keys)),
+            partition="|".join(keys),
             tags={DATA_VERSION: version},
         )
     )

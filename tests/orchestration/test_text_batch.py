@@ -24,7 +24,7 @@ REPORTS = {
     "a3": "FINDINGS: Mild pulmonary edema. Dr. ___ was told.",
     "empty": " \n",
 }
-FIRST = ["read_reports (raw)", "structure (rules x raw)", "ingest (raw)"]
+FIRST = ["read_reports (raw)", "structure (raw x rules)", "ingest (raw)"]
 AFTER = ["extract_hedges (lexicon x raw)"]
 
 
@@ -81,7 +81,7 @@ def test_a_cue_of_the_home_makes_raw_reports_stale(text_home: SmallHome) -> None
         '   examples: [{text: "Mild edema.", edema: hedged}]}\n'
     )
     current = text_home.current()
-    assert current.reasons("structured_findings", "rules", "raw") == [
+    assert current.reasons("structured_findings", "raw", "rules") == [
         "structurers changed"
     ]
     assert [stage for stage in text_home.plan() if "five" in stage] == []
@@ -89,7 +89,7 @@ def test_a_cue_of_the_home_makes_raw_reports_stale(text_home: SmallHome) -> None
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
     file.unlink()
-    assert not text_home.current().is_current("structured_findings", "rules", "raw")
+    assert not text_home.current().is_current("structured_findings", "raw", "rules")
     make(text_home, "structured_findings")
 
 

@@ -21,12 +21,7 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
-from lunguage_assets.orchestration.jobs import JOBS
-from lunguage_assets.orchestration.partitions import (
-    REPORT_BATCH,
-    keys_of,
-    partition_key,
-)
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
@@ -179,7 +174,7 @@ def key_of(table: str, **keys: str) -> str:
     # A release is no table, and one of a ranker.
     dimensions = TABLES[table].partitioned_by if table in TABLES else ("ranker",)
     chosen = KEYS | keys
-    return partition_key(table, [chosen[dimension] for dimension in dimensions])
+    return "|".join(chosen[dimension] for dimension in dimensions)
 
 
 def _made_together(definitions: dg.Definitions, table: str) -> set[str]:
@@ -191,10 +186,8 @@ def _made_together(definitions: dg.Definitions, table: str) -> set[str]:
 
 
 def _line_of(run: dg.DagsterRun) -> str:
-    table = JOBS[run.job_name][0]
-    partition = run.tags["dagster/partition"]
-    keys = keys_of(table, partition) if "|" in partition else (partition,)
-    return str(Stage(run.job_name, keys))
+    keys = run.tags["dagster/partition"].split("|")
+    return str(Stage(run.job_name, tuple(keys)))
 
 
 def said_of(result: dg.ExecuteInProcessResult) -> str:

@@ -22,9 +22,9 @@ from upath import UPath
 
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace import catalog
+from lunguage_assets.workspace.catalog import build_catalog
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
     is_stored,

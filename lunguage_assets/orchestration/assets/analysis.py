@@ -5,6 +5,8 @@ it but the figures of the release. The statistics are not here, but in
 `explicit.analysis`.
 """
 
+from typing import Any
+
 import dagster as dg
 import pandas as pd
 
@@ -16,7 +18,6 @@ from lunguage_assets.orchestration.assets.explicit import (
     RANKING_OPTIONS,
     matches_by_judge,
 )
-from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.outputs import (
     StepResult,
     table_asset,
@@ -55,7 +56,7 @@ def analysis_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         reference_ranking: pd.DataFrame,
-        comparison_matches: ByPartition,
+        comparison_matches: Any,
     ) -> StepResult:
         """Compare judges, rank with half of the comparisons, fit ranked phrases back.
 
@@ -66,7 +67,7 @@ def analysis_assets(
             context: of the run.
             configuration: of the home.
             reference_ranking: the ranker's.
-            comparison_matches: of its judges, by judge.
+            comparison_matches: of its judges, by judge; of one alone, its frame.
         """
         ranker = context.partition_key
         settings = configuration.settings.explicit

@@ -178,7 +178,7 @@ def corpus_assets(
         inputs: dict[str, pd.DataFrame] = {}
         if delivery.kind == "text":
             inputs = {table: stored_table(home, table, batch) for table in _TEXT_TABLES}
-            rows = stored_table(home, "structured_findings", structurer, batch)
+            rows = stored_table(home, "structured_findings", batch, structurer)
             inputs["structured_findings"] = rows
             received = Received(
                 inputs["report_texts"],

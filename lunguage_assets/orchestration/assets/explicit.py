@@ -9,8 +9,9 @@ How phrases are extracted, ranked, fitted and learnt is not here, but in the pac
 `explicit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -34,7 +35,6 @@ from lunguage_assets.explicit.vocabulary import (
 from lunguage_assets.explicit.vocabulary import newest_only
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.checks import as_good_as_the_panel
-from lunguage_assets.orchestration.io_manager import ByPartition
 from lunguage_assets.orchestration.metadata import picture
 from lunguage_assets.orchestration.outputs import (
     StepResult,
@@ -215,7 +215,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: ConfigurationResource,
         hedge_vocabulary: pd.DataFrame,
-        comparison_matches: ByPartition,
+        comparison_matches: Any,
     ) -> StepResult:
         """Rank the phrases from the matches of a judge or panel.
 
@@ -226,7 +226,7 @@ def explicit_assets(
             context: of the run.
             configuration: of the home.
             hedge_vocabulary: the extractor's.
-            comparison_matches: of the members, by judge.
+            comparison_matches: of the members, by judge; of one alone, its frame.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
@@ -373,16 +373,18 @@ def require_same_vocabulary(
 
 def matches_by_judge(
     members: Sequence[str],
-    matches: ByPartition,
+    matches: Mapping[str, pd.DataFrame] | pd.DataFrame,
     vocabulary: pd.DataFrame,
-) -> ByPartition:
+) -> dict[str, pd.DataFrame]:
     """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
 
     Args:
         members: of the ranker, in whose order a ranking is computed.
-        matches: by judge.
+        matches: by judge; of one alone, its frame, as Dagster hands it.
         vocabulary: that they must have compared.
     """
+    if isinstance(matches, pd.DataFrame):
+        matches = dict.fromkeys(members, matches)
     # A judge who compared an older vocabulary answered about other phrases.
     for judge in members:
         require_same_vocabulary(

@@ -74,7 +74,7 @@ def test_a_model_and_the_rules_structure_a_batch(
     make(small, "structured_findings", structurer="one")
     assert len(server.calls) == calls_before
     assert not table(small, "structured_findings", "one").empty
-    assert small.current().is_current("structured_findings", "one", "b")
+    assert small.current().is_current("structured_findings", "b", "one")
 
 
 def structured(small: SmallHome, batch: str) -> set[str]:
@@ -94,7 +94,7 @@ def test_unreadable_answers_end_the_batch_unless_others_were_read(
     small.make("report_texts", report_batch="three")
     with pytest.raises(dg.Failure, match="judge 'one': of 3 answers none can be read"):
         structured(small, "three")
-    assert not small.current().is_current("structured_findings", "one", "three")
+    assert not small.current().is_current("structured_findings", "three", "one")
     server.answer = model_like
     make(small, "report_texts")
     assert "findings" in structured(small, "b")
