@@ -31,9 +31,14 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
     from secrets import token_urlsafe
 
     from lunguage_assets.files import replace_text
-    from lunguage_assets.orchestration.instance import environment_of_children
+    from lunguage_assets.orchestration.instance import prepare_to_serve
     from lunguage_assets.ui.access import TOKEN_VARIABLE
-    from lunguage_assets.ui.processes import only_ui, require_free, serve
+    from lunguage_assets.ui.processes import (
+        environment_of_children,
+        only_ui,
+        require_free,
+        serve,
+    )
 
     home = configuration.home
     # Before anything is started: else the address would be somebody else's server.
@@ -54,6 +59,7 @@ def ui(configuration: Configuration, host: str, port: int) -> None:
         # Every account of the machine can read the arguments of a process; its
         # environment, where the token is, is its owner's.
         token = token_urlsafe(24)
+        prepare_to_serve(home)
         environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
         log = home.root / "logs" / "ui.log"
         replace_text(log, "")

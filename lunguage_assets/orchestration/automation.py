@@ -6,7 +6,7 @@ the reference scale: it asks every judge, and is made by a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -135,14 +135,11 @@ def nightly_schedule(
         description="Writes the release of every ranker in use that has a finished "
         "batch. When nothing changed, it comes out byte for byte the same.",
     )
-    def nightly_release(
-        context: dg.ScheduleEvaluationContext,
-        configuration: ConfigurationResource,
-    ) -> Iterator[dg.RunRequest]:
-        # A daemon that starts again in a night requests no second run of one key.
-        night = context.scheduled_execution_time.isoformat()
-        for ranker in rankers:
-            if complete_batches(configuration.home, ranker):
-                yield dg.RunRequest(run_key=f"{ranker} {night}", partition_key=ranker)
+    def nightly_release(configuration: ConfigurationResource) -> list[dg.RunRequest]:
+        return [
+            dg.RunRequest(partition_key=ranker)
+            for ranker in rankers
+            if complete_batches(configuration.home, ranker)
+        ]
 
     return nightly_release

@@ -24,9 +24,8 @@ from lunguage_assets.locks import (
     shared_lock,
 )
 from lunguage_assets.orchestration.internals import origin_of_run
-from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE
 from lunguage_assets.packaged_data import dagster_yaml
-from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
+from lunguage_assets.workspace.home import Home
 
 LOCATION = "lunguage_assets.definitions"
 """Name of the code location, as `lunguage ui` and workspace.yaml load it."""
@@ -77,24 +76,16 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def environment_of_children(home: Home) -> dict[str, str]:
-    """Return the variables with which Dagster's own commands serve a home.
+def prepare_to_serve(home: Home) -> None:
+    """Make the databases of an instance, and report runs that a kill left "started".
 
-    They name its folder and its instance, and withhold messages. Before these commands
-    open the instance, its databases are made, and runs that a kill left "started" are
-    reported as failed.
+    To be called before Dagster's own commands open it.
     """
     with dagster_instance(home) as instance:
         # A code server reports the runs of its own dead processes; nobody notices its
         # own death. Of runs that are executed elsewhere nothing is known here.
         if isinstance(instance.run_launcher, dg.DefaultRunLauncher):
             _close_runs(instance, of_commands=False)
-    return {
-        REDACTION_VARIABLE: "true",
-        **os.environ,
-        DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
-        ENVIRONMENT_VARIABLE: str(home.root),
-    }
 
 
 @contextmanager

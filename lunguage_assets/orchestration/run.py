@@ -234,9 +234,9 @@ class Runner:
             reason = " ".join((failure.description or "").split())
             raise RunFailed(f"{stage}: {reason} [Dagster run {run_id}]") from None
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
-            # Before the run has begun, Dagster does not note an interruption itself.
+            # Dagster itself notes some interruptions as failures, and some not at all.
             run = self._instance.get_run_by_id(run_id)
-            if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
+            if run is not None:
                 self._instance.report_run_canceled(
                     run, message="Interrupted. What was finished is stored."
                 )

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets import __version__
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.open_judges import judge_identity
@@ -33,7 +34,7 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.model.structurer import structurer_identity
 from lunguage_assets.tables import TERMS
-from lunguage_assets.workspace.home import Batch, Home
+from lunguage_assets.workspace.home import Batch
 from lunguage_assets.workspace.versions import file_digest
 
 _BUNDLE_FORMAT = 7
@@ -84,17 +85,13 @@ class Origin:
         return load_dictionary(pathways, Vocabulary(TERMS.frame()))
 
 
-def read_origin(
-    home: Home, settings: Settings, configuration: JudgesConfiguration
-) -> Origin:
+def read_origin(configuration: Configuration) -> Origin:
     """Read what a home's releases are made with.
 
-    Args:
-        home: whose releases these are. A corpus that it does not declare counts as
-            credentialed: nothing of it may be taken for open by mistake.
-        settings: of the run.
-        configuration: the judges file.
+    A corpus that it does not declare counts as credentialed: nothing of it may be taken
+    for open by mistake.
     """
+    home = configuration.home
     # A file of the home takes the place of the packaged one of its name.
     anchors = anchors_in_use(home.anchor_ratings)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
@@ -111,8 +108,8 @@ def read_origin(
             files[name] = ("home", path)
     return Origin(
         corpus=home.corpus() or Corpus("unnamed", "credentialed"),
-        settings=settings,
-        configuration=configuration,
+        settings=configuration.settings,
+        configuration=configuration.judges,
         files=files,
         batches=home.registered(),
         anchors=anchors,
@@ -139,9 +136,7 @@ def provenance(
     members = [str(key) for key in ranking["judges"].iloc[0]]
     # The extractor decides which phrases there are, whether it compares them or not.
     judges = list(dict.fromkeys([*members, configuration.extractor]))
-    prompts_version = None
-    if language_models(configuration, judges):
-        prompts_version = load_prompts().version
+    models = language_models(configuration, judges)
     batches = {
         batch.key: {**asdict(batch), "included": batch.key in included}
         for batch in origin.batches
@@ -159,7 +154,7 @@ def provenance(
         "members": members,
         "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
-        "prompts": prompts_version,
+        "prompts": load_prompts().version if models else None,
         "ranking": {
             **{name: str(ranking[name].iloc[0]) for name in _OF_RANKING},
             "phrases": len(ranking),

@@ -60,9 +60,8 @@ def write_restricted(release: Release, folder: Path) -> None:
     queries = named_queries("release_files.sql")
     folder.mkdir(parents=True)
     for name in TABLES_AS_STORED:
-        columns = [_csv_cell(column) for column in TABLES[name].columns]
-        if name == "rejected":
-            columns = [_sheet_cell(column) for column in TABLES[name].columns]
+        cell = _sheet_cell if name == "rejected" else _csv_cell
+        columns = [cell(column) for column in TABLES[name].columns]
         studies.copy(
             f"SELECT {', '.join(columns)}, report_batch FROM {name} "
             "ORDER BY batch_number, row",

@@ -51,9 +51,7 @@ def qualifying_word(row: Record) -> str:
     """Find the word that restricts a denial: "large" of "no large effusion"."""
     cells = tuple(row[column] for column in _DESCRIBING_COLUMNS)
     qualifier_and_word = qualifying(row["name"], row["ent"], row["sent"], cells)
-    if qualifier_and_word is None:
-        return ""
-    return qualifier_and_word[1]
+    return qualifier_and_word[1] if qualifier_and_word else ""
 
 
 def finding_and_location(row: Record) -> str:

@@ -7,22 +7,36 @@ The newest delivery of every study counts (`newest.py`). Rows of single studies 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from duckdb import DuckDBPyConnection
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.intervals import READING_SD
 from lunguage_assets.files import replace_text
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.release.context import Release, ReportContext, context_of
+from lunguage_assets.release.context import (
+    ANALYSES,
+    Release,
+    ReportContext,
+    context_of,
+)
 from lunguage_assets.release.data_dictionary import data_dictionary
 from lunguage_assets.release.growing_files import csv_text
-from lunguage_assets.release.provenance import Origin, json_text
+from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.provenance import Origin, json_text, read_origin
 from lunguage_assets.release.report import report_figures, report_page
 from lunguage_assets.release.restricted_files import write_restricted
+from lunguage_assets.tables import HEDGE_VOCABULARY
 from lunguage_assets.wording import shown_phrase
+from lunguage_assets.workspace.store import (
+    paths_of_batch,
+    stored_or_none,
+    stored_table,
+)
 from lunguage_assets.workspace.versions import Written, publish
 
 _TEMPLATES = {
@@ -33,6 +47,54 @@ _TEMPLATES = {
     "restricted/LABELS.md": "LABELS.md.j2",
 }
 """Path in a version -> template of the text."""
+
+
+def write_release_of(
+    configuration: Configuration,
+    ranker: str,
+    complete: Sequence[str],
+    connection: DuckDBPyConnection,
+) -> Written:
+    """Write the release of a ranker from the stored tables of its batches.
+
+    Args:
+        configuration: of the home.
+        ranker: whose results are read.
+        complete: the batches that have one.
+        connection: to a database of its own.
+
+    Raises:
+        LunguageError: as of `write_bundle`.
+    """
+    home = configuration.home
+    batches = {
+        batch: paths_of_batch(home.tables, TABLES_PER_BATCH.values(), ranker, batch)
+        for batch in complete
+    }
+    analyses = {
+        name: frame
+        for name in ANALYSES
+        if (frame := stored_or_none(home, name, ranker)) is not None
+    }
+    vocabulary = stored_or_none(
+        home, "hedge_vocabulary", configuration.judges.extractor
+    )
+    if vocabulary is None:
+        vocabulary = HEDGE_VOCABULARY.frame()
+    release = Release(
+        ranker,
+        stored_table(home, "reference_ranking", ranker),
+        NewestStudies(connection, batches),
+        tuple(it.key for it in home.registered() if it.key not in complete),
+        configuration.processes,
+    )
+    return write_bundle(
+        release,
+        configuration.releases / ranker,
+        read_origin(configuration),
+        analyses,
+        vocabulary.set_index("phrase")["n_examples"],
+    )
 
 
 def write_bundle(
@@ -111,12 +173,10 @@ def _texts(context: ReportContext) -> dict[str, str]:
 
     None names the version: the same content must give the same bytes.
     """
-    batches = context.provenance["batches"]
     values = {
         "context": context,
         "origin": context.origin,
         "provenance": context.provenance,
-        "batches": [key for key, batch in batches.items() if batch["included"]],
         "reading_sd": READING_SD,
     }
     return {

@@ -7,6 +7,7 @@ Dagster's; what the webserver answers is in `access`.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from typing import TypeAlias
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
-from lunguage_assets.orchestration.instance import LOCATION
+from lunguage_assets.orchestration.instance import DAGSTER_VARIABLE, LOCATION
+from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE
+from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
@@ -38,6 +41,19 @@ def require_free(host: str, port: int) -> None:
             f"port {port} of {host} cannot be used ({error.strerror}). Is the UI open "
             "already? Else choose another one with --port."
         ) from None
+
+
+def environment_of_children(home: Home) -> dict[str, str]:
+    """Return the variables with which Dagster's own commands serve a home.
+
+    They name its folder and its instance, and withhold messages.
+    """
+    return {
+        REDACTION_VARIABLE: "true",
+        **os.environ,
+        DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
+        ENVIRONMENT_VARIABLE: str(home.root),
+    }
 
 
 @contextmanager

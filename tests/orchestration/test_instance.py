@@ -13,10 +13,11 @@ from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
     command_at_work,
     dagster_instance,
-    environment_of_children,
     is_at_work,
+    prepare_to_serve,
 )
 from lunguage_assets.packaged_data import dagster_yaml
+from lunguage_assets.ui.processes import environment_of_children
 from lunguage_assets.workspace.home import Home
 
 
@@ -28,13 +29,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def test_an_edited_configuration_is_kept(home: Home) -> None:
     file = home.dagster / "dagster.yaml"
-    environment_of_children(home)
+    prepare_to_serve(home)
     assert (home.dagster / "history" / "runs.db").exists(), (
         "before webserver and daemon open it at once"
     )
     assert file.read_bytes() == dagster_yaml().read_bytes()
     file.write_text("{}\n")
-    environment_of_children(home)
+    prepare_to_serve(home)
     assert file.read_text() == "{}\n"
 
 
@@ -79,7 +80,7 @@ def test_runs_of_killed_processes_are_closed_and_no_other(home: Home) -> None:
         with dagster_instance(home):
             assert is_closed(of_command)
             assert not is_closed(launched)
-        environment_of_children(home)
+        prepare_to_serve(home)
         assert is_closed(launched)
 
 

@@ -20,7 +20,7 @@ from platform_support import environment
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.instance import environment_of_children
+from lunguage_assets.orchestration.instance import prepare_to_serve
 from lunguage_assets.workspace.home import Home
 
 QUICK_DAEMON = str(Path(__file__).with_name("quick_daemon.py"))
@@ -39,14 +39,14 @@ class ServedHome:
         self._port = free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)
-        environment_of_children(Home(home))
+        prepare_to_serve(Home(home))
         file = home / "dagster" / "dagster.yaml"
         text = file.read_text()
         assert SLOW_POLL in text or QUICK_POLL in text
         file.write_text(text.replace(SLOW_POLL, QUICK_POLL))
 
     def start(self) -> None:
-        environment_of_children(Home(self.home))
+        prepare_to_serve(Home(self.home))
         code = [
             "-m",
             "dagster",

@@ -16,11 +16,11 @@ from planted import plant
 from stored_tables import store_table
 
 from lunguage_assets.annotation.method import bundled_method
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
-from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
@@ -56,8 +56,7 @@ class Made:
 
     def origin(self) -> Origin:
         """Of rule-based judges."""
-        settings = load_settings(self.home.settings_file)
-        return read_origin(self.home, settings, load_judges())
+        return read_origin(Configuration(self.home))
 
     def write(
         self,

@@ -30,13 +30,10 @@ from lunguage_assets.orchestration.outputs import (
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.parallel import joined_tables, map_studies
 from lunguage_assets.quality.quarantine import valid_studies
 from lunguage_assets.quality.rules import studies_of
-from lunguage_assets.structuring.model.second_reader import SecondReader
-from lunguage_assets.structuring.model.structurer import open_structurer
-from lunguage_assets.structuring.rows import read_reports, structured_reports
-from lunguage_assets.structuring.rules.structurer import rule_structurer
+from lunguage_assets.structuring.batch import structured_batch
+from lunguage_assets.structuring.rows import read_reports
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.structuring.text.report import identity as text_rules
 from lunguage_assets.workspace.store import stored_table
@@ -106,39 +103,22 @@ def corpus_assets(
             report_texts: of the batch.
             report_sentences: of the batch.
         """
+        home = configuration.home
         keys = context.partition_key.keys_by_dimension
-        delivery = configuration.home.delivery(keys["report_batch"])
-        terms = read_terms(delivery.vocabulary, IntakeLog())
-        structurer = open_structurer(
+        delivery = home.delivery(keys["report_batch"])
+        reports = {"report_texts": report_texts, "report_sentences": report_sentences}
+        structured, metadata = structured_batch(
             keys["structurer"],
-            configuration.judges,
-            terms,
-            configuration.judge_context,
-            configuration.home.assertion_file,
+            **reports,
+            terms=read_terms(delivery.vocabulary, IntakeLog()),
+            judges=configuration.judges,
+            open_context=configuration.judge_context,
+            own_cues=home.assertion_file,
+            processes=configuration.processes,
         )
-        reports = (report_texts, report_sentences)
-        metadata: dict[str, str | int] = {"structurer": structurer.identity}
-        if keys["structurer"] == RULES:
-            # The rules ask nobody and keep a core busy: each core reads some reports.
-            structured = joined_tables(
-                map_studies(
-                    structured_reports,
-                    reports,
-                    rule_structurer,
-                    terms,
-                    configuration.home.assertion_file,
-                    processes=configuration.processes,
-                )
-            )
-            if isinstance(structurer, SecondReader):
-                structured = structurer.read_again(structured, *reports)
-                metadata |= structurer.metadata
-        else:
-            # All reports at once: its limits say how many are in flight.
-            structured = structured_reports(*reports, structurer)
         tables, invalid = valid_studies(
             "structured_findings",
-            {"report_texts": report_texts, "report_sentences": report_sentences},
+            reports,
             structured._asdict(),
             configuration,
         )
@@ -178,15 +158,11 @@ def corpus_assets(
         inputs: dict[str, pd.DataFrame] = {}
         if delivery.kind == "text":
             inputs = {table: stored_table(home, table, batch) for table in _TEXT_TABLES}
+            # What is odd about the vocabulary is already in reading_notes.
+            terms = read_terms(delivery.vocabulary, IntakeLog())
+            received = Received._make([*inputs.values(), terms])
             rows = stored_table(home, "structured_findings", batch, structurer)
             inputs["structured_findings"] = rows
-            received = Received(
-                inputs["report_texts"],
-                inputs["rejected_reports"],
-                inputs["reading_notes"],
-                # What is odd about the vocabulary is already in reading_notes.
-                read_terms(delivery.vocabulary, IntakeLog()),
-            )
             # The rules read no other language; a language model may.
             if structurer == RULES:
                 received = without_other_languages(received, NOT_ENGLISH)

@@ -27,18 +27,11 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.release.context import ANALYSES, Release
-from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.provenance import read_origin
-from lunguage_assets.release.write import write_bundle
-from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
-from lunguage_assets.workspace.store import (
-    complete_batches,
-    paths_of_batch,
-    stored_or_none,
-    stored_table,
-)
-from lunguage_assets.workspace.versions import Written, report_of
+from lunguage_assets.release.context import ANALYSES
+from lunguage_assets.release.write import write_release_of
+from lunguage_assets.tables import RELEASE
+from lunguage_assets.workspace.store import complete_batches
+from lunguage_assets.workspace.versions import report_of
 
 GROUP = "release"
 
@@ -117,7 +110,15 @@ def release_assets(
         complete = complete_batches(configuration.home, ranker)
         current = Current(configuration, context.instance, asset_graph())
         _refuse_stale(current, ranker, complete)
-        version = _write_release(configuration, ranker, complete)
+        # DuckDB reads the newest delivery of every study with bounded memory. What does
+        # not fit is written into the home, which is as private as the reports: it may
+        # be report text. Of a killed release `remove_abandoned_files` clears it away.
+        root = configuration.home.root
+        spilled = TemporaryDirectory(prefix=".spill-", suffix=".tmp", dir=root)
+        limits = {"memory_limit": MEMORY, "temp_directory": spilled.name}
+        database = DuckDBResource(database=":memory:", connection_config=limits)
+        with spilled, database.get_connection() as connection:
+            version = write_release_of(configuration, ranker, complete, connection)
         summary = version.summary
         # A batch that is not finished holds up no release; the release says so.
         left_out = ", ".join(summary["batches_not_included"])
@@ -142,62 +143,18 @@ def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> Non
     It would name settings and files that are not those of its rows.
 
     Raises:
-        MethodError: names the first batches and why each is stale.
+        MethodError: names the first of them.
     """
-    stale = []
-    for batch in complete:
-        reasons = current.reasons_of("ingest", batch)
-        reasons += current.reasons_of("refit", ranker, batch)
-        if reasons:
-            stale.append(f"{batch} ({', '.join(sorted({*reasons}))})")
+    stale = [
+        batch
+        for batch in complete
+        if current.reasons_of("ingest", batch)
+        or current.reasons_of("refit", ranker, batch)
+    ]
     if stale:
         raise MethodError(
             f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
-            f"{'; '.join(stale[:NAMED])}. `lunguage run` makes such batches again. Ask "
-            "`lunguage estimate` first when language models judge; or undo the change."
-        )
-
-
-def _write_release(
-    configuration: Configuration, ranker: str, complete: Sequence[str]
-) -> Written:
-    """Write the bundle of a ranker over all its batches.
-
-    DuckDB queries the newest delivery of every study with bounded memory. What does not
-    fit is written into the home, which is as private as the reports: it may be report
-    text.
-
-    Args:
-        configuration: of the home.
-        ranker: whose results are read.
-        complete: the batches that have one.
-    """
-    home = configuration.home
-    judges = configuration.judges
-    batches = {
-        batch: paths_of_batch(home.tables, TABLES_PER_BATCH.values(), ranker, batch)
-        for batch in complete
-    }
-    registered = [batch.key for batch in home.registered()]
-    analyses = {name: stored_or_none(home, name, ranker) for name in ANALYSES}
-    vocabulary = stored_or_none(home, "hedge_vocabulary", judges.extractor)
-    if vocabulary is None:
-        vocabulary = HEDGE_VOCABULARY.frame()
-    # Of a killed release `remove_abandoned_files` clears it away.
-    spilled = TemporaryDirectory(prefix=".spill-", suffix=".tmp", dir=home.root)
-    limits = {"memory_limit": MEMORY, "temp_directory": spilled.name}
-    database = DuckDBResource(database=":memory:", connection_config=limits)
-    with spilled, database.get_connection() as connection:
-        return write_bundle(
-            Release(
-                ranker,
-                stored_table(home, "reference_ranking", ranker),
-                NewestStudies(connection, batches),
-                tuple(batch for batch in registered if batch not in complete),
-                configuration.processes,
-            ),
-            configuration.releases / ranker,
-            read_origin(home, configuration.settings, judges),
-            {name: frame for name, frame in analyses.items() if frame is not None},
-            vocabulary.set_index("phrase")["n_examples"],
+            f"{', '.join(stale[:NAMED])}. `lunguage status` says why, and `lunguage "
+            "run` makes them again. Ask `lunguage estimate` first when language models "
+            "judge; or undo the change."
         )
