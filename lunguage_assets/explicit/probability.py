@@ -30,8 +30,6 @@ Z95 = 1.959963984540054
 """Standard deviations to either side that hold 95% of a normal distribution."""
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 
-_SAME_SCORE = 1e-12
-"""Squares below which the anchors have one and the same score."""
 RATED = "ratings"
 """Name of the anchors that the home's ratings make."""
 _ERROR_OF_ONE_RATING = 0.5
@@ -213,26 +211,6 @@ def ranked_phrases(ranking: pd.DataFrame) -> pd.DataFrame:
     return ranking.query("ruler == 'published' or n_matches > 0")
 
 
-def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
-    """Say why a `REFERENCE_RANKING` frame gives no probabilities; empty: it does."""
-    try:
-        line = calibrate(ranked_phrases(ranking), anchors)
-    except CalibrationError as error:
-        return error.reason
-    # Whether the lowest and the highest anchor lie apart by more than chance.
-    by_mu: Any = line.anchors.sort_values("mu", kind="stable").itertuples()
-    low, *_, high = by_mu
-    distance = high.mu - low.mu
-    uncertainty = Z95 * math.hypot(low.mu_sd, high.mu_sd)
-    if distance > uncertainty:
-        return ""
-    places = f"{_names([low.Index])} {low.mu:.2f}, {_names([high.Index])} {high.mu:.2f}"
-    return (
-        f"the anchors lie closer than their uncertainty ({places}: "
-        f"{distance:.2f} apart, expected more than {uncertainty:.2f})"
-    )
-
-
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """Draw the line through the anchors on the logit scale.
 
@@ -244,7 +222,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
 
     Raises:
         CalibrationError: fewer than two anchors, an anchor phrase that is not ranked,
-            anchors of the same score, or a line that falls.
+            anchors that lie closer than their uncertainty, or a line that falls.
     """
     require_anchors(set(ranking["phrase"]), anchors)
     phrases = ranking.set_index("phrase")[["mu", "mu_sd"]].sort_values(
@@ -253,14 +231,20 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     of_anchors = pd.DataFrame(list(anchors)).set_index("phrase").join(phrases)
     mu = of_anchors["mu"]
     logit_p = logit(of_anchors["probability"])
+    by_mu = of_anchors.sort_values("mu", kind="stable")
+    low, *_, high = by_mu["mu"]
+    low_sd, *_, high_sd = by_mu["mu_sd"]
+    uncertainty = Z95 * math.hypot(low_sd, high_sd)
+    # Else no more than chance tells the anchors apart.
+    if high - low <= uncertainty:
+        places = f"{_names(by_mu.index[[0, -1]])}: {low:.2f} and {high:.2f}"
+        raise CalibrationError(
+            f"the anchors lie closer than their uncertainty ({places}, expected more "
+            f"than {uncertainty:.2f} apart)"
+        )
     # Least squares, which for two anchors is the line through both.
     distance = mu - mu.mean()
-    squares = (distance**2).sum()
-    if squares < _SAME_SCORE:
-        raise CalibrationError(
-            f"the anchors {_names(mu.index)} have the same place in the ranking"
-        )
-    alpha = (distance * logit_p).sum() / squares
+    alpha = (distance * logit_p).sum() / (distance**2).sum()
     if alpha <= 0.0:
         raise CalibrationError(
             f"the anchors {_names(mu.index)} are inverted: the more probable one is "

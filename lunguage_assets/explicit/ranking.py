@@ -22,6 +22,12 @@ from lunguage_assets.explicit.intervals import (
     READING_SD,
     bootstrap_intervals,
 )
+from lunguage_assets.explicit.probability import (
+    Anchor,
+    CalibrationError,
+    calibrate,
+    ranked_phrases,
+)
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.randomness import (
     U64,
@@ -220,6 +226,35 @@ def reference_ranking(
     return REFERENCE_RANKING.frame(by_rank.assign(rank=range(len(by_rank))))
 
 
+def ranking_on_scale(
+    ranking: pd.DataFrame,
+    anchors: Sequence[Anchor],
+    settings: ExplicitSettings,
+    identities: Sequence[str],
+) -> pd.DataFrame:
+    """Take a ranking, or the published one where no probability can be read off it.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame of a corpus' own phrases.
+        anchors: phrases of known probability.
+        settings: whether the published ranking may stand in.
+        identities: as for `reference_ranking`.
+
+    Raises:
+        CalibrationError: the settings ask for the corpus' own ranking, or the anchors
+            do not go with the published one either.
+    """
+    try:
+        calibrate(ranked_phrases(ranking), anchors)
+    except CalibrationError as error:
+        if settings.reference_scale != "auto":
+            raise
+        judges = ranking["judges"].iloc[0]
+        ranking = on_published_scale(ranking, judges, error.reason, identities)
+        calibrate(ranking, anchors)
+    return ranking
+
+
 def on_published_scale(
     phrases: pd.DataFrame,
     judges: Sequence[str],
@@ -231,7 +266,7 @@ def on_published_scale(
     Args:
         phrases: that are not ranked, or whose ranking it stands in for.
         judges: of the ranker.
-        reason: why, as `probability.calibration_problem` says it.
+        reason: why, as `probability.CalibrationError` says it.
         identities: as for `reference_ranking`.
     """
     entries = published_ranking()

@@ -17,15 +17,16 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from lunguage_assets.assertion.hedges import published_ranking
-from lunguage_assets.errors import InputError, MethodError
+from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.probability import (
     Anchor,
     Calibration,
+    CalibrationError,
     anchors_in_use,
     calibrate,
-    calibration_problem,
     probability,
     published_anchors,
+    ranked_phrases,
     reader_range,
 )
 
@@ -121,36 +122,27 @@ def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
 
 
 @pytest.mark.parametrize(("mu", "played", "reason"), [
-    ({"less likely": 7.0, "most likely": 43.0}, (9, 9), ""),
     ({"less likely": 7.0, "likely": 43.0}, (9, 9), "no anchor phrase 'most likely'"),
     ({"less likely": 7.0, "most likely": 25.0}, (9, 0), "no anchor phrase 'most likely'"),
-    ({"less likely": 25.0, "most likely": 25.0}, (9, 9), "have the same place in the ranking"),
+    ({"less likely": 25.0, "most likely": 25.0}, (9, 9), "25.00 and 25.00"),
     ({"less likely": 40.0, "most likely": 10.0}, (9, 9), "are inverted"),
 ])  # fmt: skip
 def test_a_ranking_that_cannot_be_mapped_says_why(
     mu: dict[str, float], played: tuple[int, int], reason: str
 ) -> None:
     own_ranking = ranking(mu).assign(ruler="own", n_matches=played)
-    problem = calibration_problem(own_ranking, published_anchors().anchors)
-    assert reason in problem
-    assert bool(problem) == bool(reason)
-    if reason and min(played):
-        with pytest.raises(MethodError, match="anchor_ratings") as caught:
-            calibrate(own_ranking, published_anchors().anchors)
-        assert reason in str(caught.value)
+    with pytest.raises(CalibrationError, match="anchor_ratings") as caught:
+        calibrate(ranked_phrases(own_ranking), published_anchors().anchors)
+    assert reason in caught.value.reason
 
 
 def test_anchors_closer_than_their_uncertainty_give_no_probabilities() -> None:
     anchors = published_anchors().anchors
     low, high = sorted(anchors, key=lambda anchor: anchor.probability)
     near = {low.phrase: 24.0, "possible": 25.0, high.phrase: 26.0}
-
-    def problem(mu_sd: float) -> str:
-        ranked = ranking(near, mu_sd).assign(ruler="own", n_matches=9)
-        return calibration_problem(ranked, anchors)
-
-    assert problem(0.5) == ""
-    assert "2.00 apart, expected more than 2.77" in problem(1.0)
+    assert calibrate(ranking(near, 0.5), anchors).mu_half < 25.0
+    with pytest.raises(CalibrationError, match=r"more than 2\.77 apart"):
+        calibrate(ranking(near, 1.0), anchors)
 
 
 def ratings(folder: Path, *rows: tuple[str, str, str, float]) -> Path:

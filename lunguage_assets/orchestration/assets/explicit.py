@@ -28,6 +28,7 @@ from lunguage_assets.explicit.hedges import load_corrections, review_queue
 from lunguage_assets.explicit.open_judges import judge_identity, open_judge
 from lunguage_assets.explicit.probability import anchors_in_use, require_anchors
 from lunguage_assets.explicit.ranking import comparison_matches as play_matches
+from lunguage_assets.explicit.ranking import ranking_on_scale
 from lunguage_assets.explicit.ranking import reference_ranking as ranked_phrases
 from lunguage_assets.explicit.vocabulary import (
     hedge_vocabulary as collect_vocabulary,
@@ -42,11 +43,7 @@ from lunguage_assets.orchestration.outputs import (
     versioned,
 )
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import (
-    ConfigurationResource,
-    anchors_of,
-    ranking_on_scale,
-)
+from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import TABLES
@@ -236,7 +233,8 @@ def explicit_assets(
         identities = [judge_identity(judge, configuration.judges) for judge in matches]
         settings = configuration.settings.explicit
         own_ranking = ranked_phrases(hedge_vocabulary, matches, settings, identities)
-        ranking = ranking_on_scale(configuration, own_ranking, identities)
+        anchors = anchors_in_use(configuration.home.anchor_ratings).anchors
+        ranking = ranking_on_scale(own_ranking, anchors, settings, identities)
         metadata = {"plot": picture(ranking_plot(ranking))}
         # Their own ranking gave no probabilities, and the published one stands in: a
         # person sees what was wrong with it.
@@ -281,7 +279,6 @@ def explicit_assets(
         require_same_vocabulary(
             reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
         )
-        anchors = anchors_of(configuration, reference_ranking)
         judges = configuration.judges
         around = configuration.judge_context()
         panel = [open_judge(key, judges, around) for key in judges.members(ranker)]
@@ -291,7 +288,7 @@ def explicit_assets(
             hedge_vocabulary,
             reference_ranking,
             panel,
-            anchors,
+            anchors_in_use(configuration.home.anchor_ratings).anchors,
             configuration.settings.explicit,
         )
         return StepResult(
