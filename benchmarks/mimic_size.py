@@ -32,14 +32,8 @@ import psutil
 from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.orchestration.instance import dagster_instance
-from lunguage_assets.sample import (
-    ABOUT,
-    ABOUT_FILE,
-    FIRST,
-    TABLE_FILE,
-    sample_studies,
-    write_sample,
-)
+from lunguage_assets.sample.files import ABOUT, ABOUT_FILE, TABLE_FILE, write_sample
+from lunguage_assets.sample.studies import FIRST, sample_studies
 from lunguage_assets.workspace.home import Home
 
 MIMIC_CXR = 227_835

@@ -6,9 +6,10 @@ that reads for weeks must not grow with them.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 
 ENTRIES = 1 << 13
@@ -33,3 +34,17 @@ def fewer_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
+
+
+def give_back_memory() -> None:
+    """Return what was freed to the system.
+
+    Else Arrow and the C library (glibc) keep the memory of several batches.
+    """
+    # Slow to import.
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+    # Other C libraries have no `malloc_trim`.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -8,7 +8,14 @@ text: a found value is shown only where it comes from a coded column.
 from __future__ import annotations
 
 import difflib
+import logging
+import os
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
+"""Variable of the environment by which Dagster withholds messages, and so do we."""
 
 
 def did_you_mean(name: str, known_names: Iterable[str]) -> str:
@@ -102,3 +109,32 @@ class MethodError(LunguageError):
 
     There are no phrases, say, or no valid answers, or an anchor phrase is missing.
     """
+
+
+def messages_may_be_shown() -> bool:
+    """Tell whether whoever runs this has switched redaction off: the variable "false".
+
+    Unlike Dagster, which shows messages where nobody has said anything.
+    """
+    return os.environ.get(REDACTION_VARIABLE, "").lower() == "false"
+
+
+def where(error: BaseException | None) -> str:
+    """Return the kind of an error and the last place in this package on its way."""
+    kind = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__ if error is not None else None)
+    for frame in reversed(frames):
+        file = Path(frame.filename)
+        if file.is_relative_to(Path(__file__).parent):
+            return f"{kind} in {file.name}, line {frame.lineno} ({frame.name})"
+    return kind
+
+
+def keep_place_only(record: logging.LogRecord) -> bool:
+    """Keep the place alone of an error that a library logs whole."""
+    error = record.exc_info[1] if record.exc_info else None
+    record.msg = f"{record.getMessage()} {where(error)}"
+    record.args = None
+    record.exc_info = None
+    record.exc_text = None
+    return True

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+COMMAND_LOCK = ".command.lock"
+"""File of a home that commands at work hold."""
+
 
 class LockHeld(Exception):
     """Another process holds the lock."""
@@ -46,6 +49,25 @@ def shared_lock(path: Path) -> AbstractContextManager[None]:
         path: of the lock file, made where it is missing.
     """
     return _lock(path, fcntl.LOCK_SH)
+
+
+@contextmanager
+def command_at_work(home: Path) -> Iterator[None]:
+    """Hold a lock on the home, so that automation leaves its batches to this command.
+
+    Several commands may hold it; it ends with the process, however that ends.
+    """
+    with shared_lock(home / COMMAND_LOCK):
+        yield
+
+
+def is_at_work(home: Path) -> bool:
+    """Tell whether a living command holds the lock, or one that looks just now."""
+    try:
+        with exclusive_lock_at_once(home / COMMAND_LOCK):
+            return False
+    except LockHeld:
+        return True
 
 
 @contextmanager

@@ -66,6 +66,25 @@ class ExplicitSettings(_Options):
     fit_log: bool = True
 
 
+VOCABULARY_OPTIONS = {
+    "reference_scale",
+    "reference_scale_minimum",
+    "minimum_examples",
+}
+COMPARISON_OPTIONS = {"seed", "repetitions", "position"}
+RANKING_OPTIONS = {"seed", "orders", "bootstrap"}
+FIT_OPTIONS = {
+    "seed",
+    "position",
+    "opponent_limit",
+    "panel_steps",
+    "patience",
+    "step_limit",
+    "fit_log",
+}
+"""Options that a step reads: another one makes nothing of it stale."""
+
+
 class DistilledSettings(_Options):
     """A small model that learns the panel's judgement (docs/distilled.md)."""
 
@@ -81,6 +100,10 @@ class ImplicitSettings(_Options):
     encoder_revision: str = ""
     merge_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
     history: Literal["exclude", "keep"] = "exclude"
+
+
+MERGE_OPTIONS = {"merge_threshold", "history", "mode"}
+"""Options that merging reads: another one makes nothing stale."""
 
 
 class AutomationSettings(_Options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,8 @@ from lunguage_assets.errors import printable
 
 _READ_BY_MARKDOWN = re.compile(r"[\\`<\[\]|*&~]|(?<!\w)_|_(?!\w)")
 """Characters that Markdown takes for markup; an underscore inside a word is none."""
+KEYS_SHOWN = 20
+"""Keys of rows that a check shows."""
 _LONGEST_HEDGE = 6
 """Words of a phrase that is no sentence."""
 
@@ -50,3 +53,10 @@ def literal(text: str) -> str:
     """
     one_line = printable(" ".join(text.split()))
     return _READ_BY_MARKDOWN.sub(r"\\\g<0>", one_line)
+
+
+def examples(keys: Iterable[object]) -> str:
+    """Return the first keys, and how many more there are."""
+    listed = [str(key) for key in keys]
+    more = f" and {len(listed) - KEYS_SHOWN} more" if len(listed) > KEYS_SHOWN else ""
+    return (", ".join(listed[:KEYS_SHOWN]) or "none") + more

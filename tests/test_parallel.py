@@ -27,7 +27,7 @@ from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import study_tools
-from lunguage_assets.sample import write_raw_sample, write_sample
+from lunguage_assets.sample.files import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer

@@ -47,18 +47,15 @@ def remove_batch(configuration: Configuration, key: str) -> None:
     home keeps a record of it. Releases that are sealed stay; the next run writes one
     without the batch.
     """
-    from lunguage_assets.orchestration.instance import (
-        dagster_instance,
-        is_at_work,
-        unfinished_runs,
-    )
+    from lunguage_assets.locks import is_at_work
+    from lunguage_assets.orchestration.instance import UNFINISHED, dagster_instance
     from lunguage_assets.orchestration.partitions import BATCH
 
     home = configuration.home
     is_registered = key in {batch.key for batch in home.registered()}
     with dagster_instance(home) as instance:
         # A run would read, or make again, the tables that go.
-        running = unfinished_runs(instance)
+        running = instance.get_runs(UNFINISHED)
         if running or is_at_work(home.root):
             at_work = f"run {running[0].run_id}" if running else "another command"
             raise ConfigurationError(

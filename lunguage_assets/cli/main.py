@@ -111,7 +111,7 @@ def _run_command() -> int:
                 "disk space, fix its rights (chmod u+rwX), or see that nothing else "
                 "holds it, and run the same command again: what is finished is kept."
             )
-        from lunguage_assets.orchestration.redaction import messages_may_be_shown, where
+        from lunguage_assets.errors import messages_may_be_shown, where
 
         # The message of any other error may quote a report.
         if messages_may_be_shown():

@@ -32,7 +32,7 @@ def sample(reports: int, seed: int, out: Path, as_text: bool) -> None:
 
     The findings are in the published formats; raw reports have the truth beside them.
     """
-    from lunguage_assets.sample import write_raw_sample, write_sample
+    from lunguage_assets.sample.files import write_raw_sample, write_sample
 
     if not as_text:
         click.echo(f"{write_sample(out, reports, seed)}, in {out}")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.instance import is_at_work
+from lunguage_assets.locks import is_at_work
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES

@@ -11,6 +11,7 @@ import logging
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.errors import keep_place_only
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
@@ -24,7 +25,6 @@ from lunguage_assets.orchestration.io_manager import ParquetStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import keep_place_only
 from lunguage_assets.orchestration.resources import configuration_resource
 from lunguage_assets.orchestration.sources import source_assets, sources_sensor
 from lunguage_assets.workspace.landing import landing_folder

@@ -28,16 +28,17 @@ from lunguage_assets.implicit.resolution.guarantees import (
 )
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.trust import doubt
-from lunguage_assets.orchestration.metadata import examples, listing
+from lunguage_assets.orchestration.metadata import listing
 from lunguage_assets.quality.rules import InvalidStudy, Tables, broken_studies
 from lunguage_assets.quality.suites import examined, suite_file
 from lunguage_assets.tables import TABLES
+from lunguage_assets.wording import examples
 from lunguage_assets.workspace.versions import changes_since_sealing, sealed_versions
 
 WARN = dg.AssetCheckSeverity.WARN
 ERROR = dg.AssetCheckSeverity.ERROR
 TOLD = 5
-"""Problems of a check that its summary tells, and rows of a problem."""
+"""Problems of a check that its summary tells."""
 
 
 def check_result(
@@ -154,9 +155,9 @@ def answers_usable(
             f"{unusable:,} of {replies:,} replies of language models, which are paid, "
             "could not be used"
         )
-    for judge in totals:
-        if doubt(judge):
-            problems.append(f"judge {judge.judge!r}: {doubt(judge)}")
+    problems += [
+        f"judge {judge.judge!r}: {doubt(judge)}" for judge in totals if doubt(judge)
+    ]
     metadata = {"replies": replies, "unusable": unusable, "allowed_share": allowed}
     remedy = (
         "Unusable replies are paid, and the question is asked again, up to four times: "
@@ -205,7 +206,7 @@ def conflict_free(
     broken = [(study.rule, study.study_id, study.finding_ids) for study in broken_rules]
     broken.extend(violations_between(tables))
     problems = [
-        f"{rule} ({study or 'unreadable study ids'}: {', '.join(ids[:TOLD])})"
+        f"{rule} ({study or 'unreadable study ids'}: {examples(ids)})"
         for rule, study, ids in broken
     ]
     guarantees = "\n".join(f"- {guarantee}" for guarantee in GUARANTEES)
@@ -229,4 +230,4 @@ def as_sealed(releases: Path) -> dg.AssetCheckResult:
         for change in changes_since_sealing(version)
     ]
     remedy = "Restore the files from a copy, or delete the folder of that version."
-    return check_result("as_sealed", changes, {"changed": examples(changes)}, remedy)
+    return check_result("as_sealed", changes, {}, remedy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from typing import Any
 import dagster as dg
 
 from lunguage_assets.locks import (
+    COMMAND_LOCK,
     LockHeld,
     exclusive_lock,
     exclusive_lock_at_once,
-    shared_lock,
 )
 from lunguage_assets.orchestration.internals import origin_of_run
 from lunguage_assets.packaged_data import dagster_yaml
@@ -35,13 +35,14 @@ DAGSTER_VARIABLE = "DAGSTER_HOME"
 OF_COMMAND = {"lunguage/launched_by": "command", "dagster/max_retries": "0"}
 """Tags of a run that a command executes: only the same command could go on with it."""
 
-_COMMAND_LOCK = ".command.lock"
 _AT_WORK = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+UNFINISHED = dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED, *_AT_WORK])
+"""Runs that wait or are at work."""
 
 
 @contextmanager
@@ -71,7 +72,7 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
         instance.create_run_for_job = create_run  # type: ignore[assignment, method-assign]
         # Where no command holds the lock, runs of commands are lost.
-        with suppress(LockHeld), exclusive_lock_at_once(home.root / _COMMAND_LOCK):
+        with suppress(LockHeld), exclusive_lock_at_once(home.root / COMMAND_LOCK):
             _close_runs(instance, of_commands=True)
         yield instance
 
@@ -86,31 +87,6 @@ def prepare_to_serve(home: Home) -> None:
         # own death. Of runs that are executed elsewhere nothing is known here.
         if isinstance(instance.run_launcher, dg.DefaultRunLauncher):
             _close_runs(instance, of_commands=False)
-
-
-@contextmanager
-def command_at_work(home: Path) -> Iterator[None]:
-    """Hold a lock on the home, so that automation leaves its batches to this command.
-
-    Several commands may hold it; it ends with the process, however that ends.
-    """
-    with shared_lock(home / _COMMAND_LOCK):
-        yield
-
-
-def is_at_work(home: Path) -> bool:
-    """Tell whether a living command holds the lock, or one that looks just now."""
-    try:
-        with exclusive_lock_at_once(home / _COMMAND_LOCK):
-            return False
-    except LockHeld:
-        return True
-
-
-def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
-    """Return the runs that wait or are at work."""
-    statuses = [dg.DagsterRunStatus.QUEUED, *_AT_WORK]
-    return instance.get_runs(dg.RunsFilter(statuses=statuses))
 
 
 def _close_runs(instance: dg.DagsterInstance, *, of_commands: bool) -> None:

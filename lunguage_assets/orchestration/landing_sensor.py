@@ -18,8 +18,8 @@ from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import (
+    batches_landed_after,
     land,
-    landed_before,
     summary,
 )
 
@@ -80,14 +80,7 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         cursor: number of the last batch that a run was requested for.
         skip_reason: shown where there is nothing to request.
     """
-    last_number = int(cursor or -1)
-    landed = landed_before(home).values()
-    landed_keys = {key for delivery in landed for key in delivery.batches}
-    batches = [
-        batch
-        for batch in home.registered()
-        if batch.number > last_number and batch.key in landed_keys
-    ]
+    batches = batches_landed_after(home, int(cursor or -1))
     if not batches:
         return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
     run_requests = [

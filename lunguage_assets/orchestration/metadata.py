@@ -12,9 +12,6 @@ from typing import Any
 
 import dagster as dg
 
-SHOWN = 20
-"""Keys of rows that a check shows."""
-
 
 def listing(rows: Iterable[Mapping[Any, Any]], otherwise: str) -> dg.MetadataValue[Any]:
     """Return a table for the UI, by columns; plain words where there are no rows."""
@@ -22,13 +19,6 @@ def listing(rows: Iterable[Mapping[Any, Any]], otherwise: str) -> dg.MetadataVal
     if not records:
         return dg.MetadataValue.text(otherwise)
     return dg.MetadataValue.table(records)
-
-
-def examples(keys: Iterable[object]) -> str:
-    """Return the first keys, and how many more there are."""
-    listed = [str(key) for key in keys]
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return (", ".join(listed[:SHOWN]) or "none") + more
 
 
 def picture(png: bytes) -> dg.MarkdownMetadataValue:

@@ -231,19 +231,20 @@ def _stored(
         if check.severity is ERROR and not check.passed:
             yield check._replace(asset_key=dg.AssetKey(step))
             raise InvalidTable(f"{step}: {check.description}")
-    metadata_by_table = {step: metadata}
-    checks_by_table = {step: checks}
     for table in sorted(tables, key=lambda name: name == step):
         encoded = encode(TABLES[table], tables[table], invalid)
-        counted = {"dagster/row_count": encoded.rows}
-        checks_of_table = checks_by_table.get(table, [])
+        key = dg.AssetKey(table)
+        shown: dict[str, Any] = {"dagster/row_count": encoded.rows}
+        checks_of_table = []
+        if table == step:
+            shown |= metadata
+            checks_of_table += checks
         if table in SUITES:
             checks_of_table.append(expectations(configuration, table, tables[table]))
-        key = dg.AssetKey(table)
         yield dg.MaterializeResult(
             asset_key=key,
             value=encoded,
-            metadata=counted | metadata_by_table.get(table, {}),
+            metadata=shown,
             # Where several tables have checks, Dagster wants to be told of which.
             check_results=[check._replace(asset_key=key) for check in checks_of_table],
             data_version=dg.DataVersion(encoded.version),

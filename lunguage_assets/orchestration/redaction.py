@@ -9,28 +9,17 @@ itself redacts, by the same variable of the environment.
 
 from __future__ import annotations
 
-import logging
-import os
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import dagster as dg
 
-from lunguage_assets.errors import LunguageError
-
-REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
-
-_PACKAGE = Path(__file__).parents[1]
-
-
-def messages_may_be_shown() -> bool:
-    """Tell whether whoever runs this has switched redaction off: the variable "false".
-
-    Unlike Dagster, which shows messages where nobody has said anything.
-    """
-    return os.environ.get(REDACTION_VARIABLE, "").lower() == "false"
+from lunguage_assets.errors import (
+    REDACTION_VARIABLE,
+    LunguageError,
+    messages_may_be_shown,
+    where,
+)
 
 
 @contextmanager
@@ -55,24 +44,3 @@ def redact_errors() -> Iterator[None]:
             f"{REDACTION_VARIABLE}=false shows it."
         )
         raise dg.Failure(message, allow_retries=False) from None
-
-
-def where(error: BaseException | None) -> str:
-    """Return the kind of an error and the last place in this package on its way."""
-    kind = type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__ if error is not None else None)
-    for frame in reversed(frames):
-        file = Path(frame.filename)
-        if file.is_relative_to(_PACKAGE):
-            return f"{kind} in {file.name}, line {frame.lineno} ({frame.name})"
-    return kind
-
-
-def keep_place_only(record: logging.LogRecord) -> bool:
-    """Keep the place alone of an error that Dagster redacts, and logs whole."""
-    error = record.exc_info[1] if record.exc_info else None
-    record.msg = f"{record.getMessage()} {where(error)}"
-    record.args = None
-    record.exc_info = None
-    record.exc_text = None
-    return True

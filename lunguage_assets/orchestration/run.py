@@ -6,24 +6,20 @@ by a sensor are Dagster's own.
 
 from __future__ import annotations
 
-import ctypes
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import dagster as dg
-import pyarrow as pa
 
+from lunguage_assets.caches import give_back_memory
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.locks import command_at_work
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
-from lunguage_assets.orchestration.instance import (
-    OF_COMMAND,
-    command_at_work,
-)
+from lunguage_assets.orchestration.instance import OF_COMMAND
 from lunguage_assets.orchestration.jobs import REBUILT
 from lunguage_assets.orchestration.partitions import BATCH
 from lunguage_assets.orchestration.sources import changed_sources
@@ -216,7 +212,7 @@ class Runner:
                 # collected again leaves comparisons, ranking and fits current.
                 if stage.reasons or self.current().reasons_of(stage.job, *stage.keys):
                     summary.add(stage, self._make(stage))
-                    _give_back_memory()
+                    give_back_memory()
         return summary
 
     def _make(self, stage: Stage) -> dg.ExecuteInProcessResult:
@@ -241,14 +237,3 @@ class Runner:
                     run, message="Interrupted. What was finished is stored."
                 )
             raise KeyboardInterrupt from None
-
-
-def _give_back_memory() -> None:
-    """Return what finished stages have freed.
-
-    Else Arrow and the C library (glibc) keep the memory of several batches.
-    """
-    pa.default_memory_pool().release_unused()
-    # Other C libraries have no `malloc_trim`.
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)

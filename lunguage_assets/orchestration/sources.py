@@ -9,23 +9,19 @@ A command observes them before it makes anything, and so does the sensor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.edited_files import EDITED_FILES
-from lunguage_assets.errors import LunguageError
-from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.orchestration.current import DATA_VERSION
 from lunguage_assets.orchestration.internals import stale_resolver
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import ConfigurationResource
-from lunguage_assets.structuring.model.structurer import structurer_identity
-from lunguage_assets.workspace.store import fingerprint
+from lunguage_assets.source_versions import source_versions
 
 _DESCRIPTIONS = {
     "deliveries": "The registered files of a batch: what they contain, and when they "
@@ -61,50 +57,13 @@ def _source(
     def observe_source(
         configuration: ConfigurationResource,
     ) -> dg.DataVersion | dg.DataVersionsByPartition:
-        version_by_partition = _versions(configuration)[name]
+        version_by_partition = source_versions(configuration)[name]
         if partitions is None:
             return dg.DataVersion(version_by_partition[None])
         return dg.DataVersionsByPartition(version_by_partition)
 
     source: dg.SourceAsset = observe_source
     return source
-
-
-def _versions(
-    configuration: Configuration,
-) -> Mapping[str, Mapping[Any, str]]:
-    """Compute the version of every source, by partition where it has some.
-
-    A judge who cannot be opened has none: whoever asks it is told why.
-    """
-    judges = configuration.judges
-    home = configuration.home
-    version_by_judge = {}
-    for key in judges.active_judges:
-        with suppress(LunguageError):
-            version_by_judge[key] = judge_identity(key, judges)
-    version_by_structurer = {}
-    for key in judges.structurers:
-        with suppress(LunguageError):
-            identity = structurer_identity(key, judges, home.assertion_file)
-            version_by_structurer[key] = identity
-    version_by_panel = {}
-    for ranker in judges.rankers:
-        members = judges.members(ranker)
-        version_by_panel[ranker] = fingerprint(
-            [[key, version_by_judge.get(key, "")] for key in members]
-        )
-    return {
-        # With the number: a batch that was removed and delivered again is another one.
-        "deliveries": {
-            batch.key: f"{batch.sha256[:16]}-{batch.number}"
-            for batch in home.registered()
-        },
-        "structurers": version_by_structurer,
-        "judges": version_by_judge,
-        "panels": version_by_panel,
-        **{name: {None: file.version(home)} for name, file in EDITED_FILES.items()},
-    }
 
 
 def changed_sources(
@@ -118,7 +77,7 @@ def changed_sources(
         configuration: of the home.
     """
     resolver = stale_resolver(instance, asset_graph)
-    for name, version_by_partition in _versions(configuration).items():
+    for name, version_by_partition in source_versions(configuration).items():
         for partition, version in version_by_partition.items():
             known = resolver.get_current_data_version(dg.AssetKey(name), partition)
             if known.value != version:

@@ -31,7 +31,7 @@ SHOWN_COUNTS = (
 """Fields of a judge's `Progress` that are shown."""
 
 
-class Spending:
+class Spending(Meter):
     """What the language models of a partition were asked and what it cost.
 
     It listens to what judges announce while a step asks them. Rule-based ones leave
@@ -43,17 +43,17 @@ class Spending:
     """
 
     def __init__(self, *, is_paid: bool) -> None:
+        super().__init__()
         self.is_paid = is_paid
         # Judges report from their own threads, which know of no step.
         self._log = dg.AssetExecutionContext.get().log
-        self._meter = Meter()
         self._logged_at = 0.0
 
     def note(self, report: Report) -> None:
         """Record a judge's progress; log all at first and then every half minute."""
         if not isinstance(report, Progress):
             return
-        self._meter.note(report)
+        super().note(report)
         if time.monotonic() - self._logged_at >= LOG_EVERY_S:
             self._logged_at = time.monotonic()
             self._log_totals()
@@ -61,7 +61,7 @@ class Spending:
     @property
     def asked(self) -> list[Progress]:
         """What was asked for the partition in all, by judge, once everything was."""
-        return sorted(self._meter.values(), key=lambda total: total.judge)
+        return sorted(self.values(), key=lambda total: total.judge)
 
     def _log_totals(self) -> None:
         for total in self.asked:

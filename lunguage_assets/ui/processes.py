@@ -18,10 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import (
+    REDACTION_VARIABLE,
+    ConfigurationError,
+    LunguageError,
+)
 from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
 from lunguage_assets.orchestration.instance import DAGSTER_VARIABLE, LOCATION
-from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE
 from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
 
 STARTING_S = 180.0

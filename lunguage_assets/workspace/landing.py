@@ -25,7 +25,7 @@ from lunguage_assets.errors import InputError, KeyTaken, LunguageError, printabl
 from lunguage_assets.files import read_record, replace_text
 from lunguage_assets.settings import LandingSettings, load_settings
 from lunguage_assets.workspace.batch_keys import batch_key, usable_key
-from lunguage_assets.workspace.home import Home, Registration
+from lunguage_assets.workspace.home import Batch, Home, Registration
 
 QUARANTINE = "quarantine"
 """The folder below the landing folder to which unusable deliveries are moved."""
@@ -93,6 +93,17 @@ def landed_before(home: Home) -> dict[str, Landed]:
         lambda record: {name: Landed(*values) for name, values in record.items()},
         "Delete it: what lies in the landing folder is known by its content.",
     )
+
+
+def batches_landed_after(home: Home, number: int) -> list[Batch]:
+    """List the batches that came by the landing folder after the one of this number."""
+    landed = landed_before(home).values()
+    keys = {key for delivery in landed for key in delivery.batches}
+    return [
+        batch
+        for batch in home.registered()
+        if batch.number > number and batch.key in keys
+    ]
 
 
 def land(

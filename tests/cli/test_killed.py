@@ -16,7 +16,7 @@ from finished_homes import QUICK_STICK
 from platform_support import contents, environment, without_expectations
 from served_home import wait_for
 
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 
 pytestmark = pytest.mark.lengthy
 

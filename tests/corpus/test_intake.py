@@ -20,7 +20,7 @@ from profiles import examples
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.findings import findings_table
 from lunguage_assets.corpus.intake import Intake, take_in
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.settings import CorpusSettings
 
 

@@ -17,7 +17,7 @@ from compose_file import (
     used_variables,
 )
 
-from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE
+from lunguage_assets.errors import REDACTION_VARIABLE
 
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 SENT = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()

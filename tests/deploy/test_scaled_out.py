@@ -35,7 +35,7 @@ from served_home import QUICK_DAEMON, free_port, wait_for
 from upath import UPath
 
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.workspace.home import Home
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from served_home import wait_for
 
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.model_judge import load_prompts
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 
 SETTINGS = (
     "[explicit]\nreference_scale = 'published'\nrepetitions = 1\nbootstrap = 20\n"

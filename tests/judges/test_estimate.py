@@ -25,7 +25,7 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger import Attempt, Ledger
 from lunguage_assets.judges.requests import Reply
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 
 SETTINGS = (
     "[explicit]\nminimum_examples = 1\nreference_scale_minimum = 2\nrepetitions = 2\npanel_steps = 3\n"

@@ -25,7 +25,7 @@ import planted
 import pytest
 from loopback import Act, Call, Kind, LoopbackServer
 
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 
 LOUD = {
     "OPENAI_LOG": "debug",

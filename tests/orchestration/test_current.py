@@ -14,6 +14,7 @@ from judges_files import write_with_judge
 from small_homes import SmallHome
 from stored_tables import stored_table
 
+from lunguage_assets import source_versions
 from lunguage_assets.explicit.probability import published_anchors
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration import sources
@@ -145,12 +146,12 @@ def test_new_phrases_do_not_renew_the_scale(small: SmallHome) -> None:
 def test_edited_prompts_of_a_judge_ask_only_that_judge_again(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = sources.judge_identity
+    honest = source_versions.judge_identity
 
     def reworded(key: str, judges: JudgesConfiguration) -> str:
         return honest(key, judges) + ("!" if key == "cues" else "")
 
-    monkeypatch.setattr(sources, "judge_identity", reworded)
+    monkeypatch.setattr(source_versions, "judge_identity", reworded)
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
 
 

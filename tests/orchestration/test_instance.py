@@ -8,12 +8,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lunguage_assets.locks import command_at_work, is_at_work
 from lunguage_assets.orchestration import internals
 from lunguage_assets.orchestration.instance import (
     OF_COMMAND,
-    command_at_work,
     dagster_instance,
-    is_at_work,
     prepare_to_serve,
 )
 from lunguage_assets.packaged_data import dagster_yaml

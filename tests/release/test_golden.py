@@ -17,7 +17,7 @@ from commands import lunguage
 from finished_homes import QUICK_STICK
 from platform_support import contents, without_expectations
 
-from lunguage_assets.sample import write_raw_sample, write_sample
+from lunguage_assets.sample.files import write_raw_sample, write_sample
 
 GOLDEN = Path(__file__).with_name("golden")
 REPORTS = 150

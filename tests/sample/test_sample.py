@@ -16,13 +16,8 @@ import pytest
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.sample import (
-    FILES,
-    sample_findings,
-    sample_studies,
-    write_raw_sample,
-    write_sample,
-)
+from lunguage_assets.sample.files import FILES, write_raw_sample, write_sample
+from lunguage_assets.sample.studies import sample_findings, sample_studies
 from lunguage_assets.settings import CorpusSettings
 
 ATTRIBUTES = slice(17, None)
@@ -55,7 +50,7 @@ def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
     program = (
         "import hashlib, tempfile\n"
         "from pathlib import Path\n"
-        "from lunguage_assets.sample import write_raw_sample, write_sample\n"
+        "from lunguage_assets.sample.files import write_raw_sample, write_sample\n"
         f"folder = Path(tempfile.mkdtemp(dir={str(tmp_path)!r}))\n"
         "write_sample(folder / 'sample', 60, 5)\n"
         "write_raw_sample(folder / 'raw', folder / 'truth', 60, 5)\n"

@@ -11,7 +11,7 @@ import pandas as pd
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.sample import write_raw_sample
+from lunguage_assets.sample.files import write_raw_sample
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer

@@ -23,7 +23,7 @@ from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import validation
 from lunguage_assets.orchestration.run import Stage
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 
 QUICK_STICK = """
 [explicit]

@@ -23,7 +23,7 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import Current
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.run import Runner, RunSummary, Stage
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 

@@ -27,7 +27,7 @@ from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.paper_tables import paper_tables as counted_tables
 from lunguage_assets.release.provenance import Origin, read_origin
 from lunguage_assets.release.write import Written, write_bundle
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import SET_ASIDE
 from lunguage_assets.workspace.home import Home

@@ -18,7 +18,7 @@ from lunguage_assets.errors import (
     InputError,
     KeyTaken,
 )
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.workspace import home as homes
 from lunguage_assets.workspace.batch_keys import batch_key
 from lunguage_assets.workspace.home import Home

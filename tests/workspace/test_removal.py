@@ -14,7 +14,7 @@ from killed_process import killed_at
 from stored_tables import store_table
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path

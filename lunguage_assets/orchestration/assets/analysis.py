@@ -12,12 +12,7 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.analysis import agreement, experts, validation
-from lunguage_assets.orchestration.assets.explicit import (
-    COMPARISON_OPTIONS,
-    FIT_OPTIONS,
-    RANKING_OPTIONS,
-    matches_by_judge,
-)
+from lunguage_assets.orchestration.assets.explicit import matches_by_judge
 from lunguage_assets.orchestration.outputs import (
     StepResult,
     table_asset,
@@ -25,6 +20,11 @@ from lunguage_assets.orchestration.outputs import (
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
+from lunguage_assets.settings import (
+    COMPARISON_OPTIONS,
+    FIT_OPTIONS,
+    RANKING_OPTIONS,
+)
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 

@@ -45,29 +45,17 @@ from lunguage_assets.orchestration.outputs import (
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import ConfigurationResource
 from lunguage_assets.quality.corrected_rows import require_known_rows
+from lunguage_assets.settings import (
+    COMPARISON_OPTIONS,
+    FIT_OPTIONS,
+    RANKING_OPTIONS,
+    VOCABULARY_OPTIONS,
+)
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import NotStored, complete_batches, stored_table
 
 GROUP = "explicit"
-
-VOCABULARY_OPTIONS = {
-    "reference_scale",
-    "reference_scale_minimum",
-    "minimum_examples",
-}
-COMPARISON_OPTIONS = {"seed", "repetitions", "position"}
-RANKING_OPTIONS = {"seed", "orders", "bootstrap"}
-FIT_OPTIONS = {
-    "seed",
-    "position",
-    "opponent_limit",
-    "panel_steps",
-    "patience",
-    "step_limit",
-    "fit_log",
-}
-"""Options that a step reads: another one makes nothing of it stale."""
 
 _OF_VOCABULARY = [
     "study_id",

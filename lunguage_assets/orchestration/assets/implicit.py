@@ -37,12 +37,10 @@ from lunguage_assets.quality.rules import (
     studies_of,
     without_studies,
 )
+from lunguage_assets.settings import MERGE_OPTIONS
 from lunguage_assets.tables import TERMS
 
 GROUP = "implicit"
-
-MERGE_OPTIONS = {"merge_threshold", "history", "mode"}
-"""Options that merging reads: another one makes nothing stale."""
 
 RESOLVED_FROM = (
     "reports",

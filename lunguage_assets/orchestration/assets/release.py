@@ -30,6 +30,7 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES
 from lunguage_assets.release.write import write_release_of
 from lunguage_assets.tables import RELEASE
+from lunguage_assets.wording import examples
 from lunguage_assets.workspace.store import complete_batches
 from lunguage_assets.workspace.versions import report_of
 
@@ -37,9 +38,6 @@ GROUP = "release"
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
-
-NAMED = 5
-"""Batches that an error names."""
 
 
 def release_assets(
@@ -113,10 +111,13 @@ def release_assets(
         # DuckDB reads the newest delivery of every study with bounded memory. What does
         # not fit is written into the home, which is as private as the reports: it may
         # be report text. Of a killed release `remove_abandoned_files` clears it away.
-        root = configuration.home.root
-        spilled = TemporaryDirectory(prefix=".spill-", suffix=".tmp", dir=root)
-        limits = {"memory_limit": MEMORY, "temp_directory": spilled.name}
-        database = DuckDBResource(database=":memory:", connection_config=limits)
+        spilled = TemporaryDirectory(
+            prefix=".spill-", suffix=".tmp", dir=configuration.home.root
+        )
+        database = DuckDBResource(
+            database=":memory:",
+            connection_config={"memory_limit": MEMORY, "temp_directory": spilled.name},
+        )
         with spilled, database.get_connection() as connection:
             version = write_release_of(configuration, ranker, complete, connection)
         summary = version.summary
@@ -154,7 +155,7 @@ def _refuse_stale(current: Current, ranker: str, complete: Sequence[str]) -> Non
     if stale:
         raise MethodError(
             f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
-            f"{', '.join(stale[:NAMED])}. `lunguage status` says why, and `lunguage "
+            f"{examples(stale)}. `lunguage status` says why, and `lunguage "
             "run` makes them again. Ask `lunguage estimate` first when language models "
             "judge; or undo the change."
         )

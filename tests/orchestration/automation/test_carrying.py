@@ -24,10 +24,10 @@ from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.locks import command_at_work
 from lunguage_assets.orchestration.automation import nightly_schedule
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.current import DATA_VERSION
-from lunguage_assets.orchestration.instance import command_at_work
 from lunguage_assets.settings import AutomationSettings
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home

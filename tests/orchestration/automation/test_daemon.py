@@ -15,7 +15,7 @@ from served_home import ServedHome, wait_for
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample.files import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 

@@ -1,0 +1,1 @@
+"""Invented reports, for demonstrations and tests: drawn, and written as files."""
