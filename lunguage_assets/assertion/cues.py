@@ -167,12 +167,12 @@ class Cue(BaseModel, frozen=True, extra="forbid"):
     sections: frozenset[Literal["hist", "find", "impr"]] = frozenset()
     examples: tuple[Example, ...] = Field(min_length=1)
 
-    @property
+    @cached_property
     def rule(self) -> CategoryRule:
         """What its category does."""
         return CATEGORIES.get(self.category, _NO_RULE)
 
-    @property
+    @cached_property
     def makes(self) -> Meant | Literal[""]:
         """What it makes of what it reaches."""
         return self.rule.makes

@@ -73,8 +73,14 @@ def _any_shorthand() -> str:
     return rf"(?<![\w/])(?:{'|'.join(writings)})(?![\w/])"
 
 
+_BEGINS_OF_SHORTHAND = "|".join(re.findall(r"(?i)\b[a-z]{2}", " ".join(_SHORTHAND)))
+"""A pattern of what an abbreviation may begin with, as a word does."""
+
 WORD_OR_SIGN = re.compile(
-    rf"""<(?:finding|size|vertebra|ordinal)>        # as files of words write them
+    rf"""(?!{_BEGINS_OF_SHORTHAND} | vs | xx | and/)
+      [^\W\d_]{{2,}} (?![\w'’])                     # most words: what follows is rare
+    | (?!\s)(?:
+    <(?:finding|size|vertebra|ordinal)>            # as files of words write them
     | (?P<shorthand>{_any_shorthand()})
     | (?P<size>                                     # "2.3 x 1.4 cm", "2 to 3 cm"
         {_NUMBER} (?:\s*(?:x|by|to|-|–)\s*{_NUMBER})* [\s-]*
@@ -90,7 +96,7 @@ WORD_OR_SIGN = re.compile(
     | [^\W\d_]+(?:['’][^\W\d_]+)?                  # a word, an apostrophe in it
     | (?<=\s)[-–]+(?=\s) | —                       # a dash, and no hyphen
     | [;:.,?()/&+\[\]]
-    """,
+    )""",
     re.VERBOSE | re.IGNORECASE,
 )
 """What a named group matches is one word to all rules, "<size>"; shorthand is the words

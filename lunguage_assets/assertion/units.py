@@ -120,8 +120,8 @@ class TaggedToken:
     @property
     def denial(self) -> TaggedToken | None:
         """What says that it is not there now, surely or not."""
-        meanings = ("negated", "doubted", "ended")
-        return next((self.meanings[it] for it in meanings if it in self.meanings), None)
+        said = self.meanings.get
+        return said("negated") or said("doubted") or said("ended")
 
     @property
     def is_denied(self) -> bool:

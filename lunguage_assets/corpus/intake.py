@@ -149,4 +149,4 @@ def _intake(
 
 def _count(rows: pd.DataFrame, studies: pd.DataFrame) -> pd.Series:
     """Count the rows of each study."""
-    return studies["study_id"].map(Counter(rows["study_id"]))
+    return studies["study_id"].map(Counter(rows["study_id"].tolist()))

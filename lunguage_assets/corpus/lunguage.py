@@ -182,12 +182,13 @@ def referred(rows: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Serie
         column: `evidence` or `associate`.
         values: one for each row.
     """
-    numbers = rows["ent_idx"].astype("str")
-    keys = (rows["study_id"] + " " + rows["section"] + ":" + numbers).tolist()
+    keys = (
+        rows["study_id"] + " " + rows["section"] + ":" + rows["ent_idx"].astype("str")
+    ).tolist()
     value_by_key = dict(zip(keys, values, strict=True))
     cells = []
-    for own_key, study, references in values_of(
-        rows.assign(key=keys), "key", "study_id", column
+    for own_key, (study, references) in zip(
+        keys, values_of(rows, "study_id", column), strict=True
     ):
         named = dict.fromkeys(f"{study} {reference}" for reference in references)
         named.pop(own_key, None)

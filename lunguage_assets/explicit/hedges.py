@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lunguage_assets.corpus.whole_tables import edited_table, refuse_rows
 from lunguage_assets.explicit.pairs import tentative_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
 from lunguage_assets.tables import HEDGE_PHRASES
+from lunguage_assets.tables.values import values_of
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
 
@@ -53,11 +55,9 @@ def hedge_phrases(
     rows = tentative_rows(findings)
     # A finding that was not located is not masked: its sentence is never shown as an
     # example, and a person looks at it (section 0).
-    masked = rows["masked_sentence"].astype(object)
-    masked = masked.where(masked.notna(), None)
-    pairs = rows.assign(masked_sentence=masked).to_dict("records")
-    questions = list(map(ExtractionQuestion, rows["ent"], rows["sent"], masked))
-    answers = judge.extract(questions)
+    pairs = [dict(zip(rows, cells, strict=True)) for cells in values_of(rows, *rows)]
+    questions = values_of(rows, "ent", "sent", "masked_sentence")
+    answers = judge.extract(list(starmap(ExtractionQuestion, questions)))
     reviewed = corrections or {}
     return HEDGE_PHRASES.frame(
         {**pair, **_phrases_of(pair, answer, reviewed.get(pair["finding_id"]))}

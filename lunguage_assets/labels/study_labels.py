@@ -63,15 +63,21 @@ def label_frame(
         LABELS, one row per study and label, sorted. A study without any row has all its
         labels unmentioned.
     """
+    # Most labels of a study are not mentioned.
+    unmentioned = [
+        {"label": label.name, "chexpert": label.chexpert, **_UNMENTIONED}
+        for label in listed.labels
+    ]
     rows = []
     # By the study's id, which stands first.
     for study in sorted(values_of(reports, *_STUDY_COLUMNS)):
         study_cells = dict(zip(_STUDY_COLUMNS, study, strict=True))
-        for number, label in enumerate(listed.labels):
-            names = {"label": label.name, "chexpert": label.chexpert}
+        for number, cells in enumerate(unmentioned):
+            row = cells | study_cells
             of_label = evidence.get((study_cells["study_id"], number))
-            cells = _UNMENTIONED if of_label is None else _cells(of_label)
-            rows.append(study_cells | names | cells)
+            if of_label is not None:
+                row |= _cells(of_label)
+            rows.append(row)
     return LABELS.frame(rows)
 
 

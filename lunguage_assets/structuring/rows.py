@@ -39,6 +39,8 @@ from lunguage_assets.tables.values import values_of
 
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
+_COLUMNS_WITH_SPANS = ("ent", "location", *ATTRIBUTES)
+"""Columns of a row whose words stand in the report, in the order of `spans`."""
 
 
 # --- reports to sentences
@@ -205,25 +207,27 @@ def _rows_of_mentions(
         spans_by_column = {"ent": (mention.ent,), "location": mention.location}
         spans_by_column |= mention.attributes
         ranges: list[str] = []
-        cells = dict.fromkeys(("ent", "location", *ATTRIBUTES), "")
-        for column in cells:
-            # Most are empty.
-            if spans := spans_by_column.get(column):
-                cells[column] = _cell(report.text, spans)
-                ranges.append(" ".join([column, *map(_written, spans)]))
-        cues = [f"{use.cue} {_written(use.span)}" for use in mention.cues]
-        yield _key_of(report, sentence) | {
-            "sent": sentence.text,
-            "ent_idx": int(key.partition(":")[2]),
-            "normed_ent": mention.normed_ent,
-            "cat": mention.cat,
-            "status": mention.status,
-            "evidence": [keys[position] for position in mention.evidence],
-            "associate": [keys[position] for position in mention.associate],
-            "spans": "; ".join(ranges),
-            "cues": "; ".join(cues),
-            **cells,
-        }
+        row: dict[str, Any] = dict.fromkeys(_COLUMNS_WITH_SPANS, "")
+        # Most columns have none.
+        for column in filter(spans_by_column.get, _COLUMNS_WITH_SPANS):
+            spans = spans_by_column[column]
+            row[column] = _cell(report.text, spans)
+            ranges.append(" ".join([column, *map(_written, spans)]))
+        row.update(
+            study_id=report.study_id,
+            section=sentence.section,
+            sent_idx=sentence.number,
+            sent=sentence.text,
+            ent_idx=int(key.partition(":")[2]),
+            normed_ent=mention.normed_ent,
+            cat=mention.cat,
+            status=mention.status,
+            evidence=[keys[position] for position in mention.evidence],
+            associate=[keys[position] for position in mention.associate],
+            spans="; ".join(ranges),
+            cues="; ".join([f"{use.cue} {_written(use.span)}" for use in mention.cues]),
+        )
+        yield row
 
 
 def _cell(text: str, spans: Sequence[Span]) -> str:

@@ -8,12 +8,14 @@ location, or as evidence of the diagnosis that implies it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
+from typing import Any
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
 from lunguage_assets.implicit.pathways.words import names_any
 from lunguage_assets.implicit.rows import Row, priority
-from lunguage_assets.implicit.statements.contradictions import Subject, is_present
+from lunguage_assets.implicit.statements.contradictions import is_present
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy, lies_in
 
@@ -27,13 +29,9 @@ class StatedSigns:
         self._by_id = {row.finding_id: row for row in study}
 
     @cached_property
-    def _signs_by_id(self) -> dict[str, set[Subject]]:
+    def _signs_by_id(self) -> dict[str, AbstractSet[Any]]:
         # Many studies expand nothing: what they state need not be read.
-        return {key: self._signs(row) for key, row in self._by_id.items()}
-
-    def _signs(self, row: Row) -> set[Subject]:
-        """Name what a row shares with each that may state it: its name, or a label."""
-        return {row.name, *self._labels.read(row).present}
+        return {key: self._labels.read(row).signs for key, row in self._by_id.items()}
 
     def stating(self, child: Row, edge: SubFinding, parent: Row) -> Row | None:
         """Find the strongest row that states a sub-finding; None without one.
@@ -43,7 +41,7 @@ class StatedSigns:
             edge: that implies it.
             parent: whose diagnosis implies it.
         """
-        signs = self._signs(child)
+        signs = self._labels.read(child).signs
         survivors = [
             # A merged row counts through its survivor, so that the link to it holds.
             self._by_id[row.merged_into or row.finding_id]

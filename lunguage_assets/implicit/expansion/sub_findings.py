@@ -6,6 +6,7 @@ from that of the parent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from lunguage_assets.implicit.pathways.pathway_file import SubFinding
@@ -56,14 +57,10 @@ def sub_finding(parent: Row, edge: SubFinding, dictionary: PathwayDictionary) ->
     # No symptom lies where the diagnosis does, nor what lies elsewhere by its pathway.
     inherits = edge.inherits or not parent.policy.withholds_children
     _locate(child, edge, dictionary, inherits and not is_symptom)
-    inherited = _inherited_attributes(edge, parent, is_symptom)
-    for name in ATTRIBUTE_NAMES:
-        cell = ""
-        if name in inherited:
-            cell = getattr(parent, name)
-        if name in edge.attributes:
-            cell = united_cells([cell, edge.attributes[name]])
-        setattr(child, name, cell)
+    for name in _withheld_attributes(edge, parent, is_symptom):
+        setattr(child, name, "")
+    for name, cell in edge.attributes.items():
+        setattr(child, name, united_cells([getattr(child, name), cell]))
     derive_probability(child, parent, edge.strength)
     return child
 
@@ -84,17 +81,16 @@ def _locate(
     child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
 
-def _inherited_attributes(
+def _withheld_attributes(
     edge: SubFinding, parent: Row, is_symptom: bool
-) -> frozenset[str]:
-    """Name the attributes that a sub-finding has from its parent."""
+) -> Sequence[str]:
+    """Name the attributes that a sub-finding does not have from its parent."""
     # "Small" or "worse" is said of what is there, not of the sign that is missing.
     is_withheld = edge.status == "dn" or not edge.inherits
     if parent.policy.withholds_children and is_withheld and not is_symptom:
-        return frozenset()
+        return ATTRIBUTE_NAMES
     # A symptom has no clinical ones.
-    without = CLINICAL_ATTRIBUTES if is_symptom else ()
-    return frozenset(ATTRIBUTE_NAMES).difference(without)
+    return CLINICAL_ATTRIBUTES if is_symptom else ()
 
 
 def derive_probability(child: Row, parent: Row, strength: float | None) -> None:

@@ -179,7 +179,9 @@ def _move_references(study: Sequence[Row]) -> None:
     for row in study:
         own_ids = {row.finding_id, row.merged_into}
         for column in ("evidence", "associate"):
-            # A bare name is the id of no row, so it stays as it is.
-            targets = [survivor_ids.get(token, token) for token in getattr(row, column)]
-            others = [target for target in targets if target not in own_ids]
-            setattr(row, column, united_tokens(others))
+            # Most rows refer to nothing.
+            if references := getattr(row, column):
+                # A bare name is the id of no row, so it stays as it is.
+                targets = [survivor_ids.get(token, token) for token in references]
+                others = [target for target in targets if target not in own_ids]
+                setattr(row, column, united_tokens(others))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from lunguage_assets.implicit.encoders import Embedder, cosines_of_groups
@@ -49,16 +49,20 @@ def similar_groups(
         distances = 1.0 - cosines
         # No row is its own neighbour.
         np.fill_diagonal(distances, _FURTHEST)
-        for first, second in np.argwhere(distances <= limit).tolist():
+        for first, second in np.argwhere(np.triu(distances <= limit)).tolist():
             wording = wording_of(block[first], blacklist)
             if wording.separated(wording_of(block[second], blacklist)):
                 distances[first, second] = distances[second, first] = _FURTHEST
         if distances.min() > limit:
             continue
         tree = linkage(squareform(distances, checks=False), method="complete")
-        numbers = fcluster(tree, limit, criterion="distance")
-        for number in np.unique(numbers):
-            members = np.flatnonzero(numbers == number).tolist()
+        # SciPy's `fcluster` takes longer to check the tree than to cut it. Rows have
+        # the first numbers, and each pair that is joined has the next one.
+        groups = {member: [member] for member in range(len(block))}
+        for pair, (first, second, distance, _) in enumerate(tree.tolist(), len(block)):
+            if distance <= limit:
+                groups[pair] = groups.pop(first) + groups.pop(second)
+        for members in map(sorted, groups.values()):
             if len(members) > 1:
                 nearest = distances[np.ix_(members, members)].min(axis=1)
                 rows = [block[member] for member in members]

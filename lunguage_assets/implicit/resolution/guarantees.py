@@ -241,11 +241,11 @@ def _broken_by(
 ) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the guarantees that a study breaks, each with the ids of the rows."""
     for group in rows_by_key(study).values():
-        ids_of_key = sorted(row.finding_id for row in group)
         if len(group) > 1:
+            ids_of_key = sorted(row.finding_id for row in group)
             yield ONE_ROW_PER_KEY, ids_of_key
-        if len({row.positive for row in group}) > 1:
-            yield NO_CLASH, ids_of_key
+            if len({row.positive for row in group}) > 1:
+                yield NO_CLASH, ids_of_key
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:

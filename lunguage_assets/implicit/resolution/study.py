@@ -57,8 +57,10 @@ class StudyResolver:
         if contested:
             self._resolve(contested)
             groups = rows_by_key(self._living.values())
-        self._resolve(groups)
-        self.groups = groups | contested
+        # What stands alone passes through (the printed algorithm would drop it).
+        met = {key: group for key, group in groups.items() if len(group) > 1}
+        self._resolve(met)
+        self.groups = met | contested
         for row in self._living.values():
             row.evidence = self._redirected(row, row.evidence)
             row.associate = self._redirected(row, row.associate)
@@ -76,7 +78,6 @@ class StudyResolver:
         # every parent is final, and what was below a row that is gone is gone, too.
         for key in sorted(groups, key=rank):
             group = [row for row in groups[key] if row.finding_id in self._living]
-            # What stands alone passes through (the printed algorithm would drop it).
             if len(group) > 1:
                 self._resolve_key(group)
 

@@ -242,8 +242,11 @@ def rows_by_key(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     groups: dict[Key, list[Row]] = {}
     for key, alike in grouped_by(_unrestricted_key, rows).items():
         # A row that stands alone meets no other: its kind need not be read.
-        kinds = grouped_by(kind_denied, alike) if len(alike) > 1 else {"": alike}
-        groups.update((key._replace(kind=kind), kinds[kind]) for kind in kinds)
+        if len(alike) == 1:
+            groups[key] = alike
+            continue
+        for kind, of_kind in grouped_by(kind_denied, alike).items():
+            groups[key._replace(kind=kind)] = of_kind
     return groups
 
 

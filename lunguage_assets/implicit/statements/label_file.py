@@ -7,16 +7,16 @@ labelled is not decided here, but in `labels/`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
-from lunguage_assets.caches import ENTRIES
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.pathways.pathway_file import Form, Wordings
 from lunguage_assets.implicit.pathways.pathways import (
@@ -105,6 +105,8 @@ class RowReading(NamedTuple):
     """The labels that it says are present, as one with others of the label: each with
     whether its location belongs to the finding itself.
     """
+    signs: AbstractSet[Any]
+    """What it shares with each row that may state it: its name, or a label."""
 
 
 class LabelList:
@@ -135,7 +137,8 @@ class LabelList:
                 for name in map(vocabulary.finding, names):
                     self.concluding[name] = number, part
         # Reports repeat few wordings and contents, so their readings are remembered.
-        self._reading = lru_cache(maxsize=ENTRIES)(self._read)
+        self._reading = remembered(self._read)
+        self._readings = remembered(self._find_readings)
 
     def meanings(
         self, name: str, diagnosis: str, location: Sequence[str]
@@ -188,19 +191,20 @@ class LabelList:
             and not self.labels[meaning.label].instead_of
             and meaning.entry.reads not in ("denial", "against")
         }
-        return RowReading(name, diagnosis, meanings, present)
+        return RowReading(name, diagnosis, meanings, present, {row.name, *present})
 
-    def _readings(self, row: Content, diagnosis: str) -> Iterator[Reading]:
-        """Yield the labels that a row may be, each with whether it reads as it stands.
+    def _find_readings(self, row: Content, diagnosis: str) -> list[Reading]:
+        """List the labels that a row may be, each with whether it reads as it stands.
 
         Otherwise it is read the other way round.
         """
         # As the report words it, and in its canonical parts.
         location = (row.location, *row.location_parts)
-        for meaning in self.meanings(row.name, diagnosis, location):
-            as_it_stands = self._read_as(meaning.entry, row)
-            if as_it_stands is not None:
-                yield meaning, as_it_stands
+        return [
+            (meaning, as_it_stands)
+            for meaning in self.meanings(row.name, diagnosis, location)
+            if (as_it_stands := self._read_as(meaning.entry, row)) is not None
+        ]
 
     def admitted_meanings(
         self,

@@ -97,7 +97,7 @@ class Anatomy:
         wordings = sorted(self._region_by_wording, key=len, reverse=True)
         self._pattern = re.compile(rf"(?<!\S)(?:{'|'.join(wordings)})(?!\S)|\S+")
         # What decides is the location alone, and reports name few different ones.
-        self.location = lru_cache(maxsize=ENTRIES)(self._location)
+        self.location = remembered(self._location)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
     def _location(self, location_parts: tuple[str, ...]) -> Location:

@@ -180,15 +180,18 @@ def _in_report(mention: Mention, position: int, begin: int, first: int) -> Menti
     """
 
     def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-        return tuple(span.moved(begin) for span in spans)
+        return tuple([span.moved(begin) for span in spans])
 
-    return replace(
-        mention,
+    # All fields are given: `replace` would take three times as long over every row.
+    return Mention(
         sentence=position,
         ent=mention.ent.moved(begin),
+        normed_ent=mention.normed_ent,
+        cat=mention.cat,
+        status=mention.status,
         location=moved(mention.location),
         attributes={name: moved(spans) for name, spans in mention.attributes.items()},
-        evidence=tuple(number + first for number in mention.evidence),
-        associate=tuple(number + first for number in mention.associate),
-        cues=tuple(CueUse(use.cue, use.span.moved(begin)) for use in mention.cues),
+        evidence=tuple([number + first for number in mention.evidence]),
+        associate=tuple([number + first for number in mention.associate]),
+        cues=tuple([CueUse(use.cue, use.span.moved(begin)) for use in mention.cues]),
     )

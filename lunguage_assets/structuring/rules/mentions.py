@@ -101,17 +101,22 @@ def mention_of(
         text: of the sentence.
         evidence: numbers of the rows that support it.
     """
+    status = _status_as_read(draft)
+    unanswered = _unanswered(draft, status)
+    # What was not understood leaves open what would be certain.
+    if unanswered:
+        status = f"t{status[1]}"
     return Mention(
         sentence=0,
         ent=_span(draft.head),
         normed_ent=_name(draft.head, locations),
         # A described part of the body is seen on the film (method.md section 2).
         cat=draft.head.code if draft.is_finding else "PF",
-        status=_status(draft),
+        status=status,
         location=_location(locations, text),
-        attributes=_attributes(draft, text),
+        attributes=_attributes(draft, status, text),
         evidence=evidence,
-        cues=_cues(draft, text),
+        cues=_cues(draft, unanswered, text),
     )
 
 
@@ -146,17 +151,12 @@ def _location(locations: list[TaggedToken], text: str) -> tuple[Span, ...]:
 # --- status
 
 
-def _status(draft: MentionDraft) -> str:
-    """Decide the code of `tables.STATUSES` (method.md section 3).
-
-    A finding is denied or hedged itself; a part of the body is what is said of it.
-    What was not understood leaves open what would be certain.
-    """
-    status = _status_as_read(draft)
-    return f"t{status[1]}" if _unanswered(draft) else status
-
-
 def _status_as_read(draft: MentionDraft) -> str:
+    """Decide the code of `tables.STATUSES` by the words that were understood.
+
+    A finding is denied or hedged itself; a part of the body is what is said of it
+    (method.md section 3).
+    """
     head = draft.head
     decisive = [head]
     is_present = not head.is_denied
@@ -175,10 +175,15 @@ def _status_as_read(draft: MentionDraft) -> str:
     return ("t" if is_open else "d") + ("p" if is_present else "n")
 
 
-def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
-    """List the words that leave open a mention which would be certain."""
+def _unanswered(draft: MentionDraft, status: str) -> list[TaggedToken]:
+    """List the words that leave open a mention which would be certain.
+
+    Args:
+        draft: of the mention.
+        status: of it, by the words that were understood.
+    """
     is_past = draft.head.past is not None and draft.head.past.kind != "ended"
-    if is_past or _status_as_read(draft).startswith("t"):
+    if is_past or status.startswith("t"):
         return []
     return [
         word
@@ -190,11 +195,19 @@ def _unanswered(draft: MentionDraft) -> list[TaggedToken]:
 # --- attributes
 
 
-def _attributes(draft: MentionDraft, text: str) -> dict[str, tuple[Span, ...]]:
-    """Take the words that describe a draft, by column in the order of the columns."""
+def _attributes(
+    draft: MentionDraft, status: str, text: str
+) -> dict[str, tuple[Span, ...]]:
+    """Take the words that describe a draft, by column in the order of the columns.
+
+    Args:
+        draft: of the mention.
+        status: of the mention.
+        text: of the sentence.
+    """
     values: dict[str, list[Span]] = {}
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
-        if _is_attribute(draft, word, text):
+        if _is_attribute(draft, status, word, text):
             values.setdefault(word.code, []).append(_value_of(word, text))
     past = draft.head.past
     if past is not None:
@@ -215,12 +228,21 @@ def _value_of(word: TaggedToken, text: str) -> Span:
     return _span(word)
 
 
-def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
-    """Whether a word is a value of its column, and not in the status alone."""
+def _is_attribute(
+    draft: MentionDraft, status: str, word: TaggedToken, text: str
+) -> bool:
+    """Whether a word is a value of its column, and not in the status alone.
+
+    Args:
+        draft: that the word describes.
+        status: of the mention.
+        word: that describes it.
+        text: of the sentence.
+    """
     if word.kind != "normal":
         return True
     # No "normal" beside "enlarged": labels read both of one cell.
-    if not draft.is_finding and _status(draft).endswith("p"):
+    if not draft.is_finding and status.endswith("p"):
         return False
     words = _span(word).of(text).lower()
     # "Midline" says along which axis a part is normal, "clear" does not.
@@ -232,8 +254,16 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
 # --- cues
 
 
-def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
-    """List the cues that decided a mention, and the words that judge a part."""
+def _cues(
+    draft: MentionDraft, unanswered: list[TaggedToken], text: str
+) -> tuple[CueUse, ...]:
+    """List the cues that decided a mention, and the words that judge a part.
+
+    Args:
+        draft: of the mention.
+        unanswered: words that leave it open.
+        text: of the sentence.
+    """
     judgements = [] if draft.is_finding else judgements_of(draft)
     uses = [
         CueUse(edge.cue, Span(edge.begin, edge.end))
@@ -245,7 +275,7 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     for word in judgements:
         if not word.is_denied:
             uses.append(_cue_of_word(word.kind, word, text))
-    uses += [_cue_of_unanswered(word, text) for word in _unanswered(draft)]
+    uses += [_cue_of_unanswered(word, text) for word in unanswered]
     # "The heart is stable": nothing else judges it.
     if draft.is_compared and not judgements:
         for word in draft.modifiers:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.structuring.text.cutting_words import (
     HeadingKind,
     cutting_words,
@@ -90,33 +91,42 @@ def headings_of(text: str) -> list[Heading]:
 
 def _headings_with_colon(text: str) -> Iterator[Heading]:
     """Find the longest heading that ends at each colon: "Clinical history:"."""
-    words = cutting_words()
     for colon in re.finditer(":", text):
         window = text[max(0, colon.start() - _WINDOW) : colon.start()]
-        line = _BEHIND_WORDS.sub("", window.rpartition("\n")[2])
-        offset = colon.start() - len(window.rpartition("\n")[2])
+        before_colon = window.rpartition("\n")[2]
+        line = _BEHIND_WORDS.sub("", before_colon)
         # "10:30" and "Findings 2:" are none.
         if not line[-1:].isalpha():
             continue
-        tokens = list(heading_words(line))
-        for first, token in enumerate(tokens):
-            topic = words.heading_kind(tokens[first:])
-            if topic is not None:
-                first_letter = token.start()
-                before = line[:first_letter].rstrip(_MARGIN)
-                # It begins with a capital, or where a line or sentence begins: "there
-                # are several findings: ..." is prose.
-                begins_anew = before[-1:] in (".", "?", "!", ";", "")
-                if begins_anew or line[first_letter].isupper():
-                    begin = offset + first_letter
-                    yield Heading(begin, colon.end(), line[first_letter:], topic)
-                break
-        else:
-            unlisted = _UNLISTED.search(line)
-            topic = unlisted and words.kind_by_first_word(unlisted[1])
-            if unlisted and topic:
-                begin = offset + unlisted.start(1)
-                yield Heading(begin, colon.end(), unlisted[1], topic)
+        heading = _heading_at_end(line)
+        if heading is not None:
+            first_letter, topic = heading
+            begin = colon.start() - len(before_colon) + first_letter
+            yield Heading(begin, colon.end(), line[first_letter:], topic)
+
+
+@remembered
+def _heading_at_end(line: str) -> tuple[int, HeadingKind] | None:
+    """Find the longest heading at the end of a line, which reports repeat.
+
+    Returns:
+        Where it begins, and its topic; None: the line ends with none.
+    """
+    words = cutting_words()
+    tokens = list(heading_words(line))
+    for first, token in enumerate(tokens):
+        topic = words.heading_kind(tokens[first:])
+        if topic is not None:
+            first_letter = token.start()
+            before = line[:first_letter].rstrip(_MARGIN)
+            # It begins with a capital, or where a line or sentence begins: "there are
+            # several findings: ..." is prose.
+            begins_anew = before[-1:] in (".", "?", "!", ";", "")
+            is_heading = begins_anew or line[first_letter].isupper()
+            return (first_letter, topic) if is_heading else None
+    unlisted = _UNLISTED.search(line)
+    topic = unlisted and words.kind_by_first_word(unlisted[1])
+    return (unlisted.start(1), topic) if unlisted and topic else None
 
 
 def _headings_without_colon(text: str) -> Iterator[Heading]:
