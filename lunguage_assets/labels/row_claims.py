@@ -25,6 +25,8 @@ from lunguage_assets.tables.values import values_of
 
 LABEL_COLUMNS = (*LabelRow._fields, "evidence")
 """Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
+LOG_COLUMNS = ("study_id", "finding_id", "name", "location_parts", "event", "source")
+"""Columns of RESOLUTION_LOG that dispute labels."""
 
 _NO_CAUSES: frozenset[str] = frozenset()
 _BORDERLINE = frozenset({"upper", "top", "borderline"})

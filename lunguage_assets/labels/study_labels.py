@@ -18,7 +18,9 @@ from lunguage_assets.labels.row_claims import RowClaims
 from lunguage_assets.tables.released import CLAIMED, LABELS
 from lunguage_assets.tables.values import values_of
 
-_STUDY_COLUMNS = ("study_id", "subject_id", "source_id")
+STUDY_COLUMNS = ("study_id", "subject_id", "source_id")
+"""Columns of REPORTS that stand beside labels."""
+
 _UNMENTIONED = {
     **dict.fromkeys(CLAIMED),
     "source": "unmentioned",
@@ -70,8 +72,8 @@ def label_frame(
     ]
     rows = []
     # By the study's id, which stands first.
-    for study in sorted(values_of(reports, *_STUDY_COLUMNS)):
-        study_cells = dict(zip(_STUDY_COLUMNS, study, strict=True))
+    for study in sorted(values_of(reports, *STUDY_COLUMNS)):
+        study_cells = dict(zip(STUDY_COLUMNS, study, strict=True))
         for number, cells in enumerate(unmentioned):
             row = cells | study_cells
             of_label = evidence.get((study_cells["study_id"], number))

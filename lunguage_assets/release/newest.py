@@ -15,14 +15,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 from upath import UPath
@@ -41,8 +40,6 @@ TABLES_PER_BATCH = {
 """What the release needs of every batch."""
 
 STUDIES_AT_ONCE = 2_000
-ROWS_AT_ONCE = 20_000
-"""Rows of a table that are taken from its stream at once."""
 STUDIES_JOINED_AT_ONCE = 5_000
 """Studies whose rows are joined to the text of their report and sorted at once: DuckDB
 holds them in half of a gigabyte. Of 20,000 it does not always let go in time.
@@ -113,8 +110,6 @@ class NewestStudies:
             rows = _no_rows(connection, table)
             if files:
                 rows = _rows_of_files(files, self.batches)
-            # Not TEMP: a cursor does not see what is temporary, and the stream of each
-            # table needs a cursor of its own.
             connection.execute(f"CREATE OR REPLACE VIEW every_{name} AS SELECT {rows}")
         deliveries = " UNION ".join(
             f"SELECT study_id, batch_number FROM every_{name}"
@@ -195,58 +190,42 @@ class NewestStudies:
             os.fsync(stream.fileno())
         part.unlink()
 
-    def parts(self, names: Sequence[str]) -> Iterator[Mapping[str, pd.DataFrame]]:
+    def parts(
+        self, columns_by_table: Mapping[str, Sequence[str]], folder: Path
+    ) -> Iterator[Mapping[str, pd.DataFrame]]:
         """Read tables some studies at a time; at least once, and perhaps no row.
 
         Args:
-            names: of the tables. Studies are sorted; rows of one are in the order of
-                its file.
+            columns_by_table: what is read. Studies are sorted; rows of one are in the
+                order of its file.
+            folder: for files of their rows, until the last part was read.
         """
         self._connection.execute(_CREATE_PARTS.format(studies=STUDIES_AT_ONCE))
         number_of_parts = max(1, -(-self.count // STUDIES_AT_ONCE))
-        # Every file is read once, and cut into parts as its rows come. Asked part by
-        # part, all files would be read again for each of them.
-        with ExitStack() as stack:
-            streams = {name: stack.enter_context(self._stream(name)) for name in names}
+        # Sorted one table after the other, before anything is made of the parts: a sort
+        # takes all the memory that DuckDB may have. Of a sorted file a query opens only
+        # the row groups of its part.
+        with TemporaryDirectory(prefix=".sorted-", dir=folder) as sorted_rows:
+            files = {}
+            for name, columns in columns_by_table.items():
+                files[name] = Path(sorted_rows) / f"{name}.parquet"
+                self.copy(
+                    f"SELECT {', '.join(columns)}, part FROM {name} "
+                    "JOIN parts USING (study_id, batch_number) "
+                    "ORDER BY part, batch_number, row",
+                    files[name],
+                )
             for part in range(number_of_parts):
                 yield {
-                    name: TABLES_PER_BATCH[name].from_arrow(stream.rows_of(part))
-                    for name, stream in streams.items()
+                    name: self._rows_of_part(part, name, file)
+                    for name, file in files.items()
                 }
 
-    @contextmanager
-    def _stream(self, name: str) -> Iterator[_PartStream]:
-        """Open the rows of a table, sorted by part, batch and place in the file."""
-        columns = ", ".join(f'"{column}"' for column in TABLES_PER_BATCH[name].names)
-        with self._connection.cursor() as cursor:
-            rows = cursor.sql(
-                f"SELECT {columns}, part FROM {name} "
-                "JOIN parts USING (study_id, batch_number) "
-                "ORDER BY part, batch_number, row"
-            )
-            yield _PartStream(rows.to_arrow_reader(ROWS_AT_ONCE))
-
-
-class _PartStream:
-    """Rows with an ascending column `part`, handed out part by part."""
-
-    def __init__(self, reader: pa.RecordBatchReader) -> None:
-        self._reader = reader
-        self._read_ahead = reader.schema.empty_table()
-
-    def rows_of(self, part: int) -> pa.Table:
-        """Read the rows of the next part, without the column `part`; perhaps none."""
-        pieces = [self._read_ahead]
-        # Only a row of a later part says that this one has ended.
-        while not pieces[-1].num_rows or pieces[-1].column("part")[-1].as_py() <= part:
-            try:
-                pieces.append(pa.Table.from_batches([self._reader.read_next_batch()]))
-            except StopIteration:
-                break
-        rows = pa.concat_tables(pieces)
-        end = int(np.searchsorted(rows.column("part").to_numpy(), part, side="right"))
-        self._read_ahead = rows.slice(end)
-        return rows.slice(0, end).drop_columns(["part"]).combine_chunks()
+    def _rows_of_part(self, part: int, name: str, file: Path) -> pd.DataFrame:
+        rows = self._connection.sql(
+            f"SELECT * EXCLUDE (part) FROM {quoted(str(file))} WHERE part = {part}"
+        )
+        return TABLES_PER_BATCH[name].from_arrow(rows.to_arrow_table())
 
 
 def _path_for_sql(
@@ -289,12 +268,7 @@ def _rows_of_files(files: Sequence[str], batches: Sequence[str]) -> str:
 
 def _no_rows(connection: DuckDBPyConnection, table: Table) -> str:
     """Select the columns of a table where no batch is stored: there is no file."""
-    connection.register("no_rows", table.arrow.empty_table())
-    # A table, because no cursor sees what is registered.
-    connection.execute(
-        f"CREATE OR REPLACE TABLE no_{table.name} AS SELECT * FROM no_rows"
-    )
-    connection.unregister("no_rows")
+    connection.register(f"no_{table.name}", table.arrow.empty_table())
     return (
         "*, '' AS report_batch, 0::BIGINT AS batch_number, 0::BIGINT AS row "
         f"FROM no_{table.name}"

@@ -18,7 +18,12 @@ from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
 )
-from lunguage_assets.labels.study_labels import label_evidence, label_frame
+from lunguage_assets.labels.row_claims import LABEL_COLUMNS, LOG_COLUMNS
+from lunguage_assets.labels.study_labels import (
+    STUDY_COLUMNS,
+    label_evidence,
+    label_frame,
+)
 from lunguage_assets.parallel import map_chunks
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.growing_files import Files, csv_text, growing_files
@@ -32,7 +37,15 @@ TABLES_AS_STORED = tuple(
 )
 """Tables that are written as they are stored, with the batch."""
 
-_LABELLED_BY = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log")
+_LABELLED_BY = {
+    "lunguage_plus_plus": LABEL_COLUMNS,
+    "pathway_matches": ("finding_id", "diagnosis"),
+    "reports": STUDY_COLUMNS,
+    "resolution_log": LOG_COLUMNS,
+}
+"""What labels are made from: columns by table. Any other would be sorted, and sent to
+another process, for nothing.
+"""
 _PUBLISHED_OTHERWISE = {
     "cat": "upper(cat)",
     "prob": "round_even(prob, 6)",
@@ -135,7 +148,7 @@ def _cell(column: Column, table: str = "") -> str:
 
 
 def _write_labels(release: Release, folder: Path) -> None:
-    parts = ((part,) for part in release.studies.parts(_LABELLED_BY))
+    parts = ((part,) for part in release.studies.parts(_LABELLED_BY, folder))
     written = map_chunks(
         _label_files,
         parts,

@@ -180,14 +180,17 @@ class Table:
         return self.from_arrow(pa.table(columns))
 
     def from_arrow(self, table: pa.Table) -> pd.DataFrame:
-        """Make a frame of an Arrow table.
+        """Make a frame of an Arrow table with all columns, or with some.
 
-        Its columns are `str`, int64 (Int64 when nullable), float64, bool, and objects
-        for lists.
+        They are `str`, int64 (Int64 when nullable), float64, bool, and objects for
+        lists.
         """
-        columns = zip(self.names, self.columns, strict=True)
         return pd.DataFrame(
-            {name: _pandas_column(column, table[name]) for name, column in columns}
+            {
+                column.name: _pandas_column(column, table[column.name])
+                for column in self.columns
+                if column.name in table.column_names
+            }
         )
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
