@@ -235,7 +235,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     low, *_, high = by_mu["mu"]
     low_sd, *_, high_sd = by_mu["mu_sd"]
     uncertainty = Z95 * math.hypot(low_sd, high_sd)
-    # Else no more than chance tells the anchors apart.
+    # So close to each other, anchors may stand in the other order by chance.
     if high - low <= uncertainty:
         places = f"{_names(by_mu.index[[0, -1]])}: {low:.2f} and {high:.2f}"
         raise CalibrationError(
